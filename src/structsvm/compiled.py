@@ -1,0 +1,33 @@
+"""One way to compile a hot loop: `@compiled` is numba's njit with an on-disk cache where one can be kept.
+
+Divisions follow IEEE rules (no check for zero), so that loops with divisions vectorise.
+Where neither the package's folder nor the user's cache folder can be written, everything
+still works: functions are compiled anew in each process, and one warning says so.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+_warned = False
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` without the interpreter; arguments fix the types at the first call."""
+    global _warned
+    try:
+        return numba.njit(cache=True, error_model="numpy", nogil=True)(function)
+    except RuntimeError as error:
+        if not _warned:
+            _warned = True
+            warnings.warn(
+                f"compiled code is not kept between runs ({error}); "
+                "set NUMBA_CACHE_DIR to a folder that can be written to start faster",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return numba.njit(error_model="numpy", nogil=True)(function)

@@ -1,0 +1,113 @@
+"""Kernels on inputs, on outputs, and on pairs (x, y).
+
+A kernel on pairs has two methods. `gram(X, Y, X2, Y2)` is the matrix of k((x, y), (x2, y2)).
+`potentials(problem, x, X, Y, coef)` turns an expansion sum_j coef_j k((x_j, y_j), .) into the
+arrays the problem's oracle works on; a kernel for problems that only ask f(x, y) need not have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def stacked(X: Any) -> Any:
+    """Inputs as one matrix with a row each: a matrix as it is, a list of rows put together."""
+    if sp.issparse(X):
+        return X.tocsr()
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        return X
+    if len(X) and sp.issparse(X[0]):
+        return sp.vstack(X).tocsr()
+    return np.asarray([np.ravel(x) for x in X], dtype=float)
+
+
+def _products(X: Any, Z: Any) -> np.ndarray:
+    XZ = stacked(X) @ stacked(Z).T
+    return XZ.toarray() if sp.issparse(XZ) else np.asarray(XZ)
+
+
+def _norms2(X: Any) -> np.ndarray:
+    X = stacked(X)
+    squares = X.multiply(X) if sp.issparse(X) else X * X
+    return np.asarray(squares.sum(axis=1)).ravel()
+
+
+@dataclass(frozen=True)
+class LinearKernel:
+    """<x, z>."""
+
+    def __call__(self, X: Any, Z: Any) -> np.ndarray:
+        return _products(X, Z)
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """(gamma <x, z> + coef0)^degree."""
+
+    degree: int = 2
+    gamma: float = 1.0
+    coef0: float = 1.0
+
+    def __call__(self, X: Any, Z: Any) -> np.ndarray:
+        return (self.gamma * _products(X, Z) + self.coef0) ** self.degree
+
+
+@dataclass(frozen=True)
+class RBF:
+    """exp(-gamma |x - z|^2)."""
+
+    gamma: float = 1.0
+
+    def __call__(self, X: Any, Z: Any) -> np.ndarray:
+        squares = _norms2(X)[:, None] + _norms2(Z)[None, :] - 2.0 * _products(X, Z)
+        return np.exp(-self.gamma * np.maximum(squares, 0.0))
+
+
+@dataclass(frozen=True)
+class Product:
+    """k((x, y), (z, y')) = kx(x, z) * L[y, y'] for class labels y; L is the identity unless given.
+
+    The joint kernel of Psi = Phi(x) (x) Lambda(y) with L = <Lambda(y), Lambda(y')> (jmlr05 4.2).
+    """
+
+    kx: Callable[[Any, Any], np.ndarray]
+    L: np.ndarray | None = None
+
+    def gram(self, X: Sequence[Any], Y: Sequence[Any], X2: Sequence[Any], Y2: Sequence[Any]) -> np.ndarray:
+        left, right = np.asarray(Y, dtype=int), np.asarray(Y2, dtype=int)
+        on_y = left[:, None] == right[None, :] if self.L is None else self.L[np.ix_(left, right)]
+        return self.kx(X, X2) * on_y
+
+    def potentials(
+        self, problem: Any, X_new: Any, X: Sequence[Any], Y: Sequence[Any], coef: np.ndarray
+    ) -> np.ndarray:
+        """Scores of every class: (K,) for one input, (m, K) for a matrix of inputs."""
+        single = sp.issparse(X_new) and X_new.shape[0] == 1 or not sp.issparse(X_new) and np.ndim(X_new) == 1
+        rows = X_new if not single or sp.issparse(X_new) else np.reshape(X_new, (1, -1))
+        scores = np.zeros((rows.shape[0], problem.n_classes))
+        if len(coef):
+            table = np.zeros((len(coef), problem.n_classes))
+            labels = np.asarray(Y, dtype=int)
+            if self.L is None:
+                table[np.arange(len(coef)), labels] = coef
+            else:
+                table = coef[:, None] * self.L[labels]
+            scores = self.kx(rows, X) @ table
+        return scores[0] if single else scores
+
+
+@dataclass(frozen=True)
+class Pairwise:
+    """Any function k(x, y, x2, y2), evaluated pair by pair; for problems that only ask f(x, y)."""
+
+    k: Callable[[Any, Any, Any, Any], float]
+
+    def gram(self, X: Sequence[Any], Y: Sequence[Any], X2: Sequence[Any], Y2: Sequence[Any]) -> np.ndarray:
+        return np.array([[self.k(x, y, x2, y2) for x2, y2 in zip(X2, Y2)] for x, y in zip(X, Y)]).reshape(
+            len(X), len(X2)
+        )

@@ -1,0 +1,397 @@
+"""The block QP behind every formulation, by block-coordinate ascent in compiled code.
+
+    maximise   b' alpha - 1/2 |sum_c alpha_c a_c|^2 - ridge/2 sum_i total_i^2
+    subject to alpha >= 0,  total_i = sum of alpha over block i <= cap
+
+(jmlr05 Propositions 4-9 after the scaling of `formulation.py`.) Two shapes occur: capped blocks
+(ridge = 0) and the ridge (cap = infinity); the hard margin has neither. A slack coordinate with
+zero cut and zero offset makes them one: it holds what is left under the cap, or an endless supply.
+
+Cuts are kept either as sparse rows with w = sum_c alpha_c a_c, or as a Gram matrix with
+q = G alpha; `inner`, `move` and `local_gram` are all that the ascent asks of them.
+With h_c = b_c - <a_c, w> and xi_i = max(0, max of h over block i), the distance to the relaxed
+primal is a sum of non-negative terms, one a block, so every pass certifies itself:
+
+    capped   cap * xi_i - sum_c alpha_c h_c
+    ridge    (xi_i - ridge * total_i)^2 / (2 ridge) + sum_c alpha_c (xi_i - h_c)
+
+The hard margin has no slack to price: with v the largest h, w / (1 - v) is feasible if v < 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from structsvm.compiled import compiled
+
+
+class SparseRows(NamedTuple):
+    """Cuts as rows: a_c has entries data[start[c]:start[c+1]] at indices[...]; w is their combination.
+
+    `pool` holds each cut's products with the cuts before it in its block, then with itself,
+    from `pool_at[c]` on. A column may occur twice in a row: its entries add up.
+    """
+
+    data: np.ndarray  # (nnz,)
+    indices: np.ndarray  # (nnz,) int32
+    start: np.ndarray  # (m + 1,) int64
+    w: np.ndarray  # (d,)
+    pool: np.ndarray
+    pool_at: np.ndarray  # (m,) int64
+
+
+class GramRows(NamedTuple):
+    """Cuts by their inner products G (m, m); q = G alpha."""
+
+    G: np.ndarray
+    q: np.ndarray
+
+
+class Blocks(NamedTuple):
+    """Which cuts a block has: members[i, :size[i]], in the order they were added."""
+
+    members: np.ndarray  # (n, width) int32
+    size: np.ndarray  # (n,) int32
+
+
+def inner(rows: Any, c: int) -> float:
+    """<a_c, w>."""
+    raise TypeError("compiled code only")
+
+
+def move(rows: Any, c: int, amount: float) -> None:
+    """w += amount * a_c."""
+    raise TypeError("compiled code only")
+
+
+def local_gram(rows: Any, members: np.ndarray, k: int, K: np.ndarray) -> None:
+    """K[p, r] = <a_members[p], a_members[r]> for the k cuts of one block."""
+    raise TypeError("compiled code only")
+
+
+@overload(inner)
+def _inner(rows, c):  # type: ignore[no-untyped-def]
+    if rows.instance_class is SparseRows:
+
+        def sparse(rows, c):  # type: ignore[no-untyped-def]
+            total = 0.0
+            for j in range(rows.start[c], rows.start[c + 1]):
+                total += rows.data[j] * rows.w[rows.indices[j]]
+            return total
+
+        return sparse
+
+    def gram(rows, c):  # type: ignore[no-untyped-def]
+        return rows.q[c]
+
+    return gram
+
+
+@overload(move)
+def _move(rows, c, amount):  # type: ignore[no-untyped-def]
+    if rows.instance_class is SparseRows:
+
+        def sparse(rows, c, amount):  # type: ignore[no-untyped-def]
+            for j in range(rows.start[c], rows.start[c + 1]):
+                rows.w[rows.indices[j]] += amount * rows.data[j]
+
+        return sparse
+
+    def gram(rows, c, amount):  # type: ignore[no-untyped-def]
+        for r in range(rows.q.shape[0]):
+            rows.q[r] += amount * rows.G[c, r]
+
+    return gram
+
+
+@overload(local_gram)
+def _local_gram(rows, members, k, K):  # type: ignore[no-untyped-def]
+    if rows.instance_class is SparseRows:
+
+        def sparse(rows, members, k, K):  # type: ignore[no-untyped-def]
+            for p in range(k):
+                at = rows.pool_at[members[p]]
+                for r in range(p + 1):
+                    K[p, r] = rows.pool[at + r]
+                    K[r, p] = rows.pool[at + r]
+
+        return sparse
+
+    def gram(rows, members, k, K):  # type: ignore[no-untyped-def]
+        for p in range(k):
+            for r in range(k):
+                K[p, r] = rows.G[members[p], members[r]]
+
+    return gram
+
+
+@compiled
+def solve_block(K, h, alpha, k, cap, ridge, shrink, floor, max_steps):  # type: ignore[no-untyped-def]
+    """Ascend over one block alone: pairwise steps with second-order choice of the partner.
+
+    K (k, k) is the block's Gram matrix, h (k,) its h at the current w; both h and alpha (k,) are
+    updated in place. Stops when the largest gradient and the smallest with mass differ by at most
+    max(floor, shrink * the first difference). Returns the difference found at the start.
+    """
+    total = 0.0
+    for p in range(k):
+        total += alpha[p]
+    first = -1.0
+    for _ in range(max_steps):
+        shift = ridge * total
+        # the steepest coordinate; the slack coordinate (-1) has gradient 0
+        up, g_up = -1, 0.0
+        for p in range(k):
+            if h[p] - shift > g_up:
+                up, g_up = p, h[p] - shift
+        # its partner: among coordinates with mass, the one that gains most
+        down, g_down, gain, low = -2, 0.0, 0.0, g_up
+        if up >= 0 and total < cap:
+            low = 0.0
+            eta = K[up, up] + ridge
+            down, g_down = -1, 0.0
+            gain = np.inf if eta <= 0.0 else g_up * g_up / eta
+        for p in range(k):
+            if alpha[p] <= 0.0:
+                continue
+            g = h[p] - shift
+            if g < low:
+                low = g
+            if g >= g_up:
+                continue
+            if up >= 0:
+                eta = K[up, up] + K[p, p] - 2.0 * K[up, p]
+            else:
+                eta = K[p, p] + ridge
+            value = np.inf if eta <= 0.0 else (g_up - g) * (g_up - g) / eta
+            if value > gain:
+                down, g_down, gain = p, g, value
+        if first < 0.0:
+            first = g_up - low
+        if down == -2 or g_up - low <= max(floor, shrink * first):
+            break
+        if up >= 0 and down >= 0:
+            eta = K[up, up] + K[down, down] - 2.0 * K[up, down]
+        elif up >= 0:
+            eta = K[up, up] + ridge
+        else:
+            eta = K[down, down] + ridge
+        supply = cap - total if down < 0 else alpha[down]
+        step = supply
+        if eta > 0.0 and (g_up - g_down) / eta < supply:
+            step = (g_up - g_down) / eta
+        if step == np.inf:
+            return np.inf  # a cut of norm 0 with b > 0 and no price on it: no w satisfies it
+        if up >= 0:
+            alpha[up] += step
+            if down < 0:
+                total += step
+        if down >= 0:
+            alpha[down] = alpha[down] - step if step < supply else 0.0
+            if up < 0:
+                total -= step
+        for p in range(k):
+            change = 0.0
+            if up >= 0:
+                change -= K[p, up]
+            if down >= 0:
+                change += K[p, down]
+            h[p] += step * change
+    return max(first, 0.0)
+
+
+@compiled
+def enter(blocks, block, place, first):  # type: ignore[no-untyped-def]
+    """Enter cuts `first` and later into their blocks; place[c] is where in its block cut c stands."""
+    for c in range(first, block.shape[0]):
+        i = block[c]
+        place[c] = blocks.size[i]
+        blocks.members[i, place[c]] = c
+        blocks.size[i] += 1
+
+
+@compiled
+def best(rows, blocks, b, examples):  # type: ignore[no-untyped-def]
+    """For each example the largest h among its cuts and that cut's number; (0, -1) if none exceeds 0."""
+    values = np.zeros(examples.shape[0])
+    which = np.full(examples.shape[0], -1)
+    for j in range(examples.shape[0]):
+        i = examples[j]
+        for p in range(blocks.size[i]):
+            c = blocks.members[i, p]
+            h = b[c] - inner(rows, c)
+            if h > values[j]:
+                values[j], which[j] = h, c
+    return values, which
+
+
+@compiled
+def slack(rows, blocks, b, i):  # type: ignore[no-untyped-def]
+    """xi_i = max(0, max of h over block i) at the current w."""
+    xi = 0.0
+    for p in range(blocks.size[i]):
+        c = blocks.members[i, p]
+        xi = max(xi, b[c] - inner(rows, c))
+    return xi
+
+
+@compiled
+def measure(rows, blocks, alpha, b, cap, ridge, xi):  # type: ignore[no-untyped-def]
+    """At the current w, without moving: (relaxed duality gap, largest KKT violation, |w|^2, b'alpha).
+
+    Fills xi (n,) with the relaxed slacks. |w|^2 is taken as sum_c alpha_c <a_c, w>.
+    """
+    gap, worst, norm2, linear, top = 0.0, 0.0, 0.0, 0.0, -np.inf
+    for i in range(blocks.size.shape[0]):
+        total, slack, low = 0.0, 0.0, np.inf
+        held = 0.0
+        for p in range(blocks.size[i]):
+            c = blocks.members[i, p]
+            product = inner(rows, c)
+            h = b[c] - product
+            top = max(top, h)
+            slack = max(slack, h)
+            total += alpha[c]
+            held += alpha[c] * h
+            norm2 += alpha[c] * product
+            linear += alpha[c] * b[c]
+            if alpha[c] > 0.0:
+                low = min(low, h)
+        xi[i] = slack
+        shift = ridge * total
+        if ridge > 0.0:
+            gap += 0.5 * (slack - shift) ** 2 / ridge + (total * slack - held)
+        elif cap < np.inf:
+            gap += cap * slack - held
+        high = max(slack - shift, 0.0)
+        if total < cap:
+            low = min(low, shift)
+        if low < np.inf:
+            worst = max(worst, high - (low - shift))
+    if ridge == 0.0 and cap == np.inf:
+        dual = linear - 0.5 * norm2
+        gap = np.inf if top >= 1.0 else 0.5 * norm2 / (1.0 - max(top, 0.0)) ** 2 - dual
+        if top == -np.inf:
+            gap = 0.0
+    return gap, worst, norm2, linear
+
+
+@compiled
+def stretch(rows, blocks, alpha, b):  # type: ignore[no-untyped-def]
+    """Hard margin only: the best multiple of alpha. Returns |w|^2 / (b'alpha)^2 afterwards.
+
+    That is the squared norm of a convex combination of the cuts (each b is 1), an upper bound
+    on the squared margin any unit vector can have: near 0, the data cannot be separated.
+    """
+    norm2, linear = 0.0, 0.0
+    for i in range(blocks.size.shape[0]):
+        for p in range(blocks.size[i]):
+            c = blocks.members[i, p]
+            if alpha[c] > 0.0:
+                norm2 += alpha[c] * inner(rows, c)
+                linear += alpha[c] * b[c]
+    if linear <= 0.0:
+        return np.inf
+    if norm2 <= 0.0:
+        return 0.0
+    factor = linear / norm2 - 1.0
+    for i in range(blocks.size.shape[0]):
+        for p in range(blocks.size[i]):
+            c = blocks.members[i, p]
+            if alpha[c] > 0.0:
+                move(rows, c, factor * alpha[c])
+                alpha[c] += factor * alpha[c]
+    return norm2 / (linear * linear)
+
+
+@compiled
+def ascend_block(rows, blocks, alpha, b, i, cap, ridge, shrink, floor, K, h, a):  # type: ignore[no-untyped-def]
+    """One visit to block i: solve it alone and carry the change into w. Returns its gap before."""
+    k = blocks.size[i]
+    ids = blocks.members[i]
+    total, slack, held, low = 0.0, 0.0, 0.0, np.inf
+    for p in range(k):
+        c = ids[p]
+        a[p] = alpha[c]
+        h[p] = b[c] - inner(rows, c)
+        total += a[p]
+        slack = max(slack, h[p])
+        held += a[p] * h[p]
+        if a[p] > 0.0:
+            low = min(low, h[p])
+    shift = ridge * total
+    if ridge > 0.0:
+        gap = 0.5 * (slack - shift) ** 2 / ridge + (total * slack - held)
+    elif cap < np.inf:
+        gap = cap * slack - held
+    else:
+        gap = max(slack, -low if low < np.inf else 0.0)
+    if total < cap:
+        low = min(low, shift)
+    if max(slack, shift) - low <= floor:
+        return gap
+    local_gram(rows, ids, k, K)
+    first = solve_block(K, h, a, k, cap, ridge, shrink, floor, 100 * k + 1000)
+    if first == np.inf:
+        return np.inf
+    for p in range(k):
+        c = ids[p]
+        if a[p] != alpha[c]:
+            move(rows, c, a[p] - alpha[c])
+            alpha[c] = a[p]
+    return gap
+
+
+@compiled
+def ascend(rows, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs, seed):  # type: ignore[no-untyped-def]
+    """Block-coordinate ascent until the relaxed gap is at most `tol` (or every block's KKT
+    violation at most `floor`). Blocks are visited in an order drawn from `seed`; between visits
+    to all, the blocks that were furthest off are visited a few times more. With a hard margin it
+    also stops once a convex combination of the cuts has a squared norm of at most `flat_tol`.
+
+    Returns (relaxed gap, largest KKT violation, epochs, squared norm of the hard margin's
+    convex combination or infinity).
+    """
+    n = blocks.size.shape[0]
+    width = 1
+    for i in range(n):
+        width = max(width, blocks.size[i])
+    K, h, a = np.empty((width, width)), np.empty(width), np.empty(width)
+    order = np.arange(n)
+    gaps = np.zeros(n)
+    xi = np.zeros(n)
+    hard = ridge == 0.0 and cap == np.inf
+    shrink = 0.0 if n == 1 else 0.1
+    state = np.uint64(2 * seed + 1)
+    flat = np.inf
+    gap, worst, _, _ = measure(rows, blocks, alpha, b, cap, ridge, xi)
+    epoch = 0
+    while epoch < max_epochs and gap > tol and worst > floor:
+        for j in range(n - 1, 0, -1):
+            state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+            other = int((state >> np.uint64(33)) % np.uint64(j + 1))
+            order[j], order[other] = order[other], order[j]
+        seen = 0.0
+        for j in range(n):
+            i = order[j]
+            if blocks.size[i] == 0:
+                continue
+            gaps[i] = ascend_block(rows, blocks, alpha, b, i, cap, ridge, shrink, floor, K, h, a)
+            if gaps[i] == np.inf:
+                return np.inf, np.inf, epoch, 0.0
+            seen = max(seen, gaps[i])
+        for _ in range(4 if n > 1 else 0):
+            for j in range(n):
+                i = order[j]
+                if gaps[i] > 0.1 * seen:
+                    gaps[i] = ascend_block(rows, blocks, alpha, b, i, cap, ridge, shrink, floor, K, h, a)
+        epoch += 1
+        if hard:
+            flat = stretch(rows, blocks, alpha, b)
+            if flat <= flat_tol:
+                return np.inf, np.inf, epoch, flat
+        gap, worst, _, _ = measure(rows, blocks, alpha, b, cap, ridge, xi)
+    return gap, worst, epoch, flat

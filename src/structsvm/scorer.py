@@ -1,0 +1,49 @@
+"""f(x, y): a linear function of Psi(x, y), by explicit weights or by a kernel expansion.
+
+Problems ask a scorer for single scores, or for potentials: the arrays their oracle works on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+class LinearScorer:
+    """f(x, y) = <w, Psi(x, y)>."""
+
+    def __init__(self, problem: Any, w: np.ndarray) -> None:
+        self.problem, self.w = problem, w
+
+    def __call__(self, x: Any, y: Any) -> float:
+        return float(as_row(self.problem.psi(x, y)) @ self.w)
+
+    def potentials(self, x: Any) -> Any:
+        return self.problem.potentials(self.w, x)
+
+
+class KernelScorer:
+    """f(x, y) = sum_j coef_j k((x_j, y_j), (x, y))."""
+
+    w = None
+
+    def __init__(self, problem: Any, kernel: Any, X: Sequence[Any], Y: Sequence[Any], coef: np.ndarray) -> None:
+        self.problem, self.kernel, self.X, self.Y, self.coef = problem, kernel, X, Y, coef
+
+    def __call__(self, x: Any, y: Any) -> float:
+        if not len(self.coef):
+            return 0.0
+        return float(self.kernel.gram([x], [y], self.X, self.Y)[0] @ self.coef)
+
+    def potentials(self, x: Any) -> Any:
+        return self.kernel.potentials(self.problem, x, self.X, self.Y, self.coef)
+
+
+def as_row(psi: Any) -> sp.csr_matrix:
+    """A joint feature vector as a (1, d) sparse row of floats."""
+    if sp.issparse(psi):
+        return sp.csr_matrix(psi, dtype=float).reshape(1, -1)
+    return sp.csr_matrix(np.asarray(psi, dtype=float).reshape(1, -1))

@@ -1,0 +1,119 @@
+"""The separation oracle: for some examples, the most violated constraint each (Algorithm 1, lines 5-6).
+
+It prefers a problem's batched search and otherwise calls `augmented_argmax` example by example;
+it turns outputs into cuts (a, b), and checks what came back, so that a wrong Delta or Psi is
+named at once instead of becoming a wrong model.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from structsvm.formulation import H as HType
+from structsvm.problem import Found
+from structsvm.scorer import as_row
+from structsvm.store import Cuts
+
+
+class SearchError(ValueError):
+    """A user's Psi, Delta or argmax breaks its contract."""
+
+
+class Violators(NamedTuple):
+    """One candidate cut an example: a = scale * deltaPsi, b, and its H at the scorer searched with."""
+
+    example: np.ndarray  # (m,) int
+    outputs: Sequence[Any]
+    losses: np.ndarray  # (m,)
+    scale: np.ndarray  # (m,)
+    b: np.ndarray  # (m,)
+    rows: sp.csr_matrix | None  # (m, d) unscaled
+    H: np.ndarray  # (m,)
+
+    def take(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Cuts]:
+        """(blocks, b, losses, cuts) of the chosen rows, as `Dual.add` wants them."""
+        outputs = [self.outputs[j] for j in chosen]
+        rows = None if self.rows is None else self.rows[chosen]
+        cuts = Cuts(self.scale[chosen], self.example[chosen], outputs, rows)
+        return self.example[chosen], self.b[chosen], self.losses[chosen], cuts
+
+
+class Separation:
+    """Searches over fixed training data, counted and timed."""
+
+    def __init__(self, problem: Any, X: Sequence[Any], Y: Sequence[Any], H: HType, explicit: bool) -> None:
+        self.problem, self.X, self.Y, self.H, self.explicit = problem, X, Y, H, explicit
+        self.n = len(Y)
+        self.all = np.arange(self.n)
+        self.exact = bool(getattr(problem, "exact", True))
+        self.calls = 0
+        self.seconds = 0.0
+        batch = getattr(problem, "batch", None)
+        self._batch = None if batch is None else batch(X, Y)
+        if self._batch is not None and not explicit and not getattr(self._batch, "takes_kernels", False):
+            self._batch = None
+        self._truths: dict[int, sp.csr_matrix] = {}
+        for i in range(self.n):
+            at_truth = float(problem.delta(Y[i], Y[i]))
+            if at_truth != 0.0:
+                raise SearchError(f"Delta(y, y) of example {i} is {at_truth:g}; a loss must be 0 at the truth")
+
+    def __call__(self, f: Any, indices: np.ndarray) -> Violators:
+        """The best output for each of the examples under the scorer f."""
+        began = time.process_time()
+        found = self._one_by_one(f, indices) if self._batch is None else self._batch.search(f, indices, self.H)
+        losses = np.asarray(found.losses, dtype=float)
+        wrong = np.flatnonzero(~(losses >= 0.0) | ~np.isfinite(losses))
+        if len(wrong):
+            i = int(indices[wrong[0]])
+            raise SearchError(f"Delta of example {i} is {losses[wrong[0]]:g}; a loss must be finite and >= 0")
+        gaps = self._gaps(f, indices, found)
+        values = np.asarray(self.H(losses, gaps))
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            i = int(indices[wrong[0]])
+            raise SearchError(f"the score of example {i} is not finite; look for NaN or infinity in its Psi")
+        self.calls += len(indices)
+        self.seconds += time.process_time() - began
+        return Violators(
+            np.asarray(indices), found.outputs, losses, self.H.s(losses), self.H.t(losses), found.rows, values
+        )
+
+    def _gaps(self, f: Any, indices: np.ndarray, found: Found) -> np.ndarray:
+        """f(x, y) - f(x, ybar), from the rows where Psi is explicit: what the cut will be is what is judged."""
+        if found.rows is not None:
+            return found.rows @ f.w
+        pairs = zip(indices, found.outputs, strict=True)
+        return np.array([f(self.X[i], self.Y[i]) - f(self.X[i], ybar) for i, ybar in pairs])
+
+    def _one_by_one(self, f: Any, indices: np.ndarray) -> Found:
+        outputs, losses, rows = [], np.empty(len(indices)), []
+        for j, i in enumerate(indices):
+            x, y = self.X[i], self.Y[i]
+            ybar = self.problem.augmented_argmax(f, x, y, self.H)
+            outputs.append(ybar)
+            losses[j] = self.problem.delta(y, ybar)
+            if self.explicit:
+                if i not in self._truths:
+                    self._truths[i] = as_row(self.problem.psi(x, y))
+                rows.append(self._truths[i] - as_row(self.problem.psi(x, ybar)))
+        return Found(outputs, losses, sp.vstack(rows, format="csr") if rows else None)
+
+
+def require_no_better_cut(violators: Violators, relaxed: np.ndarray) -> None:
+    """An exact search must return at least the H of every cut already held for its example."""
+    short = relaxed[violators.example] - np.maximum(violators.H, 0.0)
+    tolerance = 1e-6 * (1.0 + np.abs(relaxed).max(initial=0.0))
+    worst = int(np.argmax(short)) if len(short) else 0
+    if len(short) and short[worst] > tolerance:
+        i = int(violators.example[worst])
+        raise SearchError(
+            f"the search for example {i} returned H = {violators.H[worst]:.6g}, but an output found earlier has "
+            f"H = {relaxed[i]:.6g}: augmented_argmax does not maximise H (or delta and psi disagree with it); "
+            "if the search is approximate, set `exact = False` on the problem"
+        )

@@ -1,0 +1,86 @@
+"""One slack shared by all examples (Joachims, Finley, Yu 2009; the refined algorithm of cacm09).
+
+    min 1/2 |w|^2 + C xi   s.t.   xi >= mean_i (b_i - <w, a_i>)  for every choice of an output each
+
+The same dual with one block of averaged cuts and cap C; its optimum is that of the n-slack
+problem with the linear penalty, and of that penalty only. A cache keeps the cuts of the last
+few searches: while their best combination is violated enough, it is added without a search.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from structsvm.dual import Dual
+from structsvm.fit import Fit
+from structsvm.separation import Violators
+from structsvm.store import Cuts
+from structsvm.task import Needs, Task, Trainable
+
+
+@dataclass(frozen=True)
+class OneSlack(Trainable):
+    """`cache` is how many full searches are kept (0: none), `idle` as in n_slack."""
+
+    cache: int = 5
+    idle: int = 50
+
+    name: ClassVar[str] = "one_slack"
+    needs: ClassVar[Needs] = Needs(penalties=frozenset({1}), kernels=False)
+
+    def solve(self, task: Task) -> Fit:
+        dual, search = task.dual(1), task.separation
+        dual.measure()
+        kept: deque[Violators] = deque(maxlen=self.cache)
+        for iteration in range(1, task.max_iter + 1):
+            found = search(dual.scorer(), search.all)
+            primal = task.primal(dual, found)
+            gap = primal - dual.value
+            task.recorder.note(search, dual, primal=primal, dual=dual.value, gap=gap)
+            least = max(0.01 * task.C * task.eps, 0.1 * (task.gap_tol or 0.0) * abs(dual.value))
+            excess = float(np.mean(np.maximum(found.H, 0.0))) - float(dual.xi[0])
+            if task.certified(gap, primal) or (excess <= task.eps and dual.relaxed_gap <= least):
+                return task.finish(dual, converged=True, n_iter=iteration)
+            if excess > task.eps:
+                self._add(dual, [found], [found.H > 0.0])
+            dual.ascend(max(0.05 * gap, least), seed=task.seed)
+            kept.append(found)
+            self._from_cache(task, dual, kept, max(task.eps, 0.1 * excess), least)
+            if self.idle:
+                dual.prune(self.idle)
+        return task.finish(dual, converged=False, n_iter=task.max_iter)
+
+    def _from_cache(self, task: Task, dual: Dual, kept: deque[Violators], enough: float, least: float) -> None:
+        """Add the best combinations of cached cuts while each is violated by more than `enough`."""
+        w: Any = dual.scorer().w
+        for _ in range(10 * len(kept)):
+            H = np.array([found.b - found.scale * (found.rows @ w) for found in kept])
+            best = np.argmax(H, axis=0)
+            value = np.maximum(H[best, search_range(H)], 0.0)
+            if float(value.mean()) - float(dual.xi[0]) <= enough:
+                return
+            chosen = [(best == j) & (value > 0.0) for j in range(len(kept))]
+            self._add(dual, kept, chosen)
+            dual.ascend(max(0.1 * enough * task.C, least), seed=task.seed)
+
+    @staticmethod
+    def _add(dual: Dual, parts: Any, chosen: list[np.ndarray]) -> None:
+        """Append the average over all examples of the chosen cuts; the others count as the truth."""
+        n = len(chosen[0])
+        row, b, loss = 0.0, 0.0, 0.0
+        for found, mask in zip(parts, chosen, strict=True):
+            row = row + found.rows.T @ (found.scale * mask / n)
+            b += float(found.b @ mask) / n
+            loss += float(found.losses @ mask) / n
+        cuts = Cuts(np.ones(1), np.zeros(1, dtype=int), [None], sp.csr_matrix(np.reshape(row, (1, -1))))
+        dual.add(np.zeros(1, dtype=int), np.array([b]), np.array([loss]), cuts)
+
+
+def search_range(H: np.ndarray) -> np.ndarray:
+    """Column numbers of H, for picking one row a column."""
+    return np.arange(H.shape[1])
