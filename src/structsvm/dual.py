@@ -40,9 +40,9 @@ class Dual:
         self.seconds = 0.0
         self.rounds = 0
         self._b, self._alpha, self._loss = np.empty(256), np.empty(256), np.empty(256)
-        self._block, self._place = np.empty(256, dtype=np.int32), np.empty(256, dtype=np.int32)
-        self._idle = np.empty(256, dtype=np.int32)
-        self.blocks = qp.Blocks(np.empty((n_blocks, 4), dtype=np.int32), np.zeros(n_blocks, dtype=np.int32))
+        self._block, self._idle = np.empty(256, dtype=np.int32), np.empty(256, dtype=np.int32)
+        empty = np.empty((n_blocks, 4), dtype=np.int32)
+        self.blocks = qp.Blocks(empty, np.zeros(n_blocks, dtype=np.int32), np.empty(256, dtype=np.int32))
         self.xi = np.zeros(n_blocks)
         self.relaxed_gap, self.violation, self._norm2, self._linear = 0.0, 0.0, 0.0, 0.0
 
@@ -90,7 +90,7 @@ class Dual:
         held = self.alpha
         self.m += count
         self.added += count
-        for name in ("_b", "_alpha", "_loss", "_block", "_place", "_idle"):
+        for name in ("_b", "_alpha", "_loss", "_block", "_idle"):
             setattr(self, name, grown(getattr(self, name), self.m))
         self._b[first : self.m], self._alpha[first : self.m] = b, 0.0
         self._loss[first : self.m], self._block[first : self.m] = losses, blocks
@@ -101,14 +101,15 @@ class Dual:
 
     def _enter(self, first: int) -> None:
         """Enter the cuts from `first` on into their blocks."""
-        need = self.blocks.size + np.bincount(self.block[first:], minlength=self.n)
-        width = self.blocks.members.shape[1]
-        if need.max(initial=0) > width:
-            wider = np.empty((self.n, max(int(need.max()), 2 * width)), dtype=np.int32)
-            wider[:, :width] = self.blocks.members
-            self.blocks = qp.Blocks(wider, self.blocks.size)
-        qp.enter(self.blocks, self.block, self._place[: self.m], first)
-        self.store.link(first, self.block, self._place[: self.m], self.blocks)
+        members, size, place = self.blocks
+        need = int((size + np.bincount(self.block[first:], minlength=self.n)).max(initial=0))
+        width = members.shape[1]
+        if need > width:
+            members = np.empty((self.n, max(need, 2 * width)), dtype=np.int32)
+            members[:, :width] = self.blocks.members
+        self.blocks = qp.Blocks(members, size, grown(place, self.m))
+        qp.enter(self.blocks, self.block, first)
+        self.store.link(first, self.block, self.blocks)
 
     def measure(self) -> None:
         """Relaxed slacks, gap, KKT violation and the value's terms at the current alpha."""
@@ -157,11 +158,11 @@ class Dual:
     def ascend_block(self, i: int, *, shrink: float = 1e-6) -> None:
         """Re-optimise over block i alone, the others frozen (Algorithm 1 variant b)."""
         began = time.process_time()
-        k = int(self.blocks.size[i])
-        K, h, a = np.empty((k, k)), np.empty(k), np.empty(k)
+        awake = np.ones(self.m, dtype=bool)
         qp.ascend_block(
-            self.store.rows, self.blocks, self.alpha, self.b, i, self.cap, self.ridge, shrink, 1e-13, K, h, a
-        )
+            self.store.rows, self.blocks, self.alpha, self.b, i, self.cap, self.ridge,
+            shrink, 1e-13, awake, np.inf, qp.scratch_for(int(self.blocks.size[i])),
+        )  # fmt: skip
         self.seconds += time.process_time() - began
 
     def slack(self, i: int) -> float:
@@ -169,10 +170,13 @@ class Dual:
         return float(qp.slack(self.store.rows, self.blocks, self.b, i))
 
     def prune(self, idle: int) -> int:
-        """Drop the cuts whose alpha was 0 after each of the last `idle` ascents; returns how many."""
+        """Drop the cuts whose alpha was 0 after each of the last `idle` ascents; returns how many.
+
+        Dropping copies what is kept, so it waits until a third of the cuts can go.
+        """
         mask = self._idle[: self.m] < idle
         dropped = self.m - int(mask.sum())
-        if dropped:
+        if 3 * dropped > self.m:
             for name in ("_b", "_alpha", "_loss", "_block", "_idle"):
                 kept = getattr(self, name)[: self.m][mask]
                 setattr(self, name, grown(kept, 256))
@@ -180,7 +184,8 @@ class Dual:
             self.m -= dropped
             self.blocks.size[:] = 0
             self._enter(0)
-        return dropped
+            return dropped
+        return 0
 
     def move_to(self, C: float) -> None:
         """Continue at another C: alpha and w scale with it where slacks are priced."""

@@ -162,7 +162,8 @@ class StructuredSVM(Structured):
             f = self.scorer_
             tree["expansion"] = {"kernel": f.kernel, "X": list(f.X), "Y": list(f.Y), "coef": f.coef}
         if self.fit_.support is not None:
-            tree["support"] = self.fit_.support._asdict()
+            alpha, b, block, loss, make_rows = self.fit_.support
+            tree["support"] = {"alpha": alpha, "b": b, "block": block, "loss": loss, "rows": make_rows()}
         return archive.pack(tree, classes)
 
     @classmethod
@@ -179,7 +180,8 @@ class StructuredSVM(Structured):
             e = tree["expansion"]
             model.kernel = e["kernel"]
             scorer = KernelScorer(problem, e["kernel"], e["X"], e["Y"], e["coef"])
-        support = Support(**tree["support"]) if "support" in tree else None
+        saved = tree.get("support")
+        support = None if saved is None else Support(*(saved[k] for k in Support._fields[:4]), lambda: saved["rows"])
         formulation = registry.formulation(tree["settings"]["formulation"])
         model.fit_ = Fit(
             scorer, formulation, tree["settings"]["C"], tree["settings"]["eps"], support=support, **tree["fit"]

@@ -113,13 +113,17 @@ class Fit:
 
 
 class Support(NamedTuple):
-    """The cuts with alpha > 0."""
+    """The cuts with alpha > 0; their rows a_c are made when asked for (None in a kernel's space)."""
 
     alpha: np.ndarray
     b: np.ndarray
     block: np.ndarray
     loss: np.ndarray
-    rows: sp.csr_matrix | None
+    make_rows: Callable[[], sp.csr_matrix | None]
+
+    @property
+    def rows(self) -> sp.csr_matrix | None:
+        return self.make_rows()
 
 
 def relative(gap: float, primal: float) -> float:

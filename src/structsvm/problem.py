@@ -21,6 +21,8 @@ Optional, used where present:
   refuse(H)          one sentence why the augmented search cannot handle H, or None
   explicit_only      one sentence why no joint kernel can be used, where that is so
   check(X, Y)        raise ValueError naming the first example that does not fit the problem
+  factors(X)         for Psi = Phi(x) (x) Lambda(y) with class numbers as outputs: the matrices of all
+                     Phi(x_i) and of all Lambda(y); then cuts are kept as labels instead of rows
   radius(x)          an upper bound on the norm of Psi(x, y) - Psi(x, y') over all y, y'
   max_delta(y)       an upper bound on delta(y, .)
   pack(Y), unpack(a) outputs as a dict of arrays and back, for saving kernel models
@@ -63,15 +65,27 @@ class Problem(Protocol):
 
 
 class Found(NamedTuple):
-    """What a batched search returns, a row an example: outputs, losses, and Psi(x,y) - Psi(x,ybar)."""
+    """What a batched search returns, a row an example: outputs, losses, and Psi(x,y) - Psi(x,ybar).
+
+    A search for several outputs an example also says which example each row belongs to. Where Psi
+    has factors (see `factors`) rows would be waste: the search gives the gaps instead.
+    """
 
     outputs: Sequence[Any]
     losses: np.ndarray  # (m,)
     rows: sp.csr_matrix | None  # (m, d), None when the scorer is not explicit
+    example: np.ndarray | None = None  # (m,), the indices asked for unless given
+    gaps: np.ndarray | None = None  # (m,), f(x, y) - f(x, ybar) where rows are left out
 
 
 class Batch(Protocol):
-    """Packed examples: the fast path of a problem's searches."""
+    """Packed examples: the fast path of a problem's searches.
+
+    Optional: `search_many(f, indices, H, most)`, which returns up to `most` outputs an example, the
+    best among them (fewer passes where the search costs little); `takes_kernels = True` where the
+    searches ask f only for potentials, so that they also serve a joint kernel; `rows(example, outputs)`,
+    the rows of deltaPsi, where the searches leave them out.
+    """
 
     def search(self, f: Scorer, indices: np.ndarray, H: HType) -> Found: ...
 

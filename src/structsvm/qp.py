@@ -7,8 +7,8 @@
 (ridge = 0) and the ridge (cap = infinity); the hard margin has neither. A slack coordinate with
 zero cut and zero offset makes them one: it holds what is left under the cap, or an endless supply.
 
-Cuts are kept either as sparse rows with w = sum_c alpha_c a_c, or as a Gram matrix with
-q = G alpha; `inner`, `move` and `local_gram` are all that the ascent asks of them.
+How cuts are kept is the business of `rows.py`; `inner`, `move` and `local_gram`, between
+`open_block` and `close_block`, are all that the ascent asks of them.
 With h_c = b_c - <a_c, w> and xi_i = max(0, max of h over block i), the distance to the relaxed
 primal is a sum of non-negative terms, one a block, so every pass certifies itself:
 
@@ -20,112 +20,20 @@ The hard margin has no slack to price: with v the largest h, w / (1 - v) is feas
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from structsvm.compiled import compiled
-
-
-class SparseRows(NamedTuple):
-    """Cuts as rows: a_c has entries data[start[c]:start[c+1]] at indices[...]; w is their combination.
-
-    `pool` holds each cut's products with the cuts before it in its block, then with itself,
-    from `pool_at[c]` on. A column may occur twice in a row: its entries add up.
-    """
-
-    data: np.ndarray  # (nnz,)
-    indices: np.ndarray  # (nnz,) int32
-    start: np.ndarray  # (m + 1,) int64
-    w: np.ndarray  # (d,)
-    pool: np.ndarray
-    pool_at: np.ndarray  # (m,) int64
-
-
-class GramRows(NamedTuple):
-    """Cuts by their inner products G (m, m); q = G alpha."""
-
-    G: np.ndarray
-    q: np.ndarray
+from structsvm.rows import close_block, inner, local_gram, move, open_block
 
 
 class Blocks(NamedTuple):
-    """Which cuts a block has: members[i, :size[i]], in the order they were added."""
+    """Which cuts a block has: members[i, :size[i]], in the order they were added; place is the inverse."""
 
     members: np.ndarray  # (n, width) int32
     size: np.ndarray  # (n,) int32
-
-
-def inner(rows: Any, c: int) -> float:
-    """<a_c, w>."""
-    raise TypeError("compiled code only")
-
-
-def move(rows: Any, c: int, amount: float) -> None:
-    """w += amount * a_c."""
-    raise TypeError("compiled code only")
-
-
-def local_gram(rows: Any, members: np.ndarray, k: int, K: np.ndarray) -> None:
-    """K[p, r] = <a_members[p], a_members[r]> for the k cuts of one block."""
-    raise TypeError("compiled code only")
-
-
-@overload(inner)
-def _inner(rows, c):  # type: ignore[no-untyped-def]
-    if rows.instance_class is SparseRows:
-
-        def sparse(rows, c):  # type: ignore[no-untyped-def]
-            total = 0.0
-            for j in range(rows.start[c], rows.start[c + 1]):
-                total += rows.data[j] * rows.w[rows.indices[j]]
-            return total
-
-        return sparse
-
-    def gram(rows, c):  # type: ignore[no-untyped-def]
-        return rows.q[c]
-
-    return gram
-
-
-@overload(move)
-def _move(rows, c, amount):  # type: ignore[no-untyped-def]
-    if rows.instance_class is SparseRows:
-
-        def sparse(rows, c, amount):  # type: ignore[no-untyped-def]
-            for j in range(rows.start[c], rows.start[c + 1]):
-                rows.w[rows.indices[j]] += amount * rows.data[j]
-
-        return sparse
-
-    def gram(rows, c, amount):  # type: ignore[no-untyped-def]
-        for r in range(rows.q.shape[0]):
-            rows.q[r] += amount * rows.G[c, r]
-
-    return gram
-
-
-@overload(local_gram)
-def _local_gram(rows, members, k, K):  # type: ignore[no-untyped-def]
-    if rows.instance_class is SparseRows:
-
-        def sparse(rows, members, k, K):  # type: ignore[no-untyped-def]
-            for p in range(k):
-                at = rows.pool_at[members[p]]
-                for r in range(p + 1):
-                    K[p, r] = rows.pool[at + r]
-                    K[r, p] = rows.pool[at + r]
-
-        return sparse
-
-    def gram(rows, members, k, K):  # type: ignore[no-untyped-def]
-        for p in range(k):
-            for r in range(k):
-                K[p, r] = rows.G[members[p], members[r]]
-
-    return gram
+    place: np.ndarray  # (m,) int32: members[block of c, place[c]] = c
 
 
 @compiled
@@ -204,12 +112,12 @@ def solve_block(K, h, alpha, k, cap, ridge, shrink, floor, max_steps):  # type: 
 
 
 @compiled
-def enter(blocks, block, place, first):  # type: ignore[no-untyped-def]
-    """Enter cuts `first` and later into their blocks; place[c] is where in its block cut c stands."""
+def enter(blocks, block, first):  # type: ignore[no-untyped-def]
+    """Enter cuts `first` and later into their blocks."""
     for c in range(first, block.shape[0]):
         i = block[c]
-        place[c] = blocks.size[i]
-        blocks.members[i, place[c]] = c
+        blocks.place[c] = blocks.size[i]
+        blocks.members[i, blocks.place[c]] = c
         blocks.size[i] += 1
 
 
@@ -220,6 +128,7 @@ def best(rows, blocks, b, examples):  # type: ignore[no-untyped-def]
     which = np.full(examples.shape[0], -1)
     for j in range(examples.shape[0]):
         i = examples[j]
+        open_block(rows, i, blocks.size[i])
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
             h = b[c] - inner(rows, c)
@@ -232,6 +141,7 @@ def best(rows, blocks, b, examples):  # type: ignore[no-untyped-def]
 def slack(rows, blocks, b, i):  # type: ignore[no-untyped-def]
     """xi_i = max(0, max of h over block i) at the current w."""
     xi = 0.0
+    open_block(rows, i, blocks.size[i])
     for p in range(blocks.size[i]):
         c = blocks.members[i, p]
         xi = max(xi, b[c] - inner(rows, c))
@@ -248,6 +158,7 @@ def measure(rows, blocks, alpha, b, cap, ridge, xi):  # type: ignore[no-untyped-
     for i in range(blocks.size.shape[0]):
         total, slack, low = 0.0, 0.0, np.inf
         held = 0.0
+        open_block(rows, i, blocks.size[i])
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
             product = inner(rows, c)
@@ -288,6 +199,7 @@ def stretch(rows, blocks, alpha, b):  # type: ignore[no-untyped-def]
     """
     norm2, linear = 0.0, 0.0
     for i in range(blocks.size.shape[0]):
+        open_block(rows, i, blocks.size[i])
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
             if alpha[c] > 0.0:
@@ -304,24 +216,32 @@ def stretch(rows, blocks, alpha, b):  # type: ignore[no-untyped-def]
             if alpha[c] > 0.0:
                 move(rows, c, factor * alpha[c])
                 alpha[c] += factor * alpha[c]
+        close_block(rows, i)
     return norm2 / (linear * linear)
 
 
 @compiled
-def ascend_block(rows, blocks, alpha, b, i, cap, ridge, shrink, floor, K, h, a):  # type: ignore[no-untyped-def]
-    """One visit to block i: solve it alone and carry the change into w. Returns its gap before."""
-    k = blocks.size[i]
-    ids = blocks.members[i]
-    total, slack, held, low = 0.0, 0.0, 0.0, np.inf
-    for p in range(k):
-        c = ids[p]
-        a[p] = alpha[c]
-        h[p] = b[c] - inner(rows, c)
-        total += a[p]
-        slack = max(slack, h[p])
-        held += a[p] * h[p]
-        if a[p] > 0.0:
-            low = min(low, h[p])
+def ascend_block(rows, blocks, alpha, b, i, cap, ridge, shrink, floor, awake, nod, scratch):  # type: ignore[no-untyped-def]
+    """One visit to block i: solve it over its awake cuts and carry the change into w.
+
+    With nod < infinity every cut of the block is looked at first, and those without alpha whose
+    h lies more than `nod` below what the block needs fall asleep. `scratch` is (K, h, a, ids) with
+    room for the block. Returns (the block's gap, its KKT violation), both before the visit.
+    """
+    K, h, a, ids = scratch
+    k, total, slack, held, low = 0, 0.0, 0.0, 0.0, np.inf
+    open_block(rows, i, blocks.size[i])
+    for p in range(blocks.size[i]):
+        c = blocks.members[i, p]
+        if not awake[c] and nod == np.inf:
+            continue
+        ids[k], a[k], h[k] = c, alpha[c], b[c] - inner(rows, c)
+        total += a[k]
+        slack = max(slack, h[k])
+        held += a[k] * h[k]
+        if a[k] > 0.0:
+            low = min(low, h[k])
+        k += 1
     shift = ridge * total
     if ridge > 0.0:
         gap = 0.5 * (slack - shift) ** 2 / ridge + (total * slack - held)
@@ -331,26 +251,42 @@ def ascend_block(rows, blocks, alpha, b, i, cap, ridge, shrink, floor, K, h, a):
         gap = max(slack, -low if low < np.inf else 0.0)
     if total < cap:
         low = min(low, shift)
-    if max(slack, shift) - low <= floor:
-        return gap
-    local_gram(rows, ids, k, K)
-    first = solve_block(K, h, a, k, cap, ridge, shrink, floor, 100 * k + 1000)
-    if first == np.inf:
-        return np.inf
+    violation = max(slack, shift) - low
+    if nod < np.inf:
+        kept = 0
+        for p in range(k):
+            awake[ids[p]] = a[p] > 0.0 or h[p] >= low - nod
+            if awake[ids[p]]:
+                ids[kept], a[kept], h[kept] = ids[p], a[p], h[p]
+                kept += 1
+        k = kept
+    if k == 0 or violation <= floor:
+        return gap, violation
+    local_gram(rows, i, blocks.place, ids, k, K)
+    if solve_block(K, h, a, k, cap, ridge, shrink, floor, 100 * k + 1000) == np.inf:
+        return np.inf, np.inf
     for p in range(k):
         c = ids[p]
         if a[p] != alpha[c]:
             move(rows, c, a[p] - alpha[c])
             alpha[c] = a[p]
-    return gap
+    close_block(rows, i)
+    return gap, violation
+
+
+@compiled
+def scratch_for(width):  # type: ignore[no-untyped-def]
+    """Room for one block of `width` cuts: (K, h, a, ids)."""
+    return np.empty((width, width)), np.empty(width), np.empty(width), np.empty(width, dtype=np.int32)
 
 
 @compiled
 def ascend(rows, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs, seed):  # type: ignore[no-untyped-def]
     """Block-coordinate ascent until the relaxed gap is at most `tol` (or every block's KKT
-    violation at most `floor`). Blocks are visited in an order drawn from `seed`; between visits
-    to all, the blocks that were furthest off are visited a few times more. With a hard margin it
-    also stops once a convex combination of the cuts has a squared norm of at most `flat_tol`.
+    violation at most `floor`). Blocks are visited in an order drawn from `seed`. An epoch visits
+    every block and every cut once, then the blocks that were furthest off a few times more over
+    their awake cuts. With a hard margin it also stops once a convex combination of the cuts has a
+    squared norm of at most `flat_tol`.
 
     Returns (relaxed gap, largest KKT violation, epochs, squared norm of the hard margin's
     convex combination or infinity).
@@ -359,14 +295,15 @@ def ascend(rows, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs,
     width = 1
     for i in range(n):
         width = max(width, blocks.size[i])
-    K, h, a = np.empty((width, width)), np.empty(width), np.empty(width)
+    scratch = scratch_for(width)
+    awake = np.ones(alpha.shape[0], dtype=np.bool_)
     order = np.arange(n)
     gaps = np.zeros(n)
     xi = np.zeros(n)
     hard = ridge == 0.0 and cap == np.inf
-    shrink = 0.0 if n == 1 else 0.1
+    shrink = 0.01 if n == 1 else 0.1
     state = np.uint64(2 * seed + 1)
-    flat = np.inf
+    flat, nod = np.inf, 1e300
     gap, worst, _, _ = measure(rows, blocks, alpha, b, cap, ridge, xi)
     epoch = 0
     while epoch < max_epochs and gap > tol and worst > floor:
@@ -374,24 +311,35 @@ def ascend(rows, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs,
             state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
             other = int((state >> np.uint64(33)) % np.uint64(j + 1))
             order[j], order[other] = order[other], order[j]
-        seen = 0.0
+        total, most, seen = 0.0, 0.0, 0.0
         for j in range(n):
             i = order[j]
             if blocks.size[i] == 0:
                 continue
-            gaps[i] = ascend_block(rows, blocks, alpha, b, i, cap, ridge, shrink, floor, K, h, a)
+            gaps[i], violation = ascend_block(
+                rows, blocks, alpha, b, i, cap, ridge, shrink, floor, awake, nod, scratch
+            )
             if gaps[i] == np.inf:
                 return np.inf, np.inf, epoch, 0.0
-            seen = max(seen, gaps[i])
-        for _ in range(4 if n > 1 else 0):
+            total += gaps[i]
+            most, seen = max(most, gaps[i]), max(seen, violation)
+        nod = seen
+        for _ in range(10 if n > 1 else 0):
+            left = 0.0
             for j in range(n):
                 i = order[j]
-                if gaps[i] > 0.1 * seen:
-                    gaps[i] = ascend_block(rows, blocks, alpha, b, i, cap, ridge, shrink, floor, K, h, a)
+                if gaps[i] > 0.05 * most:
+                    gaps[i], _ = ascend_block(
+                        rows, blocks, alpha, b, i, cap, ridge, shrink, floor, awake, np.inf, scratch
+                    )
+                    left += gaps[i]
+            if left <= 0.1 * total:
+                break
         epoch += 1
         if hard:
             flat = stretch(rows, blocks, alpha, b)
             if flat <= flat_tol:
                 return np.inf, np.inf, epoch, flat
-        gap, worst, _, _ = measure(rows, blocks, alpha, b, cap, ridge, xi)
+        if hard or total <= 3.0 * tol or epoch % 5 == 0 or n == 1:
+            gap, worst, _, _ = measure(rows, blocks, alpha, b, cap, ridge, xi)
     return gap, worst, epoch, flat

@@ -12,6 +12,7 @@ from typing import Any
 
 from structsvm import kernels as _kernels
 from structsvm.formulation import FORMULATIONS, Formulation
+from structsvm.problems.alignment import Alignment
 from structsvm.problems.multiclass import Multiclass
 from structsvm.solvers.bcfw import BCFW
 from structsvm.solvers.n_slack import NSlack
@@ -20,7 +21,7 @@ from structsvm.solvers.perceptron import Perceptron
 from structsvm.space import Joint, Linear
 from structsvm.task import Trainable
 
-PROBLEMS: dict[str, Callable[..., Any]] = {"Multiclass": Multiclass}
+PROBLEMS: dict[str, Callable[..., Any]] = {kind.__name__: kind for kind in (Multiclass, Alignment)}
 
 SOLVERS: dict[str, tuple[Callable[..., Trainable], dict[str, Any]]] = {
     "n_slack": (NSlack, {}),

@@ -19,7 +19,7 @@ class LinearScorer:
         self.problem, self.w = problem, w
 
     def __call__(self, x: Any, y: Any) -> float:
-        return float(as_row(self.problem.psi(x, y)) @ self.w)
+        return float((as_row(self.problem.psi(x, y)) @ self.w)[0])
 
     def potentials(self, x: Any) -> Any:
         return self.problem.potentials(self.w, x)

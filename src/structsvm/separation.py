@@ -25,7 +25,7 @@ class SearchError(ValueError):
 
 
 class Violators(NamedTuple):
-    """One candidate cut an example: a = scale * deltaPsi, b, and its H at the scorer searched with."""
+    """Candidate cuts: a = scale * deltaPsi, b, and their H at the scorer searched with."""
 
     example: np.ndarray  # (m,) int
     outputs: Sequence[Any]
@@ -34,6 +34,14 @@ class Violators(NamedTuple):
     b: np.ndarray  # (m,)
     rows: sp.csr_matrix | None  # (m, d) unscaled
     H: np.ndarray  # (m,)
+
+    def top(self, n: int) -> np.ndarray:
+        """The largest H of each of n examples, all of which were searched."""
+        if len(self.H) == n:
+            return self.H
+        best = np.full(n, -np.inf)
+        np.maximum.at(best, self.example, self.H)
+        return best
 
     def take(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Cuts]:
         """(blocks, b, losses, cuts) of the chosen rows, as `Dual.add` wants them."""
@@ -57,39 +65,55 @@ class Separation:
         self._batch = None if batch is None else batch(X, Y)
         if self._batch is not None and not explicit and not getattr(self._batch, "takes_kernels", False):
             self._batch = None
+        self._many = getattr(self._batch, "search_many", None)
         self._truths: dict[int, sp.csr_matrix] = {}
         for i in range(self.n):
             at_truth = float(problem.delta(Y[i], Y[i]))
             if at_truth != 0.0:
                 raise SearchError(f"Delta(y, y) of example {i} is {at_truth:g}; a loss must be 0 at the truth")
 
-    def __call__(self, f: Any, indices: np.ndarray) -> Violators:
-        """The best output for each of the examples under the scorer f."""
+    def __call__(self, f: Any, indices: np.ndarray, most: int = 1) -> Violators:
+        """The best output for each of the examples under the scorer f, and up to `most` where that is cheap."""
         began = time.process_time()
-        found = self._one_by_one(f, indices) if self._batch is None else self._batch.search(f, indices, self.H)
+        if self._batch is None:
+            found = self._one_by_one(f, indices)
+        elif most > 1 and self._many is not None:
+            found = self._many(f, indices, self.H, most)
+        else:
+            found = self._batch.search(f, indices, self.H)
+        example = np.asarray(indices if found.example is None else found.example)
         losses = np.asarray(found.losses, dtype=float)
         wrong = np.flatnonzero(~(losses >= 0.0) | ~np.isfinite(losses))
         if len(wrong):
-            i = int(indices[wrong[0]])
+            i = int(example[wrong[0]])
             raise SearchError(f"Delta of example {i} is {losses[wrong[0]]:g}; a loss must be finite and >= 0")
-        gaps = self._gaps(f, indices, found)
+        gaps = self._gaps(f, example, found)
         values = np.asarray(self.H(losses, gaps))
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
-            i = int(indices[wrong[0]])
+            i = int(example[wrong[0]])
             raise SearchError(f"the score of example {i} is not finite; look for NaN or infinity in its Psi")
         self.calls += len(indices)
         self.seconds += time.process_time() - began
         return Violators(
-            np.asarray(indices), found.outputs, losses, self.H.s(losses), self.H.t(losses), found.rows, values
+            example, found.outputs, losses, self.H.s(losses), self.H.t(losses), found.rows, values
         )
 
-    def _gaps(self, f: Any, indices: np.ndarray, found: Found) -> np.ndarray:
+    def _gaps(self, f: Any, example: np.ndarray, found: Found) -> np.ndarray:
         """f(x, y) - f(x, ybar), from the rows where Psi is explicit: what the cut will be is what is judged."""
         if found.rows is not None:
             return found.rows @ f.w
-        pairs = zip(indices, found.outputs, strict=True)
+        if found.gaps is not None:
+            return found.gaps
+        pairs = zip(example, found.outputs, strict=True)
         return np.array([f(self.X[i], self.Y[i]) - f(self.X[i], ybar) for i, ybar in pairs])
+
+    def rows(self, violators: Violators) -> sp.csr_matrix:
+        """The unscaled rows of deltaPsi, made now if the search left them out."""
+        if violators.rows is not None:
+            return violators.rows
+        assert self._batch is not None
+        return self._batch.rows(violators.example, violators.outputs)
 
     def _one_by_one(self, f: Any, indices: np.ndarray) -> Found:
         outputs, losses, rows = [], np.empty(len(indices)), []
@@ -107,13 +131,15 @@ class Separation:
 
 def require_no_better_cut(violators: Violators, relaxed: np.ndarray) -> None:
     """An exact search must return at least the H of every cut already held for its example."""
-    short = relaxed[violators.example] - np.maximum(violators.H, 0.0)
-    tolerance = 1e-6 * (1.0 + np.abs(relaxed).max(initial=0.0))
-    worst = int(np.argmax(short)) if len(short) else 0
-    if len(short) and short[worst] > tolerance:
-        i = int(violators.example[worst])
+    asked, place = np.unique(violators.example, return_inverse=True)
+    best = np.zeros(len(asked))
+    np.maximum.at(best, place, violators.H)
+    short = relaxed[asked] - best
+    worst = int(np.argmax(short))
+    if short[worst] > 1e-6 * (1.0 + float(np.abs(relaxed).max())):
+        i = int(asked[worst])
         raise SearchError(
-            f"the search for example {i} returned H = {violators.H[worst]:.6g}, but an output found earlier has "
+            f"the search for example {i} returned H = {best[worst]:.6g}, but an output found earlier has "
             f"H = {relaxed[i]:.6g}: augmented_argmax does not maximise H (or delta and psi disagree with it); "
             "if the search is approximate, set `exact = False` on the problem"
         )

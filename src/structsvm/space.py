@@ -10,6 +10,7 @@ import numpy as np
 from structsvm.problem import Problem
 from structsvm.scorer import KernelScorer, LinearScorer, as_row
 from structsvm.store import GramStore, RowStore
+from structsvm.tensor_store import TensorStore
 
 __all__ = ["Joint", "KernelScorer", "Linear", "LinearScorer", "as_row", "n_weights"]
 
@@ -72,7 +73,10 @@ class Linear:
 
     explicit = True
 
-    def store(self, problem: Any, X: Sequence[Any], Y: Sequence[Any]) -> RowStore:
+    def store(self, problem: Any, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True) -> Any:
+        """Where to keep cuts: as factors if the problem has them and every cut is of one example, else as rows."""
+        if per_example and getattr(problem, "factors", None) is not None:
+            return TensorStore(problem, X, Y)
         return RowStore(problem, n_weights(problem, X, Y))
 
     def accumulator(self, problem: Any, X: Sequence[Any], Y: Sequence[Any]) -> RowSums:
@@ -87,7 +91,7 @@ class Joint:
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
 
-    def store(self, problem: Any, X: Sequence[Any], Y: Sequence[Any]) -> GramStore:
+    def store(self, problem: Any, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True) -> GramStore:
         return GramStore(problem, self.kernel, X, Y)
 
     def accumulator(self, problem: Any, X: Sequence[Any], Y: Sequence[Any]) -> PairSums:

@@ -7,14 +7,15 @@ the same few things: `extend` by new cuts, `keep` some of them, `rows` (what `qp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from structsvm.compiled import compiled
-from structsvm.qp import Blocks, GramRows, SparseRows
+from structsvm.qp import Blocks
+from structsvm.rows import GramRows, SparseRows
 from structsvm.scorer import KernelScorer, LinearScorer
 
 
@@ -33,13 +34,14 @@ class Store(Protocol):
     norms2: np.ndarray
 
     @property
-    def rows(self) -> SparseRows | GramRows: ...
+    def rows(self) -> Any: ...
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None: ...
-    def link(self, first: int, block: np.ndarray, place: np.ndarray, blocks: Blocks) -> None: ...
+    def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None: ...
     def keep(self, mask: np.ndarray) -> None: ...
     def refresh(self, alpha: np.ndarray) -> None: ...
     def scale(self, factor: float) -> None: ...
     def gram(self) -> np.ndarray: ...
+    def matrix(self, chosen: np.ndarray) -> Callable[[], sp.csr_matrix | None]: ...
     def scorer(self, alpha: np.ndarray) -> Any: ...
 
 
@@ -53,18 +55,18 @@ def grown(array: np.ndarray, length: int) -> np.ndarray:
 
 
 @compiled
-def _link(rows, first, block, place, members, scratch, norms2):  # type: ignore[no-untyped-def]
+def _link(rows, first, block, blocks, scratch, norms2):  # type: ignore[no-untyped-def]
     """Fill the pool of the cuts from `first` on: products with their block's earlier cuts and themselves."""
     for c in range(first, block.shape[0]):
         for j in range(rows.start[c], rows.start[c + 1]):
             scratch[rows.indices[j]] += rows.data[j]
-        for p in range(place[c] + 1):
-            other = members[block[c], p]
+        for p in range(blocks.place[c] + 1):
+            other = blocks.members[block[c], p]
             total = 0.0
             for j in range(rows.start[other], rows.start[other + 1]):
                 total += rows.data[j] * scratch[rows.indices[j]]
             rows.pool[rows.pool_at[c] + p] = total
-        norms2[c] = rows.pool[rows.pool_at[c] + place[c]]
+        norms2[c] = rows.pool[rows.pool_at[c] + blocks.place[c]]
         for j in range(rows.start[c], rows.start[c + 1]):
             scratch[rows.indices[j]] = 0.0
 
@@ -111,18 +113,19 @@ class RowStore:
         self._start[self.m + 1 : self.m + count + 1] = at + rows.indptr[1:]
         self.m += count
 
-    def link(self, first: int, block: np.ndarray, place: np.ndarray, blocks: Blocks) -> None:
+    def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
+        place = blocks.place
         need = np.zeros(self.m - first + 1, dtype=np.int64)
-        np.cumsum(place[first:] + 1, out=need[1:])
+        np.cumsum(place[first : self.m] + 1, out=need[1:])
         base = 0 if first == 0 else int(self._pool_at[first - 1] + place[first - 1] + 1)
         self._pool = grown(self._pool, base + int(need[-1]))
         self._pool_at, self._norms2 = grown(self._pool_at, self.m), grown(self._norms2, self.m)
         self._pool_at[first : self.m] = base + need[:-1]
-        _link(self.rows, first, block, place, blocks.members, self._scratch, self._norms2)
+        _link(self.rows, first, block, blocks, self._scratch, self._norms2)
 
     def keep(self, mask: np.ndarray) -> None:
         """Drop the cuts outside the mask; `link` from 0 afterwards rebuilds the products."""
-        kept = self.matrix()[mask]
+        kept = self._whole()[np.flatnonzero(mask)]
         self.m = kept.shape[0]
         self._data, self._indices = kept.data.astype(float), kept.indices.astype(np.int32)
         self._start = kept.indptr.astype(np.int64)
@@ -134,14 +137,19 @@ class RowStore:
     def scale(self, factor: float) -> None:
         self.w *= factor
 
-    def matrix(self) -> sp.csr_matrix:
+    def _whole(self) -> sp.csr_matrix:
         """All cuts as an (m, d) matrix that shares memory with the store."""
         end = self._start[self.m]
         arrays = (self._data[:end], self._indices[:end], self._start[: self.m + 1])
         return sp.csr_matrix(arrays, shape=(self.m, len(self.w)), copy=False)
 
+    def matrix(self, chosen: np.ndarray) -> Callable[[], sp.csr_matrix]:
+        """A copy of the chosen cuts, at hand when asked for."""
+        rows = self._whole()[chosen]
+        return lambda: rows
+
     def gram(self) -> np.ndarray:
-        A = self.matrix()
+        A = self._whole()
         return (A @ A.T).toarray()
 
     def scorer(self, alpha: np.ndarray) -> LinearScorer:
@@ -196,7 +204,7 @@ class GramStore:
                 total += sign_l * sign_r * self.kernel.gram(X_l, Y_l, X_r, Y_r)
         return total * self._scale[left, None] * self._scale[None, right]
 
-    def link(self, first: int, block: np.ndarray, place: np.ndarray, blocks: Blocks) -> None:
+    def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
         """Nothing to do: the Gram matrix already holds every block's products."""
 
     def keep(self, mask: np.ndarray) -> None:
@@ -215,6 +223,10 @@ class GramStore:
 
     def gram(self) -> np.ndarray:
         return self._G[: self.m, : self.m].copy()
+
+    def matrix(self, chosen: np.ndarray) -> Callable[[], None]:
+        """None when asked for: the feature space of a kernel has no coordinates."""
+        return lambda: None
 
     def expansion(self, alpha: np.ndarray) -> tuple[list[Any], list[Any], np.ndarray]:
         """The scorer's support: pairs (x_j, y_j) and coefficients, truths first, each example once."""

@@ -66,7 +66,7 @@ class Task:
     def n(self) -> int:
         return len(self.Y)
 
-    def dual(self, n_blocks: int, engine: str = "ascent") -> Dual:
+    def dual(self, n_blocks: int, engine: str = "ascent", averaged: bool = False) -> Dual:
         """The relaxed problem to start from: empty, or a former fit's cuts moved to this C."""
         if self.warm_start is not None and isinstance(self.warm_start.state, Dual):
             state = self.warm_start.state
@@ -74,12 +74,12 @@ class Task:
                 state.move_to(self.C)
                 state.engine, state.added, state.seconds = engine, 0, 0.0
                 return state
-        store = self.space.store(self.problem, self.X, self.Y)
+        store = self.space.store(self.problem, self.X, self.Y, per_example=n_blocks == self.n and not averaged)
         return Dual(store, n_blocks, self.formulation, self.C, engine)
 
     def primal(self, dual: Dual, found: Violators) -> float:
         """The primal objective at the dual's w, given a full search at it."""
-        return primal_of(self.formulation, self.C, self.n, dual.norm2, found.H)[0]
+        return primal_of(self.formulation, self.C, self.n, dual.norm2, found.top(self.n))[0]
 
     def certified(self, gap: float, primal: float) -> bool:
         """Whether gap_tol is asked for and met by a gap from an exact full search."""
@@ -101,10 +101,9 @@ class Task:
         exact = self.separation.exact
         gap = max(primal - dual.value, 0.0) if exact else None
         active = dual.support()
-        matrix = getattr(dual.store, "matrix", None)
         support = Support(
             dual.alpha[active], dual.b[active], dual.block[active], dual.loss[active],
-            None if matrix is None else matrix()[active],
+            dual.store.matrix(active),
         )  # fmt: skip
         if self.space.explicit:
             f = type(f)(self.problem, f.w.copy())

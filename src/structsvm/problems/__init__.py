@@ -1,5 +1,6 @@
 """Learning problems: each is Psi, Delta and one oracle."""
 
+from structsvm.problems.alignment import Alignment
 from structsvm.problems.multiclass import Multiclass
 
-__all__ = ["Multiclass"]
+__all__ = ["Alignment", "Multiclass"]

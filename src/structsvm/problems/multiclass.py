@@ -1,7 +1,8 @@
 """Multiclass classification: Psi(x, y) = x (x) e_y, one weight vector a class (jmlr05 Section 4.1).
 
 The outputs are 0 .. n_classes - 1; the loss is 0/1 or any matrix with a zero diagonal. Both
-searches look at every class: over a batch, one matrix product of inputs and weights.
+searches look at every class: over a batch, one matrix product of inputs and weights. The weights
+of feature j stand together: w.reshape(n_features, n_classes)[j, y].
 There is no intercept; append a constant feature to x to have one (it is then regularised).
 """
 
@@ -33,7 +34,7 @@ class Multiclass(Params):
 
     def psi(self, x: Any, y: Any) -> sp.csr_matrix:
         row = sp.csr_matrix(x) if sp.issparse(x) else sp.csr_matrix(np.reshape(x, (1, -1)))
-        columns = row.indices + int(y) * self.n_features
+        columns = row.indices * self.n_classes + int(y)
         return sp.csr_matrix((row.data.astype(float), columns, row.indptr), shape=(1, self.n_weights))
 
     def losses(self) -> np.ndarray:
@@ -47,8 +48,7 @@ class Multiclass(Params):
 
     def potentials(self, w: np.ndarray, x: Any) -> np.ndarray:
         """Class scores: (n_classes,) for one input, (m, n_classes) for a matrix of inputs."""
-        W = w.reshape(self.n_classes, self.n_features)
-        scores = x @ W.T
+        scores = x @ w.reshape(self.n_features, self.n_classes)
         return scores[0] if sp.issparse(x) and x.shape[0] == 1 else scores
 
     def argmax(self, f: Any, x: Any) -> int:
@@ -57,6 +57,9 @@ class Multiclass(Params):
     def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> int:
         scores = np.ravel(f.potentials(x))
         return int(np.argmax(H(self.losses()[int(y)], scores[int(y)] - scores)))
+
+    def factors(self, X: Any) -> tuple[Any, Any]:
+        return _matrix(X), sp.identity(self.n_classes, format="csr")
 
     def batch(self, X: Any, Y: Any) -> MulticlassBatch:
         return MulticlassBatch(self, X, Y)
@@ -108,30 +111,49 @@ class MulticlassBatch:
         self.losses = problem.losses()
 
     def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+        gaps, values = self._values(f, indices, H)
+        return self._found(indices, gaps, np.arange(len(indices)), np.argmax(values, axis=1))
+
+    def search_many(self, f: Any, indices: np.ndarray, H: HType, most: int) -> Found:
+        """The `most` classes with the largest H, those with H > 0 only (the best one always)."""
+        gaps, values = self._values(f, indices, H)
+        if most < values.shape[1]:
+            top = np.argpartition(-values, most, axis=1)[:, :most]
+            order = np.argsort(-np.take_along_axis(values, top, axis=1), axis=1, kind="stable")
+            top = np.take_along_axis(top, order, axis=1)
+        else:
+            top = np.argsort(-values, axis=1, kind="stable")
+        wanted = np.take_along_axis(values, top, axis=1) > 0.0
+        wanted[:, 0] = True
+        row, place = np.nonzero(wanted)
+        return self._found(indices, gaps, row, top[row, place])
+
+    def _values(self, f: Any, indices: np.ndarray, H: HType) -> tuple[np.ndarray, np.ndarray]:
+        """f(x, y) - f(x, .) and H of every class: both (m, n_classes)."""
         every = len(indices) == len(self.Y)
         X, y = (self.X, self.Y) if every else (self.X[indices], self.Y[indices])
         scores = np.asarray(f.potentials(X)).reshape(len(y), -1)
-        m = np.arange(len(y))
-        values = H(self.losses[y], scores[m, y][:, None] - scores)
-        ybar = np.argmax(values, axis=1)
-        rows = None if f.w is None else self._rows(X, y, ybar)
-        return Found(ybar, self.losses[y, ybar], rows)
+        gaps = scores[np.arange(len(y)), y][:, None] - scores
+        return gaps, H(self.losses[y], gaps)
+
+    def _found(self, indices: np.ndarray, gaps: np.ndarray, row: np.ndarray, ybar: np.ndarray) -> Found:
+        example = indices[row]
+        return Found(ybar, self.losses[self.Y[example], ybar], None, example, gaps[row, ybar])
 
     def argmax(self, f: Any) -> np.ndarray:
         return np.argmax(np.asarray(f.potentials(self.X)).reshape(self.X.shape[0], -1), axis=1)
 
-    def _rows(self, X: Any, y: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:
-        """x (x) (e_y - e_ybar): every row of X twice, with a plus and a minus."""
-        X = sp.csr_matrix(X)
-        d, length = self.problem.n_features, np.diff(X.indptr)
-        where = np.repeat(np.arange(len(y)), length)
-        differ = (y != ybar)[where]
-        own = np.concatenate([X.indices + y[where] * d, X.indices + ybar[where] * d])
-        data = np.concatenate([X.data * differ, -X.data * differ])
+    def rows(self, example: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:
+        """x (x) (e_y - e_ybar): each entry of x twice, with a plus and a minus."""
+        X, y, K = sp.csr_matrix(self.X[example]), self.Y[example], self.problem.n_classes
+        where = np.repeat(np.arange(len(y)), np.diff(X.indptr))
+        columns, data = np.empty((X.nnz, 2), dtype=np.int32), np.empty((X.nnz, 2))
+        base = X.indices * K
+        columns[:, 0], columns[:, 1] = base + y[where], base + ybar[where]
+        data[:, 0] = X.data * (y != ybar)[where]
+        data[:, 1] = -data[:, 0]
         shape = (len(y), self.problem.n_weights)
-        order = np.argsort(np.concatenate([where, where]), kind="stable")
-        indptr = np.concatenate([[0], np.cumsum(2 * length)])
-        return sp.csr_matrix((data[order], own[order].astype(np.int32), indptr), shape=shape)
+        return sp.csr_matrix((data.ravel(), columns.ravel(), 2 * X.indptr), shape=shape)
 
 
 def _matrix(X: Any) -> Any:

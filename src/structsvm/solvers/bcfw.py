@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structsvm import qp
+from structsvm import rows as rows_
 from structsvm.compiled import compiled
 from structsvm.dual import Dual
 from structsvm.fit import Fit
@@ -32,14 +33,15 @@ def line_search(rows, blocks, alpha, b, i, target, cap):  # type: ignore[no-unty
     k = blocks.size[i]
     ids = blocks.members[i]
     K = np.empty((k, k))
-    qp.local_gram(rows, ids, k, K)
+    rows_.open_block(rows, i, k)
+    rows_.local_gram(rows, i, blocks.place, ids, k, K)
     change = np.empty(k)
     gap = 0.0
     for p in range(k):  # direction: cap * e_target - alpha_i
         c = ids[p]
         change[p] = (cap if c == target else 0.0) - alpha[c]
         if change[p] != 0.0:
-            gap += change[p] * (b[c] - qp.inner(rows, c))
+            gap += change[p] * (b[c] - rows_.inner(rows, c))
     if gap <= 0.0:
         return gap
     curvature = 0.0
@@ -50,8 +52,9 @@ def line_search(rows, blocks, alpha, b, i, target, cap):  # type: ignore[no-unty
     for p in range(k):
         if change[p] != 0.0:
             c = ids[p]
-            qp.move(rows, c, gamma * change[p])
+            rows_.move(rows, c, gamma * change[p])
             alpha[c] = max(alpha[c] + gamma * change[p], 0.0)
+    rows_.close_block(rows, i)
     return gap
 
 
@@ -65,12 +68,15 @@ def line_searches(rows, blocks, alpha, b, examples, targets, cap, gaps):  # type
 
 @dataclass(frozen=True)
 class BCFW(Trainable):
-    """`cached` passes over held planes follow each real one; every `sweep`-th pass is a full sweep."""
+    """`cached` passes over held planes follow each real one; every `sweep`-th pass is a full sweep, which
+    takes up to `most` planes an example where the problem finds several at once. The other passes search
+    in `chunks`, each at the w of its moment; `idle` as in n_slack."""
 
     cached: int = 3
     sweep: int = 5
     chunks: int = 10
-    idle: int = 20
+    most: int = 32
+    idle: int = 10
 
     name: ClassVar[str] = "bcfw"
     needs: ClassVar[Needs] = Needs(penalties=frozenset({1}), kernels=False)
@@ -83,7 +89,7 @@ class BCFW(Trainable):
         for iteration in range(1, task.max_iter + 1):
             target = max(task.C * task.eps, (task.gap_tol or 0.0) * abs(dual.value))
             if (iteration - 1) % self.sweep == 0 or float(gaps.sum()) <= target:
-                found = search(dual.scorer(), search.all)
+                found = search(dual.scorer(), search.all, self.most)
                 primal = task.primal(dual, found)
                 gap = primal - dual.value
                 task.recorder.note(search, dual, primal=primal, dual=dual.value, gap=gap)

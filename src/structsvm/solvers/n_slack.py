@@ -22,11 +22,13 @@ from structsvm.task import Needs, Task, Trainable
 
 @dataclass(frozen=True)
 class NSlack(Trainable):
-    """Algorithm 1; `idle` is after how many optimisations with alpha = 0 a cut is dropped (0: never)."""
+    """Algorithm 1. The batch form takes up to `most` outputs an example where the problem finds several
+    at once, and drops a cut after `idle` optimisations with alpha = 0 (0: never)."""
 
     variant: str = "batch"
     engine: str = "ascent"
-    idle: int = 50
+    most: int = 32
+    idle: int = 5
 
     name: ClassVar[str] = "n_slack"
     needs: ClassVar[Needs] = Needs()
@@ -47,7 +49,7 @@ class NSlack(Trainable):
     def _together(self, task: Task, dual: Dual) -> Fit:
         search = task.separation
         for iteration in range(1, task.max_iter + 1):
-            found = search(dual.scorer(), search.all)
+            found = search(dual.scorer(), search.all, self.most)
             primal = task.primal(dual, found)
             gap = primal - dual.value
             task.recorder.note(search, dual, primal=primal, dual=dual.value, gap=gap)
@@ -56,7 +58,7 @@ class NSlack(Trainable):
             if task.certified(gap, primal):
                 return task.finish(dual, converged=True, n_iter=iteration)
             least = max(0.01 * task.allowance(dual.xi, dual.norm2), 0.1 * (task.gap_tol or 0.0) * abs(dual.value))
-            violated = np.flatnonzero(np.maximum(found.H, 0.0) > dual.xi + task.eps)
+            violated = np.flatnonzero(found.H > dual.xi[found.example] + task.eps)
             if not len(violated):
                 if dual.relaxed_gap <= least:
                     return task.finish(dual, converged=True, n_iter=iteration)

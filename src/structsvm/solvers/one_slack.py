@@ -34,11 +34,12 @@ class OneSlack(Trainable):
     needs: ClassVar[Needs] = Needs(penalties=frozenset({1}), kernels=False)
 
     def solve(self, task: Task) -> Fit:
-        dual, search = task.dual(1), task.separation
+        dual, search = task.dual(1, averaged=True), task.separation
         dual.measure()
         kept: deque[Violators] = deque(maxlen=self.cache)
         for iteration in range(1, task.max_iter + 1):
             found = search(dual.scorer(), search.all)
+            found = found._replace(rows=search.rows(found))
             primal = task.primal(dual, found)
             gap = primal - dual.value
             task.recorder.note(search, dual, primal=primal, dual=dual.value, gap=gap)
