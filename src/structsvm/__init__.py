@@ -1,10 +1,10 @@
 """Structured prediction with large margins: bring Psi, Delta and two argmaxes.
 
-    from structsvm import StructuredSVM
-    from structsvm.problems import Multiclass
+from structsvm import StructuredSVM
+from structsvm.problems import Multiclass
 
-    model = StructuredSVM(Multiclass(n_classes=10, n_features=64), "SVM1 margin", C=100).fit(X, Y)
-    model.fit_.primal, model.fit_.gap      # the objective, and how far from the optimum it can be
+model = StructuredSVM(Multiclass(n_classes=10, n_features=64), "SVM1 margin", C=100).fit(X, Y)
+model.fit_.primal, model.fit_.gap      # the objective, and how far from the optimum it can be
 """
 
 from structsvm.dual import NotSeparableError

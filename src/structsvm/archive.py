@@ -92,7 +92,9 @@ def unpack(arrays: Mapping[str, np.ndarray], classes: Mapping[str, type]) -> Any
         if "dict" in node:
             return {walk(key): walk(item) for key, item in node["dict"]}
         if node["object"] not in classes:
-            raise ValueError(f"the model needs the class {node['object']!r}, which is not known here; pass it on loading")
+            raise ValueError(
+                f"the model needs the class {node['object']!r}, which is not known here; pass it on loading"
+            )
         return classes[node["object"]](**{name: walk(item) for name, item in node["fields"].items()})
 
     return walk(document["tree"])

@@ -123,19 +123,21 @@ class Dual:
         self.rounds += 1
         if self.m:
             (self._cvxopt if self.engine == "cvxopt" else self._ascent)(tol, floor, max_epochs, seed)
-        self.measure()
         self._idle[: self.m] = np.where(self.alpha > 0, 0, self._idle[: self.m] + 1)
         self.seconds += time.process_time() - began
 
     def _ascent(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
         floor = max(floor, 1e-13 * (1.0 + float(np.abs(self.b).max())))
-        _, _, _, flat = qp.ascend(
+        found, _, flat = qp.ascend(
             self.store.rows, self.blocks, self.alpha, self.b, self.cap, self.ridge,
-            tol, floor, self._flat, max_epochs, self.rounds + 7919 * seed,
+            tol, floor, self._flat, max_epochs, self.rounds + 7919 * seed, self.xi,
         )  # fmt: skip
         self._require_separable(flat)
+        self.relaxed_gap, self.violation, self._norm2, self._linear = found
 
     def _cvxopt(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
+        if self.formulation.p == 0:
+            self._require_separable(float(self.store.norms2.min()))
         self._alpha[: self.m] = qp_cvxopt.solve(self.store.gram(), self.b, self.block, self.cap, self.ridge)
         self.store.refresh(self.alpha)
         self.measure()
@@ -151,8 +153,8 @@ class Dual:
         if flat <= self._flat:
             raise NotSeparableError(
                 f"{self.formulation.name} asks every constraint to hold, but a convex combination of "
-                f"{int(np.count_nonzero(self.alpha))} of them has norm {np.sqrt(max(flat, 0.0)):.1e}: the data cannot be "
-                "separated by these features; use a formulation with slack, such as 'SVM1' or 'SVM2'"
+                f"{int(np.count_nonzero(self.alpha))} of them has norm {np.sqrt(max(flat, 0.0)):.1e}: "
+                "the data cannot be separated by these features; use a formulation with slack, such as 'SVM1'"
             )
 
     def ascend_block(self, i: int, *, shrink: float = 1e-6) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,6 +30,21 @@ SAVED = (
     "exact", "converged", "bound",
 )  # fmt: skip
 """What a saved model keeps of its `Fit`; clocks and the trace stay behind."""
+
+
+def same(then: Any, now: Any) -> bool:
+    """Whether two values are one, or arrays, matrices or sequences of one content; unclear means no."""
+    if then is now:
+        return True
+    if type(then) is not type(now):
+        return False
+    if sp.issparse(now):
+        return then.shape == now.shape and (then != now).nnz == 0
+    if isinstance(now, np.ndarray):
+        return np.array_equal(then, now)
+    if isinstance(now, (list, tuple)):
+        return len(then) == len(now) and all(map(same, then, now))
+    return isinstance(now, (bool, int, float, str, np.generic)) and bool(then == now)
 
 
 class Structured(BaseEstimator):
@@ -80,13 +96,15 @@ class StructuredSVM(Structured):
     gap_tol : stop once the relative duality gap is certified to be at most this.
     max_iter : passes over the data at most; reached first, a ConvergenceWarning tells the gap.
     kernel : a joint kernel (`structsvm.kernels`), or None for explicit features.
-    warm_start : whether a second `fit` on the same data starts from the cuts of the first.
+    warm_start : whether a second `fit` of one problem on the same data starts from the cuts of the first.
     random_state : an int; the same int gives the same model.
     progress : a function called with a dict of numbers after each pass.
 
     After `fit`: `w_` (None with a kernel), `problem_`, and `fit_` with primal, dual, gap, n_constraints,
     oracle_calls, exact, trace and more (`structsvm.fit.Fit`).
     """
+
+    fit_: Fit
 
     def __init__(
         self,
@@ -121,7 +139,7 @@ class StructuredSVM(Structured):
         reason = registry.check(self.problem, formulation, solver, space)
         if reason:
             raise ValueError(reason)
-        former: Fit | None = getattr(self, "fit_", None) if self.warm_start else None
+        former: Fit | None = self.fit_ if self.warm_start and self._goes_on(X, Y) else None
         problem = former.scorer.problem if former is not None else self._bind(X, Y)
         self.fit_ = solver.train(
             problem,
@@ -139,7 +157,13 @@ class StructuredSVM(Structured):
         self.problem_ = problem
         self.scorer_ = self.fit_.scorer
         self.w_ = self.fit_.w
+        self._fitted_on = (self.problem, self.kernel, X, Y) if self.warm_start else None
         return self
+
+    def _goes_on(self, X: Any, Y: Any) -> bool:
+        """Whether the last fit was of this problem and kernel on these data: only then do its cuts hold."""
+        problem, kernel, X_then, Y_then = getattr(self, "_fitted_on", None) or (None,) * 4
+        return problem is self.problem and kernel is self.kernel and same(X_then, X) and same(Y_then, Y)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The fitted model as named arrays: the problem, the scorer, and its certificate.
@@ -181,10 +205,18 @@ class StructuredSVM(Structured):
             model.kernel = e["kernel"]
             scorer = KernelScorer(problem, e["kernel"], e["X"], e["Y"], e["coef"])
         saved = tree.get("support")
-        support = None if saved is None else Support(*(saved[k] for k in Support._fields[:4]), lambda: saved["rows"])
+        support = None
+        if saved is not None:
+            rows = saved.pop("rows")
+            support = Support(**saved, make_rows=lambda: rows)
         formulation = registry.formulation(tree["settings"]["formulation"])
         model.fit_ = Fit(
-            scorer, formulation, tree["settings"]["C"], tree["settings"]["eps"], support=support, **tree["fit"]
+            scorer,
+            formulation,
+            tree["settings"]["C"],
+            tree["settings"]["eps"],
+            support=support,
+            **tree["fit"],
         )
         model.problem_, model.scorer_, model.w_ = problem, scorer, model.fit_.w
         return model
@@ -194,7 +226,8 @@ class StructuredSVM(Structured):
         path = Path(path)
         with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
             try:
-                np.savez_compressed(part, **self.to_arrays())
+                arrays: dict[str, Any] = self.to_arrays()
+                np.savez_compressed(part, **arrays)
             except BaseException:
                 os.unlink(part.name)
                 raise

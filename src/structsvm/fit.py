@@ -36,7 +36,9 @@ class Certificate(NamedTuple):
     losses: np.ndarray
 
 
-def primal_of(formulation: Formulation, C: float, n: int, norm2: float, H: np.ndarray) -> tuple[float, np.ndarray]:
+def primal_of(
+    formulation: Formulation, C: float, n: int, norm2: float, H: np.ndarray
+) -> tuple[float, np.ndarray]:
     """(primal objective, slacks) given |w|^2 and the largest H of every example.
 
     For the hard margin, with m = 1 - max H the smallest margin: |w / m|^2 / 2 if m > 0, else infinity.
@@ -51,7 +53,13 @@ def primal_of(formulation: Formulation, C: float, n: int, norm2: float, H: np.nd
 
 
 def certify(
-    problem: Any, X: Sequence[Any], Y: Sequence[Any], f: Any, formulation: Formulation, C: float, norm2: float | None = None
+    problem: Any,
+    X: Sequence[Any],
+    Y: Sequence[Any],
+    f: Any,
+    formulation: Formulation,
+    C: float,
+    norm2: float | None = None,
 ) -> Certificate:
     """Recompute the primal objective of a scorer by a full search over the data.
 
@@ -145,14 +153,18 @@ class Recorder:
         row = {"iteration": float(len(self.trace) + 1), **values}
         row["oracle_calls"] = separation.calls
         if cuts is not None:
-            row.update(constraints=cuts.added, held=cuts.m, active=len(cuts.support()), seconds_qp=cuts.seconds)
+            row.update(
+                constraints=cuts.added, held=cuts.m, active=len(cuts.support()), seconds_qp=cuts.seconds
+            )
         row.update(seconds_search=separation.seconds, seconds=time.process_time() - self.began)
         self.trace.append(row)
         if self.progress is not None:
             self.progress(row)
 
 
-def theorem18(problem: Any, X: Sequence[Any], Y: Sequence[Any], formulation: Formulation, C: float, eps: float) -> float | None:
+def theorem18(
+    problem: Any, X: Sequence[Any], Y: Sequence[Any], formulation: Formulation, C: float, eps: float
+) -> float | None:
     """Theorem 18's bound for this problem's data, if the problem bounds its radius and loss."""
     radius, max_delta = getattr(problem, "radius", None), getattr(problem, "max_delta", None)
     if radius is None or max_delta is None:

@@ -87,7 +87,7 @@ class Product:
         self, problem: Any, X_new: Any, X: Sequence[Any], Y: Sequence[Any], coef: np.ndarray
     ) -> np.ndarray:
         """Scores of every class: (K,) for one input, (m, K) for a matrix of inputs."""
-        single = sp.issparse(X_new) and X_new.shape[0] == 1 or not sp.issparse(X_new) and np.ndim(X_new) == 1
+        single = X_new.shape[0] == 1 if sp.issparse(X_new) else np.ndim(X_new) == 1
         rows = X_new if not single or sp.issparse(X_new) else np.reshape(X_new, (1, -1))
         scores = np.zeros((rows.shape[0], problem.n_classes))
         if len(coef):

@@ -71,7 +71,7 @@ class Found(NamedTuple):
     has factors (see `factors`) rows would be waste: the search gives the gaps instead.
     """
 
-    outputs: Sequence[Any]
+    outputs: Any  # a sequence of m outputs
     losses: np.ndarray  # (m,)
     rows: sp.csr_matrix | None  # (m, d), None when the scorer is not explicit
     example: np.ndarray | None = None  # (m,), the indices asked for unless given

@@ -281,15 +281,15 @@ def scratch_for(width):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ascend(rows, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs, seed):  # type: ignore[no-untyped-def]
+def ascend(rows, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs, seed, xi):  # type: ignore[no-untyped-def]
     """Block-coordinate ascent until the relaxed gap is at most `tol` (or every block's KKT
     violation at most `floor`). Blocks are visited in an order drawn from `seed`. An epoch visits
     every block and every cut once, then the blocks that were furthest off a few times more over
     their awake cuts. With a hard margin it also stops once a convex combination of the cuts has a
     squared norm of at most `flat_tol`.
 
-    Returns (relaxed gap, largest KKT violation, epochs, squared norm of the hard margin's
-    convex combination or infinity).
+    Fills xi and returns (what `measure` returns at the end, epochs, squared norm of the hard
+    margin's convex combination or infinity).
     """
     n = blocks.size.shape[0]
     width = 1
@@ -299,14 +299,13 @@ def ascend(rows, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs,
     awake = np.ones(alpha.shape[0], dtype=np.bool_)
     order = np.arange(n)
     gaps = np.zeros(n)
-    xi = np.zeros(n)
     hard = ridge == 0.0 and cap == np.inf
     shrink = 0.01 if n == 1 else 0.1
     state = np.uint64(2 * seed + 1)
     flat, nod = np.inf, 1e300
-    gap, worst, _, _ = measure(rows, blocks, alpha, b, cap, ridge, xi)
+    found = (np.inf, np.inf, 0.0, 0.0)
     epoch = 0
-    while epoch < max_epochs and gap > tol and worst > floor:
+    while epoch < max_epochs and found[0] > tol and found[1] > floor:
         for j in range(n - 1, 0, -1):
             state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
             other = int((state >> np.uint64(33)) % np.uint64(j + 1))
@@ -320,11 +319,11 @@ def ascend(rows, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs,
                 rows, blocks, alpha, b, i, cap, ridge, shrink, floor, awake, nod, scratch
             )
             if gaps[i] == np.inf:
-                return np.inf, np.inf, epoch, 0.0
+                return found, epoch, 0.0
             total += gaps[i]
             most, seen = max(most, gaps[i]), max(seen, violation)
         nod = seen
-        for _ in range(10 if n > 1 else 0):
+        for _ in range(3 if n > 1 else 0):
             left = 0.0
             for j in range(n):
                 i = order[j]
@@ -339,7 +338,7 @@ def ascend(rows, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs,
         if hard:
             flat = stretch(rows, blocks, alpha, b)
             if flat <= flat_tol:
-                return np.inf, np.inf, epoch, flat
-        if hard or total <= 3.0 * tol or epoch % 5 == 0 or n == 1:
-            gap, worst, _, _ = measure(rows, blocks, alpha, b, cap, ridge, xi)
-    return gap, worst, epoch, flat
+                return found, epoch, flat
+        if hard or n == 1 or total <= 3.0 * tol or epoch % 5 == 0 or epoch == max_epochs:
+            found = measure(rows, blocks, alpha, b, cap, ridge, xi)
+    return found, epoch, flat

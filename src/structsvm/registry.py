@@ -14,6 +14,7 @@ from structsvm import kernels as _kernels
 from structsvm.formulation import FORMULATIONS, Formulation
 from structsvm.problems.alignment import Alignment
 from structsvm.problems.multiclass import Multiclass
+from structsvm.problems.sequence import Sequence
 from structsvm.solvers.bcfw import BCFW
 from structsvm.solvers.n_slack import NSlack
 from structsvm.solvers.one_slack import OneSlack
@@ -21,7 +22,7 @@ from structsvm.solvers.perceptron import Perceptron
 from structsvm.space import Joint, Linear
 from structsvm.task import Trainable
 
-PROBLEMS: dict[str, Callable[..., Any]] = {kind.__name__: kind for kind in (Multiclass, Alignment)}
+PROBLEMS: dict[str, Callable[..., Any]] = {kind.__name__: kind for kind in (Multiclass, Sequence, Alignment)}
 
 SOLVERS: dict[str, tuple[Callable[..., Trainable], dict[str, Any]]] = {
     "n_slack": (NSlack, {}),

@@ -30,7 +30,9 @@ class KernelScorer:
 
     w = None
 
-    def __init__(self, problem: Any, kernel: Any, X: Sequence[Any], Y: Sequence[Any], coef: np.ndarray) -> None:
+    def __init__(
+        self, problem: Any, kernel: Any, X: Sequence[Any], Y: Sequence[Any], coef: np.ndarray
+    ) -> None:
         self.problem, self.kernel, self.X, self.Y, self.coef = problem, kernel, X, Y, coef
 
     def __call__(self, x: Any, y: Any) -> float:

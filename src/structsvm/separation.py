@@ -28,7 +28,7 @@ class Violators(NamedTuple):
     """Candidate cuts: a = scale * deltaPsi, b, and their H at the scorer searched with."""
 
     example: np.ndarray  # (m,) int
-    outputs: Sequence[Any]
+    outputs: Any  # a sequence of m outputs
     losses: np.ndarray  # (m,)
     scale: np.ndarray  # (m,)
     b: np.ndarray  # (m,)
@@ -70,10 +70,12 @@ class Separation:
         for i in range(self.n):
             at_truth = float(problem.delta(Y[i], Y[i]))
             if at_truth != 0.0:
-                raise SearchError(f"Delta(y, y) of example {i} is {at_truth:g}; a loss must be 0 at the truth")
+                raise SearchError(
+                    f"Delta(y, y) of example {i} is {at_truth:g}; a loss must be 0 at the truth"
+                )
 
     def __call__(self, f: Any, indices: np.ndarray, most: int = 1) -> Violators:
-        """The best output for each of the examples under the scorer f, and up to `most` where that is cheap."""
+        """The best output for each example under the scorer f, and up to `most` where that is cheap."""
         began = time.process_time()
         if self._batch is None:
             found = self._one_by_one(f, indices)
@@ -100,7 +102,7 @@ class Separation:
         )
 
     def _gaps(self, f: Any, example: np.ndarray, found: Found) -> np.ndarray:
-        """f(x, y) - f(x, ybar), from the rows where Psi is explicit: what the cut will be is what is judged."""
+        """f(x, y) - f(x, ybar), from the rows if given: what is judged is what the cut will be."""
         if found.rows is not None:
             return found.rows @ f.w
         if found.gaps is not None:
@@ -119,12 +121,14 @@ class Separation:
         outputs, losses, rows = [], np.empty(len(indices)), []
         for j, i in enumerate(indices):
             x, y = self.X[i], self.Y[i]
+            if self.explicit and i not in self._truths:
+                self._truths[i] = as_row(self.problem.psi(x, y))
+                if not np.all(np.isfinite(self._truths[i].data)):
+                    raise SearchError(f"Psi of example {i} at its truth is not finite: look for NaN in its x")
             ybar = self.problem.augmented_argmax(f, x, y, self.H)
             outputs.append(ybar)
             losses[j] = self.problem.delta(y, ybar)
             if self.explicit:
-                if i not in self._truths:
-                    self._truths[i] = as_row(self.problem.psi(x, y))
                 rows.append(self._truths[i] - as_row(self.problem.psi(x, ybar)))
         return Found(outputs, losses, sp.vstack(rows, format="csr") if rows else None)
 
@@ -140,6 +144,6 @@ def require_no_better_cut(violators: Violators, relaxed: np.ndarray) -> None:
         i = int(asked[worst])
         raise SearchError(
             f"the search for example {i} returned H = {best[worst]:.6g}, but an output found earlier has "
-            f"H = {relaxed[i]:.6g}: augmented_argmax does not maximise H (or delta and psi disagree with it); "
-            "if the search is approximate, set `exact = False` on the problem"
+            f"H = {relaxed[i]:.6g}: augmented_argmax does not maximise H (or delta and psi disagree with "
+            "it); if the search is approximate, set `exact = False` on the problem"
         )

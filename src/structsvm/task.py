@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,7 +40,9 @@ class Needs:
                 f"{kind}: choose one of those, or solver 'n_slack'"
             )
         if not explicit and not self.kernels:
-            return f"solver {solver!r} needs explicit features, but a joint kernel was given: choose 'n_slack'"
+            return (
+                f"solver {solver!r} needs explicit features, but a joint kernel was given: choose 'n_slack'"
+            )
         return None
 
 
@@ -74,7 +76,9 @@ class Task:
                 state.move_to(self.C)
                 state.engine, state.added, state.seconds = engine, 0, 0.0
                 return state
-        store = self.space.store(self.problem, self.X, self.Y, per_example=n_blocks == self.n and not averaged)
+        store = self.space.store(
+            self.problem, self.X, self.Y, per_example=n_blocks == self.n and not averaged
+        )
         return Dual(store, n_blocks, self.formulation, self.C, engine)
 
     def primal(self, dual: Dual, found: Violators) -> float:
@@ -111,7 +115,11 @@ class Task:
             self.separation, dual, primal=primal, dual=dual.value, gap=math.nan if gap is None else gap
         )
         if not converged:
-            left = "unknown (approximate search)" if gap is None else f"{gap:.3g} (relative {relative(gap, primal):.2g})"
+            left = (
+                "unknown (approximate search)"
+                if gap is None
+                else f"{gap:.3g} (relative {relative(gap, primal):.2g})"
+            )
             warnings.warn(
                 f"stopped at max_iter = {self.max_iter} passes with a duality gap of {left}; "
                 "raise max_iter, or ask for less with a larger eps or gap_tol",
@@ -133,7 +141,9 @@ class Task:
             oracle_calls=self.separation.calls,
             exact=exact,
             converged=converged,
-            bound=theorem18(self.problem, self.X, self.Y, self.formulation, self.C, self.eps) if bounded else None,
+            bound=theorem18(self.problem, self.X, self.Y, self.formulation, self.C, self.eps)
+            if bounded
+            else None,
             seconds=self.recorder.trace[-1]["seconds"],
             seconds_qp=dual.seconds,
             seconds_search=self.separation.seconds,
@@ -160,8 +170,8 @@ def require_number(name: str, value: Any, *, above: float = 0.0, optional: bool 
 class Trainable:
     """The one entry of every solver: check, prepare, `solve`."""
 
-    name: str
-    needs: Needs
+    name: ClassVar[str]
+    needs: ClassVar[Needs]
 
     def solve(self, task: Task) -> Fit:
         raise NotImplementedError

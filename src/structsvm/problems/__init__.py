@@ -2,5 +2,6 @@
 
 from structsvm.problems.alignment import Alignment
 from structsvm.problems.multiclass import Multiclass
+from structsvm.problems.sequence import Sequence
 
-__all__ = ["Alignment", "Multiclass"]
+__all__ = ["Alignment", "Multiclass", "Sequence"]

@@ -68,20 +68,29 @@ class Multiclass(Params):
         """Shapes, finite features, labels in range, a loss matrix with a zero diagonal."""
         matrix = _matrix(X)
         if matrix.shape[1] != self.n_features:
-            raise ValueError(f"X has {matrix.shape[1]} features, but the problem has n_features={self.n_features}")
+            raise ValueError(
+                f"X has {matrix.shape[1]} features, but the problem has n_features={self.n_features}"
+            )
         bad = np.flatnonzero(~np.isfinite(matrix.data if sp.issparse(matrix) else matrix.ravel()))
         if len(bad):
-            row = np.searchsorted(matrix.indptr, bad[0], side="right") - 1 if sp.issparse(matrix) else bad[0] // matrix.shape[1]
+            row = (
+                np.searchsorted(matrix.indptr, bad[0], side="right") - 1
+                if sp.issparse(matrix)
+                else bad[0] // matrix.shape[1]
+            )
             raise ValueError(f"X has a NaN or infinite feature in example {int(row)}")
         labels = np.asarray(Y)
         wrong = np.flatnonzero([not (0 <= y < self.n_classes and y == int(y)) for y in labels])
         if len(wrong):
             raise ValueError(
-                f"label {labels[wrong[0]]!r} of example {int(wrong[0])} is not an integer from 0 to {self.n_classes - 1}"
+                f"label {labels[wrong[0]]!r} of example {int(wrong[0])} is not an integer "
+                f"from 0 to {self.n_classes - 1}"
             )
         losses = self.losses()
         if losses.shape != (self.n_classes, self.n_classes):
-            raise ValueError(f"loss must be a {self.n_classes} x {self.n_classes} matrix, but has shape {losses.shape}")
+            raise ValueError(
+                f"loss must be a {self.n_classes} x {self.n_classes} matrix, but has shape {losses.shape}"
+            )
         if np.any(np.diag(losses) != 0) or np.any(~(losses >= 0)) or not np.all(np.isfinite(losses)):
             raise ValueError("loss must be finite and >= 0 everywhere, and 0 on the diagonal")
 

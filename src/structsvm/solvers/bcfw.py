@@ -72,11 +72,11 @@ class BCFW(Trainable):
     takes up to `most` planes an example where the problem finds several at once. The other passes search
     in `chunks`, each at the w of its moment; `idle` as in n_slack."""
 
-    cached: int = 3
+    cached: int = 1
     sweep: int = 5
-    chunks: int = 10
+    chunks: int = 5
     most: int = 32
-    idle: int = 10
+    idle: int = 5
 
     name: ClassVar[str] = "bcfw"
     needs: ClassVar[Needs] = Needs(penalties=frozenset({1}), kernels=False)
@@ -98,14 +98,14 @@ class BCFW(Trainable):
                 if gap <= task.C * task.eps or task.certified(gap, primal):
                     return task.finish(dual, converged=True, n_iter=iteration)
                 self._step(dual, found, gaps)
-                dual.ascend(0.1 * min(gap, max(gap, target)), max_epochs=10, seed=task.seed)
+                dual.ascend(max(0.1 * gap, 0.5 * target), max_epochs=self.cached, seed=task.seed)
             else:
                 weight = gaps / gaps.sum() if gaps.sum() > 0 else np.full(task.n, 1.0 / task.n)
                 drawn = rng.choice(task.n, size=task.n, p=weight)
                 for chunk in np.array_split(drawn, self.chunks):
                     if len(chunk):
                         self._step(dual, search(dual.scorer(), np.unique(chunk)), gaps)
-                dual.ascend(0.0, max_epochs=self.cached, seed=task.seed)
+                dual.ascend(0.5 * target, max_epochs=self.cached, seed=task.seed)
             if self.idle:
                 dual.prune(self.idle)
         return task.finish(dual, converged=False, n_iter=task.max_iter)
@@ -118,4 +118,6 @@ class BCFW(Trainable):
         fresh = found.H > held + 1e-12 * (1.0 + np.abs(held))
         targets = which.copy()
         targets[fresh] = dual.add(*found.take(np.flatnonzero(fresh)))
-        line_searches(dual.store.rows, dual.blocks, dual.alpha, dual.b, found.example, targets, dual.cap, gaps)
+        line_searches(
+            dual.store.rows, dual.blocks, dual.alpha, dual.b, found.example, targets, dual.cap, gaps
+        )

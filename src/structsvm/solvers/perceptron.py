@@ -41,6 +41,7 @@ class Perceptron(Trainable):
                     sums.add(int(i), yhat, steps)
             passes += 1
             clean = mistakes == before
+            task.separation.calls = steps
             task.recorder.note(task.separation, mistakes=mistakes - before)
         return Fit(
             scorer=sums.average(steps) if self.averaged else sums.final(),

@@ -1,0 +1,121 @@
+# `make help` says what can be asked for. Only Python 3.11 to 3.13 and make are needed.
+
+PYTHON ?=
+SCALE ?=
+ONLY ?=
+
+unexport PYTHONPATH PYTHONHOME
+
+# One thread a job and one order of hashing, so that results do not depend on the machine's cores.
+export OMP_NUM_THREADS = 1
+export OPENBLAS_NUM_THREADS = 1
+export MKL_NUM_THREADS = 1
+export NUMBA_NUM_THREADS = 1
+export PYTHONHASHSEED = 0
+
+.DEFAULT_GOAL := help
+.PHONY: help env reproduce test bench clean
+
+help:
+	@echo 'structsvm: structured prediction with large margins'
+	@echo
+	@echo '  make reproduce   run the experiments and write results/index.html'
+	@echo '                     SCALE=smoke | standard | paper   how large (standard)'
+	@echo '                     ONLY="alignment ner"             which experiments (all)'
+	@echo '  make test        run every check: ruff, mypy, the workflow, the tests'
+	@echo '  make bench       measure the speed of the library; ONLY=core for one benchmark'
+	@echo '  make env         set up .venv from requirements.lock; the three above do it themselves'
+	@echo '                     PYTHON=python3.12                which Python makes it (3.11 to 3.13)'
+	@echo '  make clean       remove .venv, results and caches; fetched data and results/snapshot stay'
+
+# ---- the environment ----
+
+env: .venv/.ready
+
+# .venv/.locked is written last and names its folder: a set-up that was interrupted, a checkout that
+# was moved or a Python that is gone means a new environment.
+$(shell [ -x .venv/bin/python ] && [ "$$(cat .venv/.locked 2>/dev/null)" = "$$(pwd -P)" ] \
+	|| rm -f .venv/.locked .venv/.ready)
+
+SUITS := import importlib.util as u, sys; sys.exit(2 if not (3, 11) <= sys.version_info[:2] <= (3, 13) \
+	else 0 if u.find_spec("venv") and u.find_spec("ensurepip") else 3)
+PIP_INSTALL := .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
+
+# The lock names setuptools (one package in it is built from source) and uv (which takes seconds where
+# pip takes a minute); both come first, by pip.
+.venv/.locked: requirements.lock
+	@python=; bare=; \
+	for p in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.11); do \
+		"$$p" -c '$(SUITS)' >/dev/null 2>&1; \
+		case $$? in 0) python=$$p; break;; 3) bare=$$p;; esac; \
+	done; \
+	if [ -z "$$python" ] && [ -n "$$bare" ]; then \
+		echo "$$bare has no venv module: install it (the package python3-venv on Debian and Ubuntu)" \
+			"or name another Python 3.11 to 3.13 with PYTHON=..." >&2; exit 1; \
+	elif [ -z "$$python" ]; then \
+		echo "$(if $(PYTHON),$(PYTHON) is not a Python 3.11 to 3.13,No Python 3.11 to 3.13 is on the PATH):" \
+			"install one, or name it with PYTHON=..." >&2; exit 1; \
+	fi; \
+	set -e; \
+	echo "Setting up .venv from requirements.lock with $$("$$python" --version) ..."; \
+	"$$python" -m venv --clear .venv; \
+	awk '/^[a-z0-9]/ { part = "rest" } /^(setuptools|uv)==/ { part = substr($$1, 1, index($$1, "=") - 1) } \
+		part { print > (".venv/" part ".txt") }' requirements.lock; \
+	$(PIP_INSTALL) --require-hashes -r .venv/setuptools.txt; \
+	index=$${PIP_INDEX_URL:-$$(.venv/bin/python -m pip config get global.index-url 2>/dev/null || true)}; \
+	if [ -n "$$index" ] && [ -z "$$UV_DEFAULT_INDEX" ]; then export UV_DEFAULT_INDEX="$$index"; fi; \
+	$(PIP_INSTALL) --require-hashes -r .venv/uv.txt \
+	&& .venv/bin/uv pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation \
+		--require-hashes -r .venv/rest.txt \
+	|| { \
+		echo "uv could not do it: pip takes over, for a minute or two ..."; \
+		$(PIP_INSTALL) --no-build-isolation --use-pep517 --require-hashes -r .venv/rest.txt; \
+	}
+	@pwd -P > $@
+
+.venv/.ready: .venv/.locked pyproject.toml
+	@$(PIP_INSTALL) --no-build-isolation --editable .
+	@touch $@
+	@echo 'The environment is ready: . .venv/bin/activate'
+
+# Peers that some machines have no wheel for: the benchmarks leave out what is not there.
+.venv/.bench: requirements-bench.txt .venv/.locked
+	@$(PIP_INSTALL) --only-binary :all: --retries 1 --require-hashes -r $< 2>/dev/null && touch $@ \
+	|| echo 'Some peers could not be installed (requirements-bench.txt): their rows are left out.'
+
+# ---- what it is for ----
+
+IN_ENV := PATH="$$PWD/.venv/bin:$$PATH";
+
+reproduce: env
+	@$(IN_ENV) snakemake $(ONLY) $(if $(SCALE),--config scale=$(SCALE))
+
+# Every check runs even after one has failed, and what pytest says comes last.
+test: env
+	@$(IN_ENV) failed=; \
+	check() { echo "-- $$*"; "$$@" || failed="$$failed$${failed:+, }$$*"; }; \
+	check ruff check; \
+	check ruff format --check; \
+	check mypy; \
+	if [ -f Snakefile ]; then \
+		check snakefmt --check Snakefile workflow; \
+		check snakemake --lint; \
+	fi; \
+	[ -z "$$failed" ] || echo "-- failed: $$failed (the tests run all the same)"; \
+	echo "-- pytest"; \
+	python -m pytest -q -n logical --maxprocesses 4 --dist worksteal && [ -z "$$failed" ]
+
+BENCHES := $(patsubst benchmarks/bench_%.py,%,$(sort $(wildcard benchmarks/bench_*.py)))
+
+bench: env .venv/.bench
+	@$(IN_ENV) set -e; \
+	for name in $(or $(ONLY),$(BENCHES)); do \
+		[ -f "benchmarks/bench_$$name.py" ] || { echo "no benchmark is called $$name; there are: $(BENCHES)" >&2; exit 1; }; \
+		echo "-- $$name"; \
+		python "benchmarks/bench_$$name.py"; \
+	done
+
+clean:
+	@rm -rf .venv .snakemake build dist src/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache data/ready logs
+	@if [ -d results ]; then find results/ -mindepth 1 -maxdepth 1 ! -name snapshot -exec rm -rf {} +; fi
+	@find src tests benchmarks workflow -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

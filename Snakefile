@@ -1,0 +1,38 @@
+# The pipeline at a glance: configs -> prepare -> train -> evaluate -> tabulate -> report.
+#   snakemake              everything
+#   snakemake alignment    one experiment
+#   --config scale=smoke   smaller (smoke, standard, paper)
+# What is run is in configs/; how it is planned is in src/structsvm_suite/plan.py.
+from structsvm_suite.workflow import Pipeline
+
+PIPELINE = Pipeline.open(workflow, config)
+
+
+container: "docker://python:3.11-slim"
+
+
+localrules:
+    all,
+    report,
+
+
+rule all:
+    input:
+        PIPELINE.page,
+
+
+include: "workflow/rules/prepare.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/tabulate.smk"
+include: "workflow/rules/report.smk"
+
+
+for experiment in PIPELINE.experiments:
+
+    rule:
+        name:
+            experiment
+        input:
+            PIPELINE.tabulated(experiment),
+            PIPELINE.page,

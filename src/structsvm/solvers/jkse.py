@@ -1,0 +1,358 @@
+"""Joint kernel support estimation (jkse09): the support of p(x, y), learnt from pairs alone.
+
+Training looks at Psi(x_i, y_i) of the given pairs, or at a joint kernel between them, and never searches
+an output: its cost does not depend on the size of the output space. Three trainers:
+
+    OneClass   the one-class SVM, equations 5-8, to a certified duality gap (`one_class.py`)
+    Binary     Section 4.1, an SVM on the data and their mirror image
+    Online     Section 4.2, the same by stochastic steps; no kernel matrix is kept
+
+A pair and its mirror image have the same slack under a hyperplane through the origin, and by symmetry the
+best one goes through it; so with both at half the price
+
+    min 1/2 |w|^2 + C/n sum xi_i,   <w, psi_i> >= 1 - xi_i,   xi >= 0
+
+is the problem of Section 4.1, in its dual max sum alpha - 1/2 alpha'K alpha, 0 <= alpha_i <= C/n. alpha
+over its sum solves the one-class problem with nu = sum alpha / C, w over that sum being its w. So C = None
+looks for the C whose nu is the one asked for; C = infinity is the case without slack.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from structsvm.compiled import compiled
+from structsvm.dual import FLAT, NotSeparableError
+from structsvm.fit import ConvergenceWarning, Trace, relative
+from structsvm.solvers import one_class
+
+FEW = 5000
+"""Up to so many explicit pairs the matrix of their products is cheaper than passes over the rows."""
+
+
+@dataclass
+class Estimate:
+    """What was learnt from n pairs: coefficients, scores and a certificate.
+
+    OneClass: alpha sums to 1, primal and dual are those of equations 5 and 7, and C is None. Binary and
+    Online: rho = 1, primal 1/2 |w|^2 + C/n sum xi and its dual, and `nu` is what this C amounts to.
+    `gap` is None only after pairs were added without retraining.
+    """
+
+    scorer: Any
+    alpha: np.ndarray  # (n,)
+    xi: np.ndarray  # (n,)
+    rho: float
+    nu: float
+    C: float | None
+    primal: float
+    dual: float | None
+    gap: float | None
+    n_iter: int
+    converged: bool
+    n_constraints: int = 0
+    oracle_calls: int = 0
+    exact: bool = True
+    seconds: float = 0.0
+    trace: Trace = field(default_factory=list)
+    pairs: Any = field(default=None, repr=False)
+
+    @property
+    def w(self) -> np.ndarray | None:
+        """The explicit weights, or None for a kernel model."""
+        return self.scorer.w
+
+    @property
+    def n_active(self) -> int:
+        """How many pairs have alpha > 0."""
+        return int(np.count_nonzero(self.alpha))
+
+    @property
+    def n_outliers(self) -> int:
+        """How many pairs lie more than a millionth of rho on the wrong side of the hyperplane."""
+        return int(np.count_nonzero(self.xi > 1e-6 * abs(self.rho)))
+
+    @property
+    def relative_gap(self) -> float | None:
+        return None if self.gap is None else relative(self.gap, self.primal)
+
+
+class Pairs(Protocol):
+    """n pairs. w is the combination sum_i alpha_i psi_i, or None in a kernel's space."""
+
+    n: int
+    explicit: bool
+
+    def gram(self) -> np.ndarray:
+        """All products (n, n)."""
+
+    def longest(self) -> float:
+        """The largest |psi_i|^2."""
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """<w, psi_i> of all (n,), where explicit."""
+
+    def combine(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """sum of weights * psi over the points, where explicit."""
+
+    def local(
+        self, points: np.ndarray, alpha: np.ndarray, w: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The products among a few points, and their scores."""
+
+    def all_scores(self, alpha: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+        """The scores of all (n,) at w, or at alpha in a kernel's space."""
+
+    def scorer(self, alpha: np.ndarray, w: np.ndarray | None) -> Any:
+        """f(x, y) of the combination."""
+
+    def joined(self, other: Any) -> Any:
+        """These pairs, then the other's."""
+
+
+class Trainer(Protocol):
+    """How coefficients are found: everything else is the same for all three."""
+
+    name: ClassVar[str]
+
+    def train(
+        self, pairs: Pairs, nu: float, C: float | None, tol: float, max_iter: int, seed: int, start: Any
+    ) -> Estimate: ...
+
+
+ENGINES: dict[str, Callable[..., one_class.Solution]] = {"smo": one_class.smo, "libsvm": one_class.libsvm}
+
+
+@dataclass(frozen=True)
+class OneClass:
+    """`engine`: 'smo' or 'libsvm' on the matrix of all pairs, 'cutting_plane' on explicit features; None
+    takes the cutting plane for many explicit pairs and SMO otherwise."""
+
+    engine: str | None = None
+
+    name: ClassVar[str] = "one_class"
+
+    def __post_init__(self) -> None:
+        if self.engine not in (None, *ENGINES, "cutting_plane"):
+            raise ValueError(f"engine must be smo, libsvm, cutting_plane or None, but it is {self.engine!r}")
+
+    def train(
+        self, pairs: Pairs, nu: float, C: float | None, tol: float, max_iter: int, seed: int, start: Any
+    ) -> Estimate:
+        began = time.process_time()
+        w = None
+        planes = self.engine == "cutting_plane" or (self.engine is None and pairs.explicit and pairs.n > FEW)
+        if planes and not pairs.explicit:
+            raise ValueError(
+                "engine 'cutting_plane' needs explicit features: choose 'smo' for a joint kernel"
+            )
+        if planes:
+            found, w = one_class.cutting_plane(
+                pairs.scores, pairs.combine, pairs.n, nu, tol=tol, max_iter=max_iter, start=start
+            )
+        else:
+            solve = ENGINES[self.engine or "smo"]
+            found = solve(pairs.gram(), nu, tol=tol, max_steps=max_iter * pairs.n, start=start)
+            if pairs.explicit:
+                held = np.flatnonzero(found.alpha)
+                w = pairs.combine(held, found.alpha[held])
+        _warn(found.converged, found.gap, found.primal, max_iter)
+        return Estimate(
+            pairs.scorer(found.alpha, w), found.alpha, found.xi, found.rho, nu, None, found.primal,
+            found.dual, found.gap, found.steps, found.converged, n_constraints=found.cuts or pairs.n,
+            seconds=time.process_time() - began, trace=list(found.trace), pairs=pairs,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Coordinate ascent over the matrix of all pairs, until the relative gap is certified."""
+
+    name: ClassVar[str] = "binary"
+
+    def train(
+        self, pairs: Pairs, nu: float, C: float | None, tol: float, max_iter: int, seed: int, start: Any
+    ) -> Estimate:
+        began = time.process_time()
+        n, K, rng = pairs.n, pairs.gram(), np.random.default_rng(seed)
+        alpha = np.zeros(n) if start is None else np.array(start, dtype=float)
+        now = price = C if C is not None else max(1.0 / pairs.longest(), float(alpha.sum()) / nu)
+        values: dict[float, float] = {}
+        trace: Trace = []
+        while True:
+            alpha = np.minimum(alpha * (price / now if math.isfinite(price) else 1.0), price / n)
+            now, s = price, alpha @ K
+            primal, dual, left = self._ascend(K, alpha, s, price, tol, max_iter, rng)
+            attained = float(alpha.sum()) / price
+            trace.append(
+                {"iteration": len(trace) + 1.0, "C": price, "nu": attained, "primal": primal, "dual": dual}
+            )
+            if C is None:
+                values[price] = math.log(attained / nu)
+                price = _next(values, price, max(tol, 1e-9))
+            if price == now or len(trace) == max_iter:
+                break
+        gap = max(primal - dual, 0.0)
+        converged = left and price == now
+        _warn(converged, gap, primal, max_iter)
+        held = np.flatnonzero(alpha)
+        w = pairs.combine(held, alpha[held]) if pairs.explicit else None
+        return Estimate(
+            pairs.scorer(alpha, w), alpha, np.maximum(1.0 - s, 0.0), 1.0, attained, now, primal, dual, gap,
+            len(trace), converged, n_constraints=n, seconds=time.process_time() - began, trace=trace,
+            pairs=pairs,
+        )  # fmt: skip
+
+    @staticmethod
+    def _ascend(
+        K: np.ndarray, alpha: np.ndarray, s: np.ndarray, C: float, tol: float, sweeps: int, rng: Any
+    ) -> tuple[float, float, bool]:
+        """Sweeps in place on alpha and s = K alpha; returns (primal, dual, whether the gap is met)."""
+        n, longest = len(K), float(np.diagonal(K).max())
+        primal, dual = math.inf, 0.0
+        for _ in range(sweeps):
+            _coordinate_steps(K, s, alpha, C / n, rng.permutation(n))
+            norm2, total, top = float(alpha @ s), float(alpha.sum()), float(alpha.max())
+            if norm2 <= (FLAT * total) ** 2 * longest:
+                if not math.isfinite(C):
+                    raise NotSeparableError(_ORIGIN)
+            else:  # the best multiple of alpha, which single coordinates are slow to find
+                factor = min(total / norm2, C / n / top)
+                alpha *= factor
+                s *= factor
+                norm2, total = norm2 * factor**2, total * factor
+            primal, dual = _objectives(C, n, norm2, total, s)
+            if primal - dual <= tol * abs(dual):
+                return primal, dual, True
+        return primal, dual, False
+
+
+@dataclass(frozen=True)
+class Online:
+    """`passes` over the pairs in an order drawn from the seed, `chunk` at a time: each pair in turn gets its
+    best alpha given all others (Hsieh et al. 2008). The gap is certified at the end, not driven."""
+
+    passes: int = 10
+    chunk: int = 64
+
+    name: ClassVar[str] = "online"
+
+    def train(
+        self, pairs: Pairs, nu: float, C: float | None, tol: float, max_iter: int, seed: int, start: Any
+    ) -> Estimate:
+        began = time.process_time()
+        n, rng = pairs.n, np.random.default_rng(seed)
+        alpha = np.zeros(n) if start is None else np.array(start, dtype=float)
+        price = C if C is not None else max(1.0 / pairs.longest(), float(alpha.sum()) / nu)
+        np.minimum(alpha, price / n, out=alpha)
+        held = np.flatnonzero(alpha)
+        w = pairs.combine(held, alpha[held]) if pairs.explicit else None
+        trace: Trace = []
+        for iteration in range(1, min(self.passes, max_iter) + 1):
+            for c in np.array_split(rng.permutation(n), math.ceil(n / self.chunk)):
+                K, s = pairs.local(c, alpha, w)
+                change = alpha[c].copy()
+                _coordinate_steps(K, s, change, price / n, np.arange(len(c)))
+                change, alpha[c] = change - alpha[c], change
+                if w is not None:
+                    w += pairs.combine(c, change)
+            total = float(alpha.sum())
+            trace.append({"iteration": float(iteration), "C": price, "nu": total / price})
+            if C is None and total > 0.0:
+                factor = total / (nu * price)
+                price *= factor
+                alpha *= factor
+                w = None if w is None else w * factor
+        scores = pairs.all_scores(alpha, w)
+        norm2, total = float(alpha @ scores), float(alpha.sum())
+        xi = np.maximum(1.0 - scores, 0.0)
+        primal, dual = _objectives(price, n, norm2, total, scores)
+        gap = max(primal - dual, 0.0)
+        return Estimate(
+            pairs.scorer(alpha, w), alpha, xi, 1.0, total / price, price, primal, dual, gap, len(trace),
+            gap <= tol * abs(dual), n_constraints=n, seconds=time.process_time() - began, trace=trace,
+            pairs=pairs,
+        )  # fmt: skip
+
+
+TRAINERS: dict[str, Callable[..., Trainer]] = {kind.name: kind for kind in (OneClass, Binary, Online)}
+
+_ORIGIN = (
+    "the pairs cannot be separated from the origin by these features without slack: set a finite C, or "
+    "use a kernel with positive values"
+)
+
+
+def beside(former: Estimate, new: Estimate, pairs: Pairs) -> Estimate:
+    """Both estimates as one on `pairs` (the former's, then the new ones), each scaled to margin 1.
+
+    Neither is retrained: the former's coefficients keep their proportions. That is the exact solution
+    without slack where the kernel between former and new pairs is 0, as for labels that share no features.
+    The objective is the one-class primal at the best multiple of w; there is no dual to go with it.
+    """
+    for part in (former, new):
+        if not part.rho > 0.0:
+            raise NotSeparableError(_ORIGIN)
+    alpha = np.concatenate([former.alpha / former.rho, new.alpha / new.rho])
+    held = np.flatnonzero(alpha)
+    w = pairs.combine(held, alpha[held]) if pairs.explicit else None
+    scores = pairs.all_scores(alpha, w)
+    chosen, weights, _ = one_class.lowest(scores, former.nu)
+    margin = max(float(weights @ scores[chosen]), 0.0)
+    return replace(
+        new, scorer=pairs.scorer(alpha, w), alpha=alpha, xi=np.maximum(1.0 - scores, 0.0), rho=1.0,
+        primal=-0.5 * margin**2 / float(alpha @ scores), dual=None, gap=None, n_constraints=pairs.n,
+        pairs=pairs,
+    )  # fmt: skip
+
+
+@compiled
+def _coordinate_steps(K, s, alpha, cap, order):  # type: ignore[no-untyped-def]
+    """One visit to each of k pairs, in order: K (k, k) their products, s (k,) their scores."""
+    for p in order:
+        if K[p, p] <= 0.0:
+            continue
+        after = min(max(alpha[p] + (1.0 - s[p]) / K[p, p], 0.0), cap)
+        change = after - alpha[p]
+        if change != 0.0:
+            alpha[p] = after
+            for r in range(alpha.shape[0]):
+                s[r] += change * K[p, r]
+
+
+def _objectives(C: float, n: int, norm2: float, total: float, scores: np.ndarray) -> tuple[float, float]:
+    """(primal, dual) of the binary problem; without slack the primal is that of w over its margin."""
+    if math.isfinite(C):
+        return 0.5 * norm2 + C / n * float(np.maximum(1.0 - scores, 0.0).sum()), total - 0.5 * norm2
+    margin = float(scores.min())
+    return (0.5 * norm2 / margin**2 if margin > 0.0 else math.inf), total - 0.5 * norm2
+
+
+def _next(values: dict[float, float], price: float, tol: float) -> float:
+    """The next C to try, given log(nu(C) / nu) at those tried, which falls in C; the same C when done."""
+    if abs(values[price]) <= tol:
+        return price
+    low = max((c for c, v in values.items() if v > 0.0), default=None)
+    high = min((c for c, v in values.items() if v <= 0.0), default=None)
+    if low is None or high is None or values[low] - values[high] <= 0.0:
+        return price * math.exp(values[price])  # C = sum alpha / nu, which errs on the near side
+    share = values[low] / (values[low] - values[high])
+    guess = math.exp(math.log(low) + min(max(share, 0.05), 0.95) * math.log(high / low))
+    return price if not low < guess < high else guess
+
+
+def _warn(converged: bool, gap: float, primal: float, max_iter: int) -> None:
+    if not converged:
+        warnings.warn(
+            f"stopped at max_iter = {max_iter} with a duality gap of {gap:.3g} (relative "
+            f"{relative(gap, primal):.2g}); raise max_iter, or ask for less with a larger gap_tol",
+            ConvergenceWarning,
+            stacklevel=5,
+        )

@@ -1,0 +1,71 @@
+"""A linear-chain conditional random field, trained by CRFsuite (Lafferty et al. 2001; jmlr05 Table 2).
+
+    max_w  sum_i log p_w(y_i | x_i) - c2 |w|^2,    p_w(y | x) proportional to exp <w, Psi(x, y)>
+
+with the features of the tokens and pairs of labels in Psi, by CRFsuite's L-BFGS. A model is CRFsuite's own
+file, kept as bytes.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pycrfsuite
+import scipy.sparse as sp
+
+OPTIONS: dict[str, Any] = {
+    "c2": {"type": "number", "minimum": 0},
+    "iterations": {"type": "integer", "minimum": 1},
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """The bytes of CRFsuite's file."""
+
+    written: np.ndarray
+
+    def predict(self, X: Sequence[Any]) -> list[np.ndarray]:
+        """The most probable labels of every sequence."""
+        tagger = pycrfsuite.Tagger()
+        tagger.open_inmemory(self.written.tobytes())
+        return [np.array([int(label) for label in tagger.tag(items(x))], dtype=np.int64) for x in X]
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The model as arrays."""
+        return {"written": self.written}
+
+
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+    """The model that `to_arrays` was called on."""
+    return Model(arrays["written"])
+
+
+def train(X: Sequence[Any], Y: Sequence[Any], *, seed: int, c2: float = 0.1, iterations: int = 200) -> Model:
+    """Weights for X, sequences of feature rows (T, D), and labels Y; nothing here is random."""
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+    trainer.set_params({"c2": c2, "max_iterations": iterations})
+    for x, y in zip(X, Y, strict=True):
+        trainer.append(items(x), [str(int(label)) for label in y])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        trainer.train(str(path))
+        return Model(np.frombuffer(path.read_bytes(), dtype=np.uint8))
+
+
+def items(x: Any) -> pycrfsuite.ItemSequence:
+    """The rows of x as CRFsuite wants them: names of columns and what stands there."""
+    rows = sp.csr_matrix(x)
+    names, ends = [str(column) for column in rows.indices], rows.indptr
+    return pycrfsuite.ItemSequence(
+        [
+            dict(zip(names[begin:end], rows.data[begin:end].tolist(), strict=True))
+            for begin, end in pairwise(ends)
+        ]
+    )

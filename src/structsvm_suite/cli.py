@@ -1,0 +1,147 @@
+"""The command `structsvm`: what there is, what a config will do, whether all is well, what differs.
+
+structsvm list                     experiments, problems, solvers, formulations and what goes together
+structsvm explain alignment        what the config will run, and how long it took last time
+structsvm check                    configs and data, before anything runs
+structsvm compare results other    number by number; --exact for bytes outside volatile parts
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from structsvm_suite.config import ConfigError
+from structsvm_suite.fetch import DataError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="structsvm", description="Experiments with structured prediction.")
+    parser.add_argument("--root", type=Path, default=Path("."), help="the project's folder")
+    parser.add_argument("--scale", default=None, help="smoke, standard or paper")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="what there is, and what goes together")
+    explain = commands.add_parser("explain", help="what a config will run")
+    explain.add_argument("experiment")
+    commands.add_parser("check", help="configs and data, before anything runs")
+    compare = commands.add_parser("compare", help="two folders of results")
+    compare.add_argument("first", type=Path)
+    compare.add_argument("second", type=Path)
+    compare.add_argument("--exact", action="store_true", help="bytes outside volatile parts")
+    options = parser.parse_args(argv)
+    try:
+        return {"list": _list, "explain": _explain, "check": _check, "compare": _compare}[options.command](
+            options
+        )
+    except (ConfigError, DataError, FileNotFoundError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def _list(options: argparse.Namespace) -> int:
+    from structsvm import registry
+    from structsvm.formulation import FORMULATIONS
+    from structsvm_suite.models import combination
+    from structsvm_suite.plan import load
+
+    suite = load(options.root, options.scale)
+    print("experiments")
+    for name, experiment in suite.experiments.items():
+        config = experiment.config
+        print(f"  {name:<14} {config['title']} ({config['paper']}, {len(experiment.runs)} runs)")
+    print("what cannot be combined, and why (everything else can)")
+    for problem in registry.PROBLEMS:
+        for solver in registry.SOLVERS:
+            for formulation in FORMULATIONS:
+                spec = {"problem": {"name": problem}, "solver": solver, "formulation": formulation}
+                fault, reason = combination(spec)
+                if fault or reason:
+                    print(f"  {problem} + {formulation} + {solver}: {fault or reason}")
+    for title, known in (
+        ("problems", registry.PROBLEMS),
+        ("solvers", registry.SOLVERS),
+        ("formulations", FORMULATIONS),
+    ):
+        print(f"{title}: {', '.join(known)}")
+    return 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from structsvm_suite.config import unknown
+    from structsvm_suite.plan import load
+    from structsvm_suite.results import Results
+
+    suite = load(options.root, options.scale)
+    if options.experiment not in suite.experiments:
+        raise ConfigError(unknown(options.experiment, list(suite.experiments), "experiment"))
+    experiment = suite.experiments[options.experiment]
+    config = experiment.config
+    print(f"{config['title']}\n{config['paper']}: {config['where']}\n{config['about']}")
+    for study, given in config["studies"].items():
+        runs = [run for run in experiment.runs if study in run.studies]
+        methods = ", ".join(given["methods"])
+        print(f"study {study}: {len(runs)} runs of {methods}; varying {given.get('vary', {})}")
+    print(f"{len(experiment.runs)} runs in {len(experiment.jobs)} jobs at scale {suite.scale}")
+    for key, old, new in experiment.shrunk:
+        print(f"smaller than the paper: {key} {new} instead of {old}")
+    for reason in dict.fromkeys(run.skip for run in experiment.runs if run.skip):
+        print(f"left out: {reason}")
+    results = Results(options.root)
+    if options.experiment in results:
+        mine = results[options.experiment]
+        seconds = sum(row["cpu_seconds"] or 0.0 for row in mine.timings())
+        print(f"last time (scale {mine.summary['scale']}): {seconds:.1f} CPU seconds of training")
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from structsvm_suite.catalogue import dataset
+    from structsvm_suite.fetch import at_hand
+    from structsvm_suite.layout import Layout
+    from structsvm_suite.plan import load
+
+    suite = load(options.root, options.scale)
+    layout = Layout(options.root)
+    print(f"configuration: {len(suite.experiments)} experiments, no fault")
+    for name, experiment in suite.experiments.items():
+        for corpus in experiment.corpora:
+            part = experiment.parts_of(corpus)[0]
+            files = dataset(part.module).FILES
+            if part.source in ("synthetic", "file") or not files:
+                state = f"from {part.path}" if part.source == "file" else "synthetic, needs nothing"
+            elif at_hand(files, layout.raw(part.module), suite.mirror):
+                state = "real, at hand"
+            else:
+                state = "real data not at hand: the public address will be tried" + (
+                    ", else the synthetic stand-in taken" if part.source == "auto" else ""
+                )
+            print(f"  {name}, {corpus}: {state}")
+    return 0
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from structsvm_suite.catalogue import Catalogue
+    from structsvm_suite.compare import exact, numbers
+
+    for folder in (options.first, options.second):
+        if not folder.is_dir():
+            raise DataError(f"there is no folder {folder}; give two folders of results")
+    if options.exact:
+        volatile = frozenset(
+            name for name, one in Catalogue(options.root).claims.items() if one.get("volatile")
+        )
+        found = exact(options.first, options.second, volatile)
+    else:
+        found = numbers(options.first, options.second)
+    for difference in found:
+        print(difference)
+    bad = [difference for difference in found if not difference.within]
+    print(f"{len(found)} differences, {len(bad)} beyond the spread" if found else "no difference")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""Data sets: fetched and verified, or synthesized from a seed. One module each, all of one shape.
+
+    FILES                             what it needs of the world: a tuple of `Remote`, often empty
+    PREPARE, VIEW                     the parameters of the functions below, as JSON schemas by name
+    parse(files, seed, **prepare)     files, by the names in FILES, to named arrays
+    synthesize(seed, **prepare)       the same arrays, or a stand-in of the same shape, from a seed
+    view(arrays, seed, **view)        arrays to a `Split`: what one run trains on and is judged on
+    score(Y, Yhat)                    the paper's measures over one part of a split, by name
+
+`parse` and `synthesize` run once for each part of a corpus, and what they return is stored; `view` is
+cheap and runs in every job (subsets, folds, label noise). A parameter named `repetition` tells
+repetitions apart; seeds already do. Arrays hold numbers or text, never objects: nothing is pickled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+class Remote(NamedTuple):
+    """A file of a data set: its name here, its SHA-256 sum, its place in a mirror, its public address."""
+
+    name: str
+    sha256: str
+    mirror: str
+    url: str | None = None
+
+
+class Examples(NamedTuple):
+    """Inputs and outputs, two sequences of one length."""
+
+    X: Any
+    Y: Any
+
+
+@dataclass(frozen=True)
+class Split:
+    """What a run sees: examples to train on, to test on, perhaps to choose by.
+
+    `problem` holds parameters of the problem that only the data know (n_features, say); a config may
+    override them.
+    """
+
+    train: Examples
+    test: Examples
+    validation: Examples | None = None
+    problem: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,129 @@
+"""Stage 3: every model of a job judged anew. runs/R/{run.json, model.npz} -> runs/R/metrics.json.
+
+Losses and the primal objective are recomputed by a full search over the data; training's numbers are
+held against them. A model that does not keep its word is a failed run with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structsvm_suite import keys, machine
+from structsvm_suite.catalogue import dataset
+from structsvm_suite.command import arguments, guarded
+from structsvm_suite.datasets import Split
+from structsvm_suite.digests import digest
+from structsvm_suite.files import read_arrays, read_json, sha256, write_json
+from structsvm_suite.layout import Layout
+from structsvm_suite.plan import Suite, load
+from structsvm_suite.progress import Progress
+from structsvm_suite.runs import Job, Run
+
+COUNTS = {
+    "constraints": "n_constraints",
+    "active": "n_active",
+    "iterations": "n_iter",
+    "oracle_calls": "oracle_calls",
+}
+
+
+def evaluate(suite: Suite, job: Job) -> None:
+    """Judge every run of a job, then write the job's receipt."""
+    layout = Layout(suite.root)
+    experiment = suite.experiments[job.experiment]
+    modules = {part.name: dataset(part.module) for part in experiment.parts}
+    progress = Progress(f"evaluate {job.experiment} {job.name}", len(job.runs))
+    code = keys.stage("evaluate")
+    stored: dict[str, Any] = {}
+    for run in job.runs:
+        folder = layout.run(job.experiment, run.name)
+        record = read_json(folder / "run.json")
+        key = digest([record["key"], record["files"], record["status"], code])
+        if not _intact(folder / "metrics.json", key):
+            if record["status"] == "done" and run.part not in stored:
+                stored = {run.part: read_arrays(layout.part(job.experiment, run.part))}
+            outcome = _one(run, record, folder, stored.get(run.part, {}), modules[run.part])
+            write_json(folder / "metrics.json", {"run": run.name, "key": key, **outcome})
+            if outcome["status"] == "failed":
+                progress.tell(f"{run.name} failed: {outcome['reason']}")
+        progress.step(run.name)
+    progress.close()
+    write_json(
+        layout.evaluated(job.experiment, job.name),
+        {run.name: sha256(layout.run(job.experiment, run.name) / "metrics.json") for run in job.runs},
+    )
+
+
+def _intact(path: Path, key: str) -> bool:
+    try:
+        return bool(read_json(path)["key"] == key)
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def _one(
+    run: Run, record: dict[str, Any], folder: Path, arrays: dict[str, Any], module: Any
+) -> dict[str, Any]:
+    """The metrics of one run, or the reason why there are none."""
+    if record["status"] != "done":
+        return {"status": record["status"], "reason": record["reason"], "metrics": {}}
+    from structsvm_suite import models
+
+    try:
+        model = models.from_arrays(run.model, read_arrays(folder / "model.npz"))
+        split: Split = module.view(arrays, run.view_seed, **run.view)
+        metrics, wrong = _measured(run, record, model, split, module)
+    except OSError:
+        raise
+    except Exception as error:  # a failed run is a row with its reason
+        return {"status": "failed", "reason": f"evaluation: {type(error).__name__}: {error}", "metrics": {}}
+    if wrong:
+        return {"status": "failed", "reason": "evaluation: " + "; ".join(wrong), "metrics": metrics}
+    return {"status": "done", "reason": None, "metrics": metrics}
+
+
+def _measured(
+    run: Run, record: dict[str, Any], model: Any, split: Split, module: Any
+) -> tuple[dict[str, Any], list[str]]:
+    """(metrics, what does not hold) of a model on its split."""
+    metrics: dict[str, Any] = {}
+    losses: dict[str, np.ndarray] = {}
+    parts = {"train": split.train, "validation": split.validation, "test": split.test}
+    for name, part in parts.items():
+        if part is None:
+            continue
+        yhat = model.predict(part.X)
+        metrics.update(
+            {f"{name}_{measure}": float(value) for measure, value in module.score(part.Y, yhat).items()}
+        )
+        if "baseline" not in run.model:
+            losses[name] = np.array([model.problem_.delta(part.Y[i], yhat[i]) for i in range(len(part.Y))])
+            metrics[f"{name}_loss"] = float(np.mean(losses[name]))
+    if "baseline" in run.model:
+        return metrics, []
+    from structsvm_suite import certificate, support
+
+    check: Any = support if run.model.get("model") == "JKSE" else certificate
+    found, wrong = check.recomputed(model, split.train, losses["train"])
+    numbers = record["numbers"]
+    metrics.update(found)
+    metrics.update({name: numbers[source] for name, source in COUNTS.items()})
+    metrics.update({name: numbers.get(name) for name in ("C", "bound", "exact", "converged")})
+    return metrics, wrong
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    options = arguments("evaluate", "Judge the models of a job.", "experiment", "job").parse_args(argv)
+    machine.one_thread()
+    suite = load(options.root, options.scale)
+    job = suite.experiments[options.experiment].job(options.job)
+    evaluate(suite, job)
+
+
+if __name__ == "__main__":
+    guarded(main)

@@ -1,0 +1,217 @@
+"""Methods of a config as trained models: a model of the library, or a baseline.
+
+A library method names a formulation, a solver and a problem (StructuredSVM), or a problem and `model:
+JKSE`; `C_per_example` stands for C = value * n, the reading in which the penalty is not divided by n. A
+method may choose one option by a measure on the validation part, or on a quarter of the training part
+(inner_...): every value is trained, the best trained anew from nothing on the whole training part, so that
+what is recorded of a fit does not depend on the others.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from structsvm_suite.catalogue import baseline
+from structsvm_suite.datasets import Examples, Split
+from structsvm_suite.digests import source_digest
+from structsvm_suite.files import plain
+
+NUMBERS = (
+    "primal", "dual", "gap", "n_constraints", "n_active", "n_iter", "oracle_calls", "exact", "converged",
+)  # fmt: skip
+SVM = "StructuredSVM"
+MORE: dict[str, tuple[str, ...]] = {SVM: ("bound",), "JKSE": ("nu", "rho", "n_outliers")}
+"""What is known of a fit beside NUMBERS, by the kind of model."""
+CLOCKS = ("seconds", "seconds_qp", "seconds_search")
+LISTS = ("structsvm", "structsvm.registry", "structsvm.problems", "structsvm.solvers")
+"""Modules that only list others: what a run uses of the library is counted without them."""
+
+
+@dataclass
+class Trained:
+    """A trained model and what is known of its training."""
+
+    model: Any
+    numbers: dict[str, Any] = field(default_factory=dict)
+    clocks: dict[str, float] = field(default_factory=dict)
+    trace: list[dict[str, float]] = field(default_factory=list)
+    chosen: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def train(
+    spec: Mapping[str, Any], split: Split, seed: int, score: Callable[[Any, Any], Mapping[str, float]]
+) -> Trained:
+    """Train what a method's settings say on split.train; `score` is the data set's own."""
+    choose = spec.get("choose")
+    if choose is None or not choose["by"].startswith(("validation_", "inner_")):
+        return _fit(spec, split, seed)
+    inner = _inner(split, seed) if choose["by"].startswith("inner_") else split
+    if inner.validation is None:
+        raise ValueError(
+            f"choose: by {choose['by']} needs a validation part, but this data set's view gives none"
+        )
+    measure, sign = choose["by"].partition("_")[2], -1.0 if choose.get("largest") else 1.0
+    tried: dict[Any, float] = {}
+    for value in choose["among"]:
+        one = _fit(with_option(spec, choose["option"], value), inner, seed)
+        tried[value] = float(score(inner.validation.Y, one.model.predict(inner.validation.X))[measure])
+    best = min(tried, key=lambda value: (sign * tried[value], list(tried).index(value)))
+    final = _fit(with_option(spec, choose["option"], best), split, seed)
+    final.chosen = {"option": choose["option"], "value": best, choose["by"]: [[v, tried[v]] for v in tried]}
+    return final
+
+
+def _inner(split: Split, seed: int) -> Split:
+    """Of the training part alone, three quarters to train on and the rest, by the seed, to choose by."""
+    order = np.random.default_rng(seed).permutation(len(split.train.Y))
+    cut = max(1, len(order) // 4)
+    held, kept = (
+        Examples(*([part[i] for i in sorted(which)] for part in split.train))
+        for which in (order[:cut], order[cut:])
+    )
+    return Split(kept, held, held, split.problem)
+
+
+def with_option(spec: Mapping[str, Any], option: str, value: Any) -> dict[str, Any]:
+    """A copy of the settings with one option set; a dotted option reaches inside."""
+    head, _, inner = option.partition(".")
+    return {**spec, head: {**spec.get(head, {}), inner: value} if inner else value}
+
+
+def _fit(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if "baseline" in spec:
+            module = baseline(spec["baseline"])
+            options = {name: spec[name] for name in module.OPTIONS if name in spec}
+            result = Trained(module.train(split.train.X, split.train.Y, seed=seed, **options))
+        else:
+            result = _library(spec, split, seed)
+    ours = [w for w in caught if not issubclass(w.category, (DeprecationWarning, PendingDeprecationWarning))]
+    result.warnings = list(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in ours))
+    return result
+
+
+def _library(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
+    from structsvm import registry
+
+    named = {**split.problem, **spec["problem"]}
+    options = {name: spec[name] for name in ("eps", "gap_tol", "max_iter", "nu", "trainer") if name in spec}
+    if "C_per_example" in spec:
+        options["C"] = spec["C_per_example"] * len(split.train.Y)
+    elif "C" in spec:
+        options["C"] = spec["C"]
+    kind = spec.get("model", SVM)
+    if "formulation" in spec:
+        options["formulation"] = spec["formulation"]
+        options["solver"] = registry.solver(spec.get("solver", "n_slack"), **spec.get("solver_options", {}))
+    problem = registry.problem(named.pop("name"), **named)
+    model = estimator(kind)(problem, kernel=kernel_of(spec.get("kernel")), random_state=seed, **options)
+    fit = model.fit(*split.train).fit_
+    return Trained(
+        model,
+        numbers={name: getattr(fit, name) for name in ("C", *NUMBERS, *MORE[kind])},
+        clocks={name: float(getattr(fit, name, 0.0)) for name in CLOCKS},
+        trace=fit.trace,
+    )
+
+
+def estimator(kind: str) -> Any:
+    """The estimator that `model:` names."""
+    from structsvm import StructuredSVM
+    from structsvm_suite.support import StoredJKSE
+
+    return {SVM: StructuredSVM, "JKSE": StoredJKSE}[kind]
+
+
+def kernel_of(spec: Mapping[str, Any] | None) -> Any:
+    """A kernel from its name and parameters, which may be kernels themselves; None for none."""
+    from structsvm import registry
+
+    if not spec:
+        return None
+    params = {
+        name: kernel_of(v) if isinstance(v, Mapping) else v for name, v in spec.items() if name != "name"
+    }
+    return registry.kernel(spec["name"], **params)
+
+
+def to_arrays(model: Any) -> dict[str, np.ndarray]:
+    """A model as named arrays."""
+    arrays: dict[str, np.ndarray] = model.to_arrays()
+    return arrays
+
+
+def from_arrays(spec: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Any:
+    """The model that was stored under these settings."""
+    if "baseline" in spec:
+        return baseline(spec["baseline"]).from_arrays(arrays)
+    return estimator(spec.get("model", SVM)).from_arrays(arrays)
+
+
+def code_of(spec: Mapping[str, Any], dataset_module: str) -> str:
+    """A digest of the source that this method on this data set uses.
+
+    Of the library it counts the problem's and the solver's own modules and what they import.
+    """
+    modules = ["structsvm_suite.models", f"structsvm_suite.datasets.{dataset_module}"]
+    if "baseline" in spec:
+        modules.append(f"structsvm_suite.baselines.{spec['baseline']}")
+        return source_digest(modules, without=[*LISTS, "structsvm_suite.catalogue"])
+    from structsvm import registry
+
+    problem = registry.PROBLEMS[spec["problem"]["name"]]
+    modules += ["structsvm.estimators", "structsvm.kernels", problem.__module__]
+    without = [*LISTS, "structsvm_suite.catalogue"]
+    if "formulation" in spec:
+        modules.append(registry.SOLVERS[spec.get("solver", "n_slack")][0].__module__)
+        without.append("structsvm_suite.support")
+    return source_digest(modules, without)
+
+
+def combination(spec: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """(what is unknown in a library method's settings, why known things do not go together), or Nones."""
+    keys = ("model", "formulation", "solver", "solver_options", "trainer", "problem", "kernel")
+    return _combination(json.dumps(plain({key: spec.get(key) for key in keys}), sort_keys=True))
+
+
+@functools.cache
+def _combination(text: str) -> tuple[str | None, str | None]:
+    from structsvm import registry
+
+    spec = json.loads(text)
+    try:
+        named = dict(spec["problem"])
+        name = named.pop("name")
+        make: Any = registry.PROBLEMS.get(name)
+        if make is None:
+            registry.problem(name)
+        for one in fields(make):
+            if one.init and one.name.startswith("n_") and one.name not in named:
+                named[one.name] = 2  # only the data know; any number will do to ask what goes together
+        problem, kernel = registry.problem(name, **named), kernel_of(spec["kernel"])
+        if spec["formulation"] is None:
+            return None, estimator(spec["model"])(
+                problem, kernel, trainer=spec["trainer"] or "one_class"
+            ).refusal()
+        formulation = registry.formulation(spec["formulation"])
+        solver = registry.solver(spec.get("solver") or "n_slack", **(spec.get("solver_options") or {}))
+        space = registry.space(kernel)
+    except (TypeError, ValueError) as error:
+        return str(error), None
+    return None, registry.check(problem, formulation, solver, space)
+
+
+def measures(
+    model: Any, part: Examples, score: Callable[[Any, Any], Mapping[str, float]]
+) -> dict[str, float]:
+    """The data set's measures of a model's predictions on one part of a split."""
+    return {name: float(value) for name, value in score(part.Y, model.predict(part.X)).items()}

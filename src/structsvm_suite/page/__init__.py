@@ -1,0 +1,147 @@
+"""The page: one self-contained HTML file over all results. Styles, script and pictures are inside.
+
+What a clock, a memory meter or a machine decides stands between the marks VOLATILE_BEGIN and
+VOLATILE_END and nowhere else, so that everything outside them is the same to the byte for the
+same configuration. Sections are built from result files alone: a new experiment appears by itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib.resources
+from collections.abc import Sequence
+from typing import Any
+
+import jinja2
+
+from structsvm_suite import machine, tables
+from structsvm_suite.plan import Suite
+from structsvm_suite.results import ExperimentResults
+
+VOLATILE_BEGIN, VOLATILE_END = "<!-- volatile -->", "<!-- /volatile -->"
+LARGEST_SVG = 150_000
+PAPERS = {
+    "icml04": "Tsochantaridis, Hofmann, Joachims, Altun 2004 (ICML)",
+    "jmlr05": "Tsochantaridis, Joachims, Hofmann, Altun 2005 (JMLR)",
+    "cacm09": "Joachims, Hofmann, Yue, Yu 2009 (CACM)",
+    "jkse09": "Lampert, Blaschko 2009 (MLJ)",
+}
+
+
+def page(
+    experiments: Sequence[ExperimentResults],
+    claims: Sequence[dict[str, Any]],
+    suite: Suite,
+    stale: Sequence[str],
+) -> str:
+    """The whole page as text; claims that were tested come first."""
+    files = importlib.resources.files(__name__)
+    environment = jinja2.Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    template = environment.from_string((files / "page.html").read_text(encoding="utf-8"))
+    counts = {
+        verdict: sum(one["verdict"] == verdict for one in claims)
+        for verdict in ("holds", "fails", "not tested")
+    }
+    return template.render(
+        css=(files / "page.css").read_text(encoding="utf-8"),
+        script=(files / "page.js").read_text(encoding="utf-8"),
+        claims=sorted(claims, key=lambda one: one["verdict"] == "not tested"),
+        counts=counts,
+        sections=[section(one, claims, one.name in stale) for one in experiments],
+        suite=suite,
+        papers=PAPERS,
+        commit=machine.commit(suite.root),
+        begin=VOLATILE_BEGIN,
+        end=VOLATILE_END,
+    )
+
+
+def section(results: ExperimentResults, claims: Sequence[dict[str, Any]], stale: bool) -> dict[str, Any]:
+    """What the template shows of one experiment."""
+    config, summary = results.config, results.summary
+    return {
+        "name": results.name,
+        "stale": stale,
+        "config": config,
+        "summary": summary,
+        "paper": PAPERS[config["paper"]],
+        "claims": [one for one in claims if one["id"] in config["claims"]],
+        "tables": [table(results, name, spec) for name, spec in config["tables"].items()],
+        "figures": [
+            picture(results, name, spec["caption"]) for name, spec in config.get("figures", {}).items()
+        ],
+        "methods": [method(name, spec) for name, spec in config["methods"].items()],
+        "choices": choices(results),
+        "troubles": [row for row in results.runs if row["status"] != "done"],
+        "clocks": clocks(results),
+        "command": f'make reproduce SCALE={summary["scale"]} ONLY="{results.name}"',
+    }
+
+
+def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """A table ready to show; the cells after the keys are numbers."""
+    header, cells = tables.wide(spec, results.table(name), results.config["methods"])
+    text = (results.folder / f"{name}.md").read_text(encoding="utf-8")
+    return {
+        "name": name,
+        "caption": text.splitlines()[0],
+        "header": header,
+        "cells": cells,
+        "keys": len(spec["keys"]),
+    }
+
+
+def picture(results: ExperimentResults, name: str, caption: str) -> dict[str, Any]:
+    """A figure as a data address: SVG, or PNG where the SVG is large."""
+    svg = results.figure(name).read_bytes()
+    small = len(svg) <= LARGEST_SVG
+    data = svg if small else results.figure(name, "png").read_bytes()
+    kind = "image/svg+xml" if small else "image/png"
+    source = f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}"
+    return {"name": name, "caption": caption, "source": source, "volatile": name.endswith("_time")}
+
+
+def method(name: str, spec: dict[str, Any]) -> dict[str, str]:
+    """A method's settings in one line."""
+    hidden = ("label", "note", "published_as", "choose", "problem")
+    settings = [f"{key} {value}" for key, value in spec.items() if key not in hidden]
+    choose = spec.get("choose")
+    if choose:
+        settings.append(f"{choose['option']} chosen among {choose['among']} by {choose['by']}")
+    return {"name": spec.get("label", name), "settings": ", ".join(settings), "note": spec.get("note", "")}
+
+
+def choices(results: ExperimentResults) -> list[str]:
+    """Which value each choice over all runs fell on."""
+    told = []
+    for name, spec in results.config["methods"].items():
+        choose = spec.get("choose")
+        if choose is None or not choose["by"].startswith("test_"):
+            continue
+        option = choose["option"].rpartition(".")[2]
+        values = dict.fromkeys(
+            row.get(option) for row in results.runs if row["method"] == name and row["chosen"]
+        )
+        told.append(
+            f"{name}: {option} = {', '.join(str(value) for value in values)}, chosen by {choose['by']}"
+        )
+    return told
+
+
+def clocks(results: ExperimentResults) -> dict[str, Any]:
+    """Time and memory of an experiment, and the machine."""
+    rows = results.timings()
+    return {
+        "cpu": sum(row.get("cpu_seconds") or 0.0 for row in rows),
+        "peak": max((row.get("job_peak_mb") or 0.0 for row in rows), default=0.0),
+        "runs": len(rows),
+        "machine": sorted(
+            {f"{row['cpu']}, {row['cores']} cores, {row['system']}, Python {row['python']}" for row in rows}
+        ),
+    }

@@ -1,0 +1,95 @@
+"""Stage 1: a corpus of an experiment, made ready. configs (and files) -> data/ready/E/*.npz and a receipt.
+
+The receipt says where the data came from: real files with their sums, a user's own with theirs, or a
+seed. Where `source: auto` finds no real data, the stand-in is taken and everything downstream says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from structsvm_suite import machine
+from structsvm_suite.catalogue import dataset
+from structsvm_suite.command import arguments, guarded
+from structsvm_suite.fetch import Unavailable, obtain, own_files
+from structsvm_suite.files import sha256, write_arrays, write_json
+from structsvm_suite.layout import Layout
+from structsvm_suite.plan import Suite, load
+from structsvm_suite.progress import Progress
+
+
+def prepare(suite: Suite, experiment: str, corpus: str) -> None:
+    """Write every part of a corpus, then its receipt."""
+    layout = Layout(suite.root)
+    parts = suite.experiments[experiment].parts_of(corpus)
+    first = parts[0]
+    module = dataset(first.module)
+    files, kind = _files(suite, layout, module, first.module, first.source, first.path)
+    sums = {name: sha256(path) for name, path in files.items()}
+    progress = Progress(f"prepare {experiment} {corpus}", len(parts))
+    if first.source == "auto" and kind == "synthetic":
+        progress.tell("no real data to be had; using the synthetic stand-in")
+    written: dict[str, Any] = {}
+    for part in parts:
+        target = layout.part(experiment, part.name)
+        arrays = (
+            module.synthesize(part.seed, **part.params)
+            if kind == "synthetic"
+            else module.parse(files, part.seed, **part.params)
+        )
+        write_arrays(target, arrays)
+        written[part.name] = {"sha256": sha256(target), "seed": part.seed, "params": part.params}
+        progress.step(part.name)
+    progress.close()
+    write_json(
+        layout.corpus(experiment, corpus),
+        {
+            "corpus": corpus,
+            "label": label(corpus, kind),
+            "kind": kind,
+            "asked": first.source,
+            "module": first.module,
+            "files": sums,
+            "parts": written,
+        },
+    )
+
+
+def label(corpus: str, kind: str) -> str:
+    """How tables call the data: the corpus, and in brackets that it is not the real one."""
+    if kind == "real" or corpus == kind:
+        return corpus
+    return f"{corpus} ({'own file' if kind == 'file' else kind})"
+
+
+def _files(
+    suite: Suite, layout: Layout, module: Any, name: str, source: str, path: Any
+) -> tuple[dict[str, Path], str]:
+    """(files by name, kind of data) under the rules of `source`."""
+    if source == "synthetic":
+        return {}, "synthetic"
+    if source == "file":
+        return own_files(path, module.FILES, suite.root), "file"
+    try:
+        raw = layout.raw(name)
+        return {remote.name: obtain(remote, raw, suite.mirror) for remote in module.FILES}, "real"
+    except Unavailable as reason:
+        if source == "real":
+            raise
+        print(f"note: {reason}", file=sys.stderr)
+        return {}, "synthetic"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    options = arguments("prepare", "Make a corpus ready.", "experiment", "corpus").parse_args(argv)
+    machine.one_thread()
+    suite = load(options.root, options.scale, library=False)
+    prepare(suite, options.experiment, options.corpus)
+
+
+if __name__ == "__main__":
+    guarded(main)

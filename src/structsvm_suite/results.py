@@ -1,0 +1,140 @@
+"""Results as claims, figures, the page and the notebooks read them: rows of numbers from files.
+
+    results = Results(Path("."))
+    results["alignment"].rows(study="sizes", method="SVM2")    # the runs, as dicts
+    results["alignment"].table("alignment")                    # a table's tidy rows
+Nothing here computes a result; nothing here writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from structsvm_suite.files import read_arrays, read_csv, read_json
+from structsvm_suite.layout import Layout
+
+Row = dict[str, Any]
+
+
+def number(text: str) -> Any:
+    """A cell of a CSV file as None, bool, int, float or text."""
+    if text == "":
+        return None
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+class ExperimentResults:
+    """One experiment's files."""
+
+    def __init__(self, root: Path, name: str, folder: Path | None = None) -> None:
+        self.layout = Layout(root)
+        self.name = name
+        self.folder = self.layout.experiment(name) if folder is None else folder
+        self.summary: dict[str, Any] = read_json(self.folder / "summary.json")
+        self.runs: list[Row] = self._rows("runs.csv")
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The experiment's configuration at the scale that was run."""
+        config: dict[str, Any] = self.summary["config"]
+        return config
+
+    def _rows(self, file: str) -> list[Row]:
+        return [{key: number(text) for key, text in row.items()} for row in read_csv(self.folder / file)]
+
+    def rows(self, study: str | None = None, done: bool = True, **wanted: Any) -> list[Row]:
+        """Runs of a study with the wanted settings; only finished and chosen ones unless told."""
+        return [
+            row
+            for row in self.runs
+            if (study is None or study in row["studies"].split("; "))
+            and (not done or (row["status"] == "done" and row["chosen"]))
+            and all(row.get(key) == value for key, value in wanted.items())
+        ]
+
+    def table(self, name: str) -> list[Row]:
+        """The tidy rows of a table."""
+        return self._rows(f"{name}.csv")
+
+    def timings(self) -> list[Row]:
+        """What clocks and memory meters said, a row a run."""
+        return self._rows("timings.csv")
+
+    def label(self, method: str) -> str:
+        """How a method is called in figures and tables."""
+        return str(self.config["methods"].get(method, {}).get("label", method))
+
+    def record(self, run: str) -> dict[str, Any]:
+        """The record of one run."""
+        record: dict[str, Any] = read_json(self.folder / "runs" / run / "run.json")
+        return record
+
+    def arrays(self, run: str) -> dict[str, Any]:
+        """The stored model of one run, as arrays."""
+        return read_arrays(self.folder / "runs" / run / "model.npz")
+
+    def model(self, run: str) -> Any:
+        """The trained model of one run."""
+        from structsvm_suite.models import from_arrays
+
+        return from_arrays(self.record(run)["model"], self.arrays(run))
+
+    def split(self, run: str) -> Any:
+        """The data that one run saw."""
+        from structsvm_suite.catalogue import dataset
+
+        record = self.record(run)
+        module = dataset(self.config["data"][record["corpus"]]["from"])
+        arrays = read_arrays(self.layout.part(self.name, record["part"]))
+        return module.view(arrays, record["view_seed"], **record["view"])
+
+    def figure(self, name: str, kind: str = "svg") -> Path:
+        """The file of a figure."""
+        return self.folder / "figures" / f"{name}.{kind}"
+
+    def published(self, table: str) -> list[Row]:
+        """The paper's numbers that a table stands beside; empty if there are none."""
+        file = self.config["tables"][table].get("published")
+        if file is None:
+            return []
+        return [
+            {key: number(text) for key, text in row.items()} for row in read_csv(self.layout.published / file)
+        ]
+
+
+class Results(Mapping[str, ExperimentResults]):
+    """Every experiment that has results under a root folder, in results/ or in the folder given."""
+
+    def __init__(self, root: Path, folder: Path | None = None) -> None:
+        self.root = root
+        self.folder = Layout(root).results if folder is None else folder
+        found = sorted(path.parent for path in self.folder.glob("*/summary.json"))
+        self._experiments = {path.name: ExperimentResults(root, path.name, path) for path in found}
+
+    @classmethod
+    def latest(cls, root: Path) -> Results:
+        """What was run here, or else the snapshot that came with the project."""
+        mine = cls(root)
+        return mine if mine else cls(root, Layout(root).results / "snapshot")
+
+    def claims(self) -> list[Row]:
+        """The verdicts: id, verdict, evidence."""
+        return list(read_csv(self.folder / "claims.csv"))
+
+    def __getitem__(self, name: str) -> ExperimentResults:
+        return self._experiments[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._experiments)
+
+    def __len__(self) -> int:
+        return len(self._experiments)

@@ -1,0 +1,113 @@
+"""JKSE as the suite uses it: a model that can be stored as arrays, and whose word evaluation can check.
+
+For coefficients alpha, scores s_i = sum_j alpha_j k_ij and |w|^2 = alpha's, recomputed from the pairs:
+    one_class   sum alpha = 1, 0 <= alpha <= 1/(nu n); primal 1/2 |w|^2 + 1/(nu n) sum (rho - s)+ - rho,
+                dual -1/2 |w|^2 (jkse09 equations 5-8)
+    binary,     0 <= alpha <= C/n; primal 1/2 |w|^2 + C/n sum (1 - s)+, dual sum alpha - 1/2 |w|^2; without
+    online      slack the primal is that of w over its margin (Section 4.1)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from structsvm import archive, registry
+from structsvm.fit import relative
+from structsvm.jkse_estimator import JKSE, pairs_of
+from structsvm.scorer import KernelScorer, LinearScorer
+from structsvm.solvers.jkse import Estimate
+from structsvm_suite.datasets import Examples
+
+LOOSE = 1e-6
+SETTINGS = ("nu", "trainer", "C", "gap_tol", "max_iter", "random_state")
+KEPT = ("alpha", "xi", "rho", "nu", "C", "primal", "dual", "gap", "n_iter", "converged", "n_constraints")
+
+
+class StoredJKSE(JKSE):
+    """JKSE with `to_arrays` and `from_arrays`, as StructuredSVM has them."""
+
+    def refusal(self) -> str | None:
+        """Why this problem, kernel and trainer do not go together, or None; an unknown trainer is an error."""
+        self._trainer()
+        explicit_only = getattr(self.problem, "explicit_only", None)
+        if self.kernel is not None and explicit_only:
+            return f"problem {type(self.problem).__name__!r} takes no joint kernel: {explicit_only}"
+        return None
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The fitted model as named arrays; trainers go by name."""
+        tree: dict[str, Any] = {
+            "settings": {name: getattr(self, name) for name in SETTINGS},
+            "problem": self.problem_,
+            "w": self.w_,
+            "fit": {name: getattr(self.fit_, name) for name in KEPT},
+        }
+        if self.w_ is None:
+            f = self.scorer_
+            tree["expansion"] = {"kernel": f.kernel, "X": _kept(f.X), "Y": _kept(f.Y), "coef": f.coef}
+        return archive.pack(tree, registry.classes())
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
+        """The model that `to_arrays` was called on; its pairs stay behind."""
+        tree = archive.unpack(arrays, registry.classes())
+        problem, e = tree["problem"], tree.get("expansion")
+        model = cls(problem, kernel=None if e is None else e["kernel"], **tree["settings"])
+        scorer = (
+            LinearScorer(problem, tree["w"])
+            if e is None
+            else KernelScorer(problem, e["kernel"], e["X"], e["Y"], e["coef"])
+        )
+        return model._keep(problem, Estimate(scorer=scorer, **tree["fit"]))
+
+
+def _kept(values: Any) -> Any:
+    return values if getattr(values, "ndim", 0) else list(values)
+
+
+def recomputed(model: StoredJKSE, part: Examples, losses: np.ndarray) -> tuple[dict[str, float], list[str]]:
+    """(measures recomputed from the training pairs, what does not hold)."""
+    fit = model.fit_
+    pairs = pairs_of(model.problem_, part.X, part.Y, model.kernel)
+    n, alpha, wrong = pairs.n, np.asarray(fit.alpha, dtype=float), []
+    held = np.flatnonzero(alpha)
+    w = pairs.combine(held, alpha[held]) if pairs.explicit else None
+    s = pairs.all_scores(alpha, w)
+    norm2, total, margin = float(alpha @ s), float(alpha.sum()), float(s.min())
+    if w is not None and np.linalg.norm(w - model.w_) > LOOSE * max(1.0, math.sqrt(norm2)):
+        wrong.append(f"w differs from sum alpha_i psi_i by {np.linalg.norm(w - model.w_):.3g}")
+    if fit.C is None:
+        cap = 1.0 / (fit.nu * n)
+        primal = 0.5 * norm2 + cap * float(np.maximum(fit.rho - s, 0.0).sum()) - fit.rho
+        dual = -0.5 * norm2
+        if abs(total - 1.0) > LOOSE:
+            wrong.append(f"the coefficients add up to {total:.10g}, not to 1")
+    else:
+        cap = fit.C / n
+        dual = total - 0.5 * norm2
+        if math.isfinite(cap):
+            primal = 0.5 * norm2 + cap * float(np.maximum(1.0 - s, 0.0).sum())
+        else:
+            primal = 0.5 * norm2 / margin**2 if margin > 0.0 else math.inf
+    if np.any(alpha < 0.0) or np.any(alpha > cap * (1.0 + LOOSE)):
+        wrong.append(f"coefficients run from {alpha.min():.3g} to {alpha.max():.3g}, beyond 0 and {cap:.3g}")
+    for name, found, said in (("primal", primal, fit.primal), ("dual", dual, fit.dual)):
+        if said is not None and not np.isclose(found, said, rtol=LOOSE, atol=LOOSE * abs(dual)):
+            wrong.append(f"the {name} objective is {found:.10g}, but training said {said:.10g}")
+    gap = max(primal - dual, 0.0)
+    return {
+        "norm_w": math.sqrt(norm2),
+        "primal": primal,
+        "dual": dual,
+        "gap": gap,
+        "relative_gap": relative(gap, primal),
+        "margin": margin,
+        "nu": fit.nu,
+        "rho": fit.rho,
+        "outliers": 100.0 * float(np.mean(s < fit.rho - 1e-9 * abs(fit.rho))),
+        "support": 100.0 * float(np.mean(alpha > 0.0)),
+    }, wrong

@@ -1,0 +1,176 @@
+"""Tables: means and spreads over repetitions, beside the paper's numbers.
+
+A table is kept tidy as CSV (the key columns, measure, data, value, spread, spread_kind, runs, published)
+and shown wide as Markdown and LaTeX: a row for each combination of keys, for each measure ours, the
+paper's and the difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Row = dict[str, Any]
+TAIL = ("data", "value", "spread", "spread_kind", "runs", "published")
+
+
+def columns(spec: Mapping[str, Any]) -> list[str]:
+    """The columns of a table's CSV."""
+    return [*spec["keys"], "measure", *TAIL]
+
+
+def tidy(
+    spec: Mapping[str, Any],
+    runs: Sequence[Row],
+    published: Sequence[Row],
+    methods: Mapping[str, Mapping[str, Any]],
+) -> list[Row]:
+    """One row for each combination of keys, data and measure, values in the order in which runs have them.
+
+    `runs` are all runs of the table's study, failed and skipped ones included: they count for nothing,
+    but a combination of which no run is left still has its row, with no value.
+    """
+    keys = list(spec["keys"])
+    kind = spec.get("spread", "se")
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for run in runs:
+        if "methods" in spec and run["method"] not in spec["methods"]:
+            continue
+        if not run["chosen"]:
+            continue
+        groups.setdefault((*(run.get(key) for key in keys), run["data"]), []).append(run)
+    seen = [list(dict.fromkeys(values)) for values in zip(*groups, strict=True)]
+    ordered = sorted(
+        groups, key=lambda group: [column.index(value) for column, value in zip(seen, group, strict=True)]
+    )
+    result = []
+    for group in ordered:
+        members = groups[group]
+        for measure in spec["measures"]:
+            metric = spec.get("found_as", {}).get(measure, measure)
+            values = [
+                run[metric] for run in members if run["status"] == "done" and run.get(metric) is not None
+            ]
+            if not values and not any(run["status"] != "done" for run in members):
+                continue
+            row: Row = {**dict(zip(keys, group, strict=False)), "measure": measure, "data": group[-1]}
+            row.update(value=None, spread=None, spread_kind=None, runs=len(values))
+            if values:
+                row["value"] = float(np.mean(values))
+            if len(values) > 1:
+                deviation = float(np.std(values, ddof=1))
+                row["spread"] = deviation / math.sqrt(len(values)) if kind == "se" else deviation
+                row["spread_kind"] = kind
+            row["published"] = _published(row, keys, published, methods)
+            result.append(row)
+    return result
+
+
+def _published(
+    row: Row, keys: Sequence[str], published: Sequence[Row], methods: Mapping[str, Mapping[str, Any]]
+) -> Any:
+    """The paper's number for a row, or None."""
+    wanted = {key: row.get(key) for key in [*keys, "measure"]}
+    if "method" in wanted:
+        method = str(wanted["method"])
+        wanted["method"] = methods.get(method, {}).get("published_as", method)
+    for candidate in published:
+        shared = [key for key in wanted if key in candidate]
+        if shared and all(candidate[key] == wanted[key] for key in shared):
+            return candidate["value"]
+    return None
+
+
+def wide(
+    spec: Mapping[str, Any], rows: Sequence[Row], methods: Mapping[str, Mapping[str, Any]]
+) -> tuple[list[str], list[list[str]]]:
+    """(header, cells as text) for reading: keys and data, then ours, the paper's and the difference.
+
+    The paper's columns are there only for measures that the paper gives; `data` only where it differs.
+    """
+    keys = list(spec["keys"])
+    several = len({row["data"] for row in rows}) > 1
+    heads = [*keys, *(["data"] if several else [])]
+    measured = [m for m in spec["measures"] if any(row["measure"] == m for row in rows)]
+    compared = {m: any(r["measure"] == m and r["published"] is not None for r in rows) for m in measured}
+    header = [*heads]
+    for measure in measured:
+        header += [measure, f"{measure}, paper", "difference"] if compared[measure] else [measure]
+    lines: dict[tuple[Any, ...], dict[str, Row]] = {}
+    for row in rows:
+        lines.setdefault(tuple(row.get(key) for key in heads), {})[row["measure"]] = row
+    cells = []
+    for line, by_measure in lines.items():
+        texts = [named(key, value, methods) for key, value in zip(heads, line, strict=True)]
+        for measure in measured:
+            texts += _cells(by_measure.get(measure), digits(spec, measure), compared[measure])
+        cells.append(texts)
+    return header, cells
+
+
+def _cells(row: Row | None, places: int, compared: bool) -> list[str]:
+    ours = "" if row is None else _ours(row, places)
+    if not compared:
+        return [ours]
+    if row is None or row["published"] is None:
+        return [ours, "", ""]
+    difference = "" if row["value"] is None else f"{row['value'] - row['published']:+.{places}f}"
+    return [ours, f"{row['published']:.{places}f}", difference]
+
+
+def _ours(row: Row, places: int) -> str:
+    if row["value"] is None:
+        return "no run"
+    spread = "" if row["spread"] is None else f" ± {row['spread']:.{places}f}"
+    return f"{row['value']:.{places}f}{spread}"
+
+
+def digits(spec: Mapping[str, Any], measure: str) -> int:
+    """Decimal places of a measure in the wide table."""
+    return int(spec.get("digits", {}).get(measure, 1))
+
+
+def named(key: str, value: Any, methods: Mapping[str, Mapping[str, Any]]) -> str:
+    """A key's value as text; methods by their labels."""
+    if key == "method":
+        return str(methods.get(str(value), {}).get("label", value))
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def markdown(caption: str, header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown, its caption above."""
+    lines = [caption, "", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in cells]
+    return "\n".join(lines) + "\n"
+
+
+def latex(caption: str, label: str, header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    """A table in LaTeX (needs the booktabs package)."""
+    lines = [
+        "\\begin{table}",
+        f"\\caption{{{escaped(caption)}}}",
+        f"\\label{{tab:{label}}}",
+        "\\begin{tabular}{" + "l" + "r" * (len(header) - 1) + "}",
+        "\\toprule",
+        " & ".join(escaped(text) for text in header) + " \\\\",
+        "\\midrule",
+    ]
+    lines += [" & ".join(escaped(text) for text in line) + " \\\\" for line in cells]
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", "\\end{table}"]) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text with LaTeX's own characters made plain."""
+    for plain, tex in (
+        ("\\", "\\textbackslash "),
+        ("&", "\\&"),
+        ("%", "\\%"),
+        ("#", "\\#"),
+        ("_", "\\_"),
+        ("±", "$\\pm$"),
+    ):
+        text = text.replace(plain, tex)
+    return text

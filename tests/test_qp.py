@@ -1,0 +1,319 @@
+"""The block QP: its optimum against cvxopt, its own measurements against their definitions, in every
+way of keeping cuts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+import references
+import scipy.sparse as sp
+from hypothesis import given, settings
+
+from structsvm import NotSeparableError, qp_cvxopt, registry
+from structsvm.dual import Dual
+from structsvm.formulation import FORMULATIONS
+from structsvm.kernels import LinearKernel, Product
+from structsvm.problems import Multiclass
+from structsvm.store import Cuts, GramStore, RowStore
+from structsvm.tensor_store import TensorStore
+
+SHAPES = {"capped": "SVM1 margin", "ridge": "SVM2 margin", "hard": "SVM0"}
+STORES = ("rows", "tensor", "gram")
+
+
+class Cutting(NamedTuple):
+    """Cuts of one multiclass sample: a_c = scale_c * x_i (x) (e_y - e_ybar), b_c."""
+
+    problem: Multiclass
+    X: np.ndarray
+    Y: np.ndarray
+    example: np.ndarray
+    ybar: np.ndarray
+    scale: np.ndarray
+    b: np.ndarray
+
+    @property
+    def unscaled(self) -> np.ndarray:
+        dense = references.dense
+        psi = self.problem.psi
+        return np.array(
+            [
+                dense(psi(self.X[i], self.Y[i])) - dense(psi(self.X[i], y))
+                for i, y in zip(self.example, self.ybar)
+            ]
+        )
+
+    @property
+    def A(self) -> np.ndarray:
+        return self.scale[:, None] * self.unscaled
+
+
+@st.composite
+def cuttings(draw: Any, hard: bool = False, most: int = 4) -> Cutting:
+    """Up to `most` blocks; a random choice of wrong classes in each, in a random order of arrival."""
+    n, K, D = draw(st.integers(1, most)), draw(st.integers(2, 4)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    X = rng.integers(-4, 5, size=(n, D)) / 2.0
+    if draw(st.booleans()):
+        X = rng.normal(size=(n, D))
+    Y = rng.integers(K, size=n)
+    pairs = [(i, y) for i in range(n) for y in range(K) if y != Y[i]]
+    chosen = rng.permutation(len(pairs))[: draw(st.integers(1, len(pairs)))]
+    example, ybar = np.array([pairs[j] for j in chosen]).T
+    m = len(chosen)
+    scale = np.ones(m) if hard else rng.uniform(0.2, 2.0, size=m)
+    b = np.ones(m) if hard else rng.choice([0.0, 0.5, 1.0, 2.0], size=m)
+    return Cutting(Multiclass(K, D), X, Y, example, ybar, scale, b)
+
+
+def dual_of(cut: Cutting, shape: str, kind: str, C: float = 3.0) -> Dual:
+    """A Dual that holds the cuts, added in two parts."""
+    if kind == "rows":
+        store: Any = RowStore(cut.problem, cut.problem.n_weights)
+    elif kind == "tensor":
+        store = TensorStore(cut.problem, cut.X, cut.Y)
+    else:
+        store = GramStore(cut.problem, Product(LinearKernel()), list(cut.X), list(cut.Y))
+    dual = Dual(store, len(cut.Y), FORMULATIONS[SHAPES[shape]], C)
+    half = len(cut.b) // 2
+    for part in (slice(0, half), slice(half, len(cut.b))):
+        if len(cut.b[part]):
+            add(dual, cut, part)
+    dual.measure()
+    return dual
+
+
+def add(dual: Dual, cut: Cutting, part: slice) -> None:
+    cuts = Cuts(cut.scale[part], cut.example[part], list(cut.ybar[part]), sp.csr_matrix(cut.unscaled[part]))
+    dual.add(cut.example[part], cut.b[part], cut.b[part], cuts)
+
+
+def set_alpha(dual: Dual, alpha: np.ndarray) -> None:
+    dual.alpha[:] = alpha
+    dual.refresh()
+
+
+def by_definition(cut: Cutting, alpha: np.ndarray, cap: float, ridge: float) -> dict[str, Any]:
+    """Value, slacks, gap and KKT violation at alpha from the cuts alone."""
+    n, block, w = len(cut.Y), cut.example, cut.A.T @ alpha
+    h = cut.b - cut.A @ w
+    xi, total = np.zeros(n), np.zeros(n)
+    for c, i in enumerate(block):
+        xi[i], total[i] = max(xi[i], h[c]), total[i] + alpha[c]
+    value = cut.b @ alpha - 0.5 * w @ w - 0.5 * ridge * total @ total
+    if ridge:
+        primal = 0.5 * w @ w + 0.5 / ridge * xi @ xi
+    elif np.isfinite(cap):
+        primal = 0.5 * w @ w + cap * xi.sum()
+    else:  # w / smallest margin is feasible
+        smallest = 1.0 - h.max()
+        primal = 0.5 * w @ w / min(smallest, 1.0) ** 2 if smallest > 0 else np.inf
+    # a pair (up, down): mass moved from one cut of a block to another, or to and from the slack
+    worst = 0.0
+    for i in range(n):
+        slope = {c: h[c] - ridge * total[i] for c in np.flatnonzero(block == i)}
+        ups = [*slope.values(), 0.0]
+        downs = [g for c, g in slope.items() if alpha[c] > 0] + ([0.0] if total[i] < cap else [])
+        worst = max([worst] + [up - down for up in ups for down in downs])
+    return {"value": value, "xi": xi, "gap": primal - value, "violation": worst, "norm2": w @ w}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_measurements_equal_their_definitions(shape: str, data: Any) -> None:
+    cut = data.draw(cuttings(hard=shape == "hard"))
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    alpha = rng.uniform(size=len(cut.b)) * (rng.uniform(size=len(cut.b)) < 0.7)
+    for kind in STORES:
+        dual = dual_of(cut, shape, kind)
+        if shape == "capped":
+            total = np.bincount(cut.example, weights=alpha, minlength=len(cut.Y))
+            alpha = alpha * np.minimum(1.0, dual.cap / np.maximum(total, 1e-12))[cut.example]
+        set_alpha(dual, alpha)
+        want = by_definition(cut, alpha, dual.cap, dual.ridge)
+        assert dual.value == pytest.approx(want["value"], abs=1e-10)
+        assert dual.norm2 == pytest.approx(want["norm2"], abs=1e-10)
+        np.testing.assert_allclose(dual.xi, want["xi"], atol=1e-10)
+        assert dual.relaxed_gap == pytest.approx(want["gap"], rel=1e-8, abs=1e-9)
+        assert dual.violation == pytest.approx(want["violation"], abs=1e-9)
+        np.testing.assert_allclose(dual.store.norms2, np.sum(cut.A**2, axis=1), atol=1e-10)
+        np.testing.assert_allclose(dual.store.gram(), cut.A @ cut.A.T, atol=1e-10)
+        for i in range(len(cut.Y)):
+            assert dual.slack(i) == pytest.approx(want["xi"][i], abs=1e-10)
+
+
+@pytest.mark.parametrize("shape", ["capped", "ridge"])
+@given(cut=cuttings(), C=st.sampled_from([0.1, 3.0, 100.0]))
+@settings(max_examples=60)
+def test_ascent_reaches_the_optimum(shape: str, cut: Cutting, C: float) -> None:
+    want = None
+    for kind in STORES:
+        dual = dual_of(cut, shape, kind, C)
+        if want is None:
+            want = references.block_qp(cut.A @ cut.A.T, cut.b, cut.example, dual.cap, dual.ridge)
+        dual.ascend(1e-9 * (1.0 + want))
+        assert dual.value == pytest.approx(want, rel=1e-7, abs=1e-8)
+        assert np.all(dual.alpha >= 0)
+        total = np.bincount(cut.example, weights=dual.alpha)
+        assert total.max() <= dual.cap * (1 + 1e-12)
+        alpha = qp_cvxopt.solve(dual.store.gram(), dual.b, dual.block, dual.cap, dual.ridge)
+        assert by_definition(cut, alpha, dual.cap, dual.ridge)["value"] == pytest.approx(
+            want, rel=1e-7, abs=1e-8
+        )
+
+
+@given(cut=cuttings(hard=True))
+@settings(max_examples=60)
+def test_hard_ascent_reaches_the_optimum_or_says_there_is_none(cut: Cutting) -> None:
+    listed = [references.Constraint(0, 1.0, a) for a in cut.A]
+    feasible = references.separable(listed)
+    for kind in STORES:
+        dual = dual_of(cut, "hard", kind)
+        if not feasible:
+            with pytest.raises(NotSeparableError):
+                dual.ascend(1e-9)
+            continue
+        want = references.block_qp(cut.A @ cut.A.T, cut.b, cut.example, np.inf, 0.0)
+        dual.ascend(1e-9 * (1.0 + want))
+        assert dual.value == pytest.approx(want, rel=1e-6)
+
+
+@pytest.mark.parametrize("shape", ["capped", "ridge"])
+@given(cut=cuttings())
+@settings(max_examples=40)
+def test_every_way_of_keeping_cuts_climbs_to_the_same_w(shape: str, cut: Cutting) -> None:
+    ends = []
+    for kind in STORES:
+        dual = dual_of(cut, shape, kind)
+        values = [0.0]
+        for _ in range(3):
+            dual.ascend(0.0, max_epochs=1)
+            values.append(dual.value)
+            want = by_definition(
+                cut, dual.alpha, dual.cap, dual.ridge
+            )  # what is known is known of this alpha
+            assert dual.value == pytest.approx(want["value"], abs=1e-10)
+            assert dual.relaxed_gap == pytest.approx(want["gap"], rel=1e-8, abs=1e-9)
+            np.testing.assert_allclose(dual.xi, want["xi"], atol=1e-10)
+        for i in range(len(cut.Y)):
+            dual.ascend_block(i)
+            dual.measure()
+            values.append(dual.value)
+        assert min(np.diff(values)) >= -1e-12 * (1 + values[-1])  # the dual never falls
+        dual.ascend(1e-12)
+        held = dual.store.rows.q if kind == "gram" else cut.A @ dual.store.w
+        np.testing.assert_allclose(held, cut.A @ (cut.A.T @ dual.alpha), atol=1e-10)
+        ends.append((dual.value, held))
+    for value, held in ends[1:]:
+        assert value == pytest.approx(ends[0][0], rel=1e-8, abs=1e-8)
+        np.testing.assert_allclose(held, ends[0][1], atol=2e-5)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", STORES)
+def test_cuts_added_to_a_solved_problem_see_its_w(shape: str, kind: str) -> None:
+    """New cuts of a kernel start from q = <a, w>, not from 0."""
+    rng = np.random.default_rng(5)
+    Y = np.arange(6) % 3
+    X = np.eye(3)[Y] + 0.3 * rng.normal(size=(6, 3))
+    pairs = np.array([(i, y) for i in range(6) for y in range(3) if y != Y[i]])
+    m = len(pairs)
+    cut = Cutting(Multiclass(3, 3), X, Y, pairs[:, 0], pairs[:, 1], np.ones(m), np.ones(m))
+    first = cut._replace(**{name: getattr(cut, name)[: m // 2] for name in ("example", "ybar", "scale", "b")})
+    dual = dual_of(first, shape, kind)
+    dual.ascend(1e-10)
+    add(dual, cut, slice(m // 2, m))
+    dual.measure()
+    want = by_definition(cut, dual.alpha, dual.cap, dual.ridge)
+    np.testing.assert_allclose(dual.xi, want["xi"], atol=1e-10)
+    assert dual.relaxed_gap == pytest.approx(want["gap"], rel=1e-8)
+    dual.ascend(1e-10)
+    G = cut.A @ cut.A.T
+    assert dual.value == pytest.approx(
+        references.block_qp(G, cut.b, cut.example, dual.cap, dual.ridge), rel=1e-7
+    )
+
+
+@pytest.mark.parametrize("shape", ["capped", "ridge"])
+@pytest.mark.parametrize("kind", STORES)
+@given(cut=cuttings(most=6))
+@settings(max_examples=25)
+def test_pruning_changes_nothing_but_memory(shape: str, kind: str, cut: Cutting) -> None:
+    dual = dual_of(cut, shape, kind)
+    dual.ascend(1e-10)
+    alpha, value = dual.alpha.copy(), dual.value
+    idle, m = int(np.sum(alpha == 0)), dual.m
+    before = np.ravel([dual.scorer().potentials(x) for x in cut.X])
+    dropped = dual.prune(1)
+    assert dropped == (idle if 3 * idle > m else 0)
+    assert dual.m == m - dropped
+    if dropped:
+        assert np.all(dual.alpha > 0)
+    for measured in (dual.measure, dual.refresh):
+        measured()
+        assert dual.value == pytest.approx(value, abs=1e-12 * (1 + value))
+        after = np.ravel([dual.scorer().potentials(x) for x in cut.X])
+        np.testing.assert_allclose(after, before, atol=1e-12 * (1 + np.abs(before).max()))
+    # what was dropped can come back, and the optimum with it
+    again = np.flatnonzero(alpha == 0)
+    if dropped:
+        back = cut._replace(**{name: getattr(cut, name)[again] for name in ("example", "ybar", "scale", "b")})
+        add(dual, back, slice(0, len(again)))
+        dual.ascend(1e-10)
+        assert dual.value == pytest.approx(value, rel=1e-8, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", ["capped", "ridge"])
+@pytest.mark.parametrize("kind", STORES)
+def test_moving_along_C_keeps_alpha_feasible_and_w_its_combination(shape: str, kind: str) -> None:
+    cut = Cutting(
+        Multiclass(3, 2),
+        X=np.array([[1.0, 2.0], [0.5, -1.0]]),
+        Y=np.array([0, 2]),
+        example=np.array([0, 0, 1, 1]),
+        ybar=np.array([1, 2, 0, 1]),
+        scale=np.array([1.0, 2.0, 0.5, 1.0]),
+        b=np.array([1.0, 2.0, 1.0, 0.5]),
+    )
+    dual = dual_of(cut, shape, kind, C=5.0)
+    dual.ascend(1e-10)
+    for C in (0.5, 50.0):
+        dual.move_to(C)
+        assert np.bincount(cut.example, weights=dual.alpha).max() <= dual.cap * (1 + 1e-12)
+        want = by_definition(cut, dual.alpha, dual.cap, dual.ridge)
+        assert dual.value == pytest.approx(want["value"], rel=1e-10)
+        assert dual.relaxed_gap == pytest.approx(want["gap"], rel=1e-8)
+        dual.ascend(1e-10)
+        best = references.block_qp(cut.A @ cut.A.T, cut.b, cut.example, dual.cap, dual.ridge)
+        assert dual.value == pytest.approx(best, rel=1e-7)
+
+
+LEAN: dict[str, dict[str, int]] = {
+    "n_slack": {"most": 1, "idle": 1},
+    "bcfw": {"most": 1, "idle": 1},
+    "one_slack": {"idle": 2},
+}
+
+
+@pytest.mark.parametrize("solver", LEAN)
+def test_memory_stays_bounded_on_a_long_run(solver: str) -> None:
+    """Going to and fro between two C, cuts are added without end, and as many dropped."""
+    rng = np.random.default_rng(0)
+    n, K, D = 40, 40, 8
+    X = rng.normal(size=(n, D))
+    Y = np.argmax(X @ rng.normal(size=(D, K)) + 0.5 * rng.normal(size=(n, K)), axis=1)
+    fit, added, held, active = None, 0, 0, 0
+    for C in [1.0, 1e5] * 8:
+        fit = registry.solver(solver, **LEAN[solver]).train(
+            Multiclass(K, D), (X, Y), FORMULATIONS["SVM1"], C=C, eps=1e-9, gap_tol=1e-3, warm_start=fit
+        )
+        assert fit.relative_gap <= 1e-3
+        added += fit.n_constraints
+        held = max(held, *(row["held"] for row in fit.trace))
+        active = max(active, *(row["active"] for row in fit.trace))
+    assert added > 6 * held
+    assert held < 2 * active

@@ -1,0 +1,96 @@
+"""Archives: plain ones are opened, those that reach outside are refused before a byte is written."""
+
+from __future__ import annotations
+
+import io
+import stat
+import tarfile
+import zipfile
+
+import pytest
+
+from structsvm_suite import unpack as module
+from structsvm_suite.unpack import UnsafeArchive, unpack
+
+
+def zipped(path, members):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return path
+
+
+def tarred(path, members):
+    with tarfile.open(path, "w:gz") as archive:
+        for info, content in members:
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return path
+
+
+def link(name, target, kind=tarfile.SYMTYPE):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+def test_plain_archives_give_their_files_and_a_second_time_nothing_is_touched(tmp_path):
+    one = zipped(tmp_path / "a.zip", [("x/1.txt", "one"), ("2.txt", "two")])
+    two = tarred(
+        tmp_path / "a.tgz", [(tarfile.TarInfo("x/1.txt"), b"one"), (tarfile.TarInfo("2.txt"), b"two")]
+    )
+    for archive in (one, two):
+        folder = unpack(archive, tmp_path / f"{archive.name}.d")
+        found = {p.relative_to(folder).as_posix(): p.read_text() for p in folder.rglob("*") if p.is_file()}
+        assert found == {"x/1.txt": "one", "2.txt": "two"}
+        (folder / "2.txt").write_text("kept")
+        assert (unpack(archive, folder) / "2.txt").read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    "name", ["../evil.txt", "x/../../evil.txt", "/evil.txt", "C:\\evil.txt", "..\\evil.txt"]
+)
+def test_members_that_point_outside_are_refused(tmp_path, name):
+    archives = [
+        zipped(tmp_path / "a.zip", [("good.txt", "good"), (name, "evil")]),
+        tarred(
+            tmp_path / "a.tgz", [(tarfile.TarInfo("good.txt"), b"good"), (tarfile.TarInfo(name), b"evil")]
+        ),
+    ]
+    for archive in archives:
+        with pytest.raises(UnsafeArchive, match="points outside the folder"):
+            unpack(archive, tmp_path / "inside" / "d")
+    assert not list(tmp_path.rglob("evil*")) and not list(tmp_path.rglob("good.txt"))
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        link("l", "/etc/passwd"),
+        link("l", "good.txt"),
+        link("l", "../x", tarfile.LNKTYPE),
+        link("f", "", tarfile.FIFOTYPE),
+    ],
+)
+def test_links_and_devices_in_tar_files_are_refused(tmp_path, info):
+    archive = tarred(tmp_path / "a.tgz", [(tarfile.TarInfo("good.txt"), b"good"), (info, b"")])
+    with pytest.raises(UnsafeArchive, match="is a link or a device"):
+        unpack(archive, tmp_path / "d")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.tgz"]
+
+
+def test_links_in_zip_files_are_refused(tmp_path):
+    info = zipfile.ZipInfo("l")
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with pytest.raises(UnsafeArchive, match="is a link or a device"):
+        unpack(zipped(tmp_path / "a.zip", [(info, "/etc/passwd")]), tmp_path / "d")
+
+
+def test_a_bomb_and_a_text_file_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "LARGEST", 1000)
+    with pytest.raises(UnsafeArchive, match="would unpack to 2000 bytes"):
+        unpack(zipped(tmp_path / "a.zip", [("x", "a" * 2000)]), tmp_path / "d")
+    (tmp_path / "x.txt").write_text("not an archive")
+    with pytest.raises(UnsafeArchive, match="neither a zip nor a tar"):
+        unpack(tmp_path / "x.txt", tmp_path / "d")
+    assert not (tmp_path / "d").exists()

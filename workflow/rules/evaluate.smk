@@ -1,0 +1,15 @@
+# Losses and objectives found anew from the models and the data.
+rule evaluate:
+    input:
+        PIPELINE.corpora,
+        "results/{experiment}/jobs/{job}.trained.json",
+    output:
+        "results/{experiment}/jobs/{job}.evaluated.json",
+    log:
+        "results/{experiment}/logs/evaluate_{job}.log",
+    params:
+        key=PIPELINE.evaluate_key,
+    shell:
+        "{PIPELINE.python} -m structsvm_suite.evaluate --scale {PIPELINE.scale}"
+        " --experiment {wildcards.experiment} --job {wildcards.job}"
+        " 2> {log}"

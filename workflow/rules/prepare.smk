@@ -1,0 +1,14 @@
+# A corpus of an experiment, fetched or synthesized, as arrays.
+rule prepare:
+    input:
+        PIPELINE.own_files,
+    output:
+        "data/ready/{experiment}/{corpus}.json",
+    log:
+        "results/{experiment}/logs/prepare_{corpus}.log",
+    params:
+        key=PIPELINE.prepare_key,
+    shell:
+        "{PIPELINE.python} -m structsvm_suite.prepare --scale {PIPELINE.scale}"
+        " --experiment {wildcards.experiment} --corpus {wildcards.corpus}"
+        " 2> {log}"

@@ -1,0 +1,14 @@
+# The verdict on every claim, and the page.
+rule report:
+    input:
+        PIPELINE.wanted,
+    output:
+        PIPELINE.claims,
+        PIPELINE.page,
+    log:
+        "results/logs/report.log",
+    params:
+        key=PIPELINE.report_key,
+    shell:
+        "{PIPELINE.python} -m structsvm_suite.report --scale {PIPELINE.scale}"
+        " 2> {log}"

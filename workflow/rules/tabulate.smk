@@ -1,0 +1,19 @@
+# Tables and figures of one experiment.
+for experiment in PIPELINE.experiments:
+
+    rule:
+        name:
+            f"tabulate_{experiment}"
+        input:
+            PIPELINE.evaluated(experiment),
+            PIPELINE.published(experiment),
+        output:
+            PIPELINE.tabulated(experiment),
+        log:
+            f"results/{experiment}/logs/tabulate.log",
+        params:
+            key=PIPELINE.tabulate_key(experiment),
+            experiment=experiment,
+        shell:
+            "{PIPELINE.python} -m structsvm_suite.tabulate --scale {PIPELINE.scale}"
+            " --experiment {params.experiment} 2> {log}"

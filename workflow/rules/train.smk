@@ -1,0 +1,14 @@
+# The trainings of one job: one record and one model a run.
+rule train:
+    input:
+        PIPELINE.corpora,
+    output:
+        "results/{experiment}/jobs/{job}.trained.json",
+    log:
+        "results/{experiment}/logs/train_{job}.log",
+    params:
+        key=PIPELINE.train_key,
+    shell:
+        "{PIPELINE.python} -m structsvm_suite.train --scale {PIPELINE.scale}"
+        " --experiment {wildcards.experiment} --job {wildcards.job}"
+        " 2> {log}"
