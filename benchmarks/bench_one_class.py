@@ -69,10 +69,11 @@ def linear(n: int = 1_000_000, d: int = 100) -> None:
 
 def report(what: str, nu: float, model: JKSE, X: Any, y: Any) -> None:
     pairs = model._pairs(model.problem, X, y)
+    peak = resource.getrusage
     fit, seconds = timed(lambda: model._train(pairs, None), repeats=1)
     print(
         f"  {what:22} nu {nu:<5} {seconds:6.2f} s   {fit.n_iter:3} rounds   "
-        f"relative gap {fit.relative_gap:.1e}   peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
+        f"relative gap {fit.relative_gap:.1e}   peak {peak(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
     )
 
 

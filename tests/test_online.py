@@ -45,7 +45,7 @@ def spaces(name: str) -> tuple[Any, Any, Any, Any]:
     """(problem, X, Y, space): cuts as rows, as labels, and in the spaces of two joint kernels."""
     problem: Any
     if name in ("rows", "k_seq"):
-        problem, X, Y = words(1, n=20 if name == "rows" else 10)
+        problem, X, Y = words(1, n=20 if name == "rows" else 7)
         return problem, X, Y, Linear() if name == "rows" else Joint(SequenceKernel(RBF(0.5)).on(X))
     problem, Z, y = classes(2)
     return problem, Z, y, Linear() if name == "factors" else Joint(Product(RBF(0.2)))

@@ -84,7 +84,7 @@ def test_linear_with_one_lag_is_the_product_of_psi(seed: int, eta: float, sparse
 
 @pytest.mark.parametrize("T", [0, 1, 2])
 @pytest.mark.parametrize("known", ["none", "supports", "all"])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6), name=st.sampled_from(sorted(TOKEN_KERNELS)))
 def test_searches_run_on_an_expansion(T: int, known: str, seed: int, name: str) -> None:
     """argmax and the augmented search under potentials, against f(x, y) of every labelling."""

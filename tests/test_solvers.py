@@ -35,7 +35,7 @@ def fitted(solver: str, formulation: str = "SVM1 margin", **settings: Any) -> An
 
 @pytest.mark.parametrize("solver", CERTIFYING)
 def test_a_path_over_C_reuses_cuts(solver: str) -> None:
-    data, train = chains(10, noise=0.5), registry.solver(solver).train
+    data, train = chains(6, noise=0.5), registry.solver(solver).train
     tight: dict[str, Any] = {"eps": 1e-9, "gap_tol": 1e-6 if solver != "bcfw" else 1e-4, "max_iter": 5000}
     warm, calls, cold_calls = None, 0, 0
     for C in (5.0, 10.0, 20.0, 40.0, 20.0):

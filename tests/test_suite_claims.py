@@ -70,12 +70,10 @@ def alignment(
                 )
             )
         for e in EPSILONS:
-            runs.append(
-                row(
-                    "precision", f"e{e}{r}", method="SVM2", eps=e, repetition=r,
-                    constraints=by_eps(e) + noise, bound=100 / e**2, test_error=error_eps(e) + (noise if e != 0.1 else 0.0),
-                )
-            )  # fmt: skip
+            error = error_eps(e) + (noise if e != 0.1 else 0.0)
+            common = {"method": "SVM2", "eps": e, "repetition": r, "test_error": error}
+            counted = {"constraints": by_eps(e) + noise, "bound": 100 / e**2}
+            runs.append(row("precision", f"e{e}{r}", **common, **counted))
     return {"alignment": Fake("alignment", config, runs)}
 
 
@@ -149,7 +147,8 @@ CASES = {
 
 
 def test_every_check_has_its_cases():
-    assert set(CASES) == set(CHECKS)
+    mine = ("structsvm_suite.claims.alignment", "structsvm_suite.claims.theory")
+    assert set(CASES) == {name for name, check in CHECKS.items() if check.__module__ in mine}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -138,7 +138,7 @@ def test_theorem_18_bounds_the_cuts(solver: str, name: str, case: Any, C: float,
 
 
 def test_theorem_18_on_chains_and_where_it_says_nothing() -> None:
-    X, Y = chains(6, noise=0.5)
+    X, Y = chains(4, noise=0.5)
     for name in SLACKED:
         for solver in ("n_slack_a", "n_slack_b"):
             fit = registry.solver(solver).train(ToyChain(), (X, Y), FORMULATIONS[name], C=5.0, eps=0.1)

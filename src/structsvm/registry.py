@@ -15,9 +15,11 @@ from structsvm.formulation import FORMULATIONS, Formulation
 from structsvm.problems.alignment import Alignment
 from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.sequence import Sequence
+from structsvm.sequence_kernel import SequenceKernel
 from structsvm.solvers.bcfw import BCFW
 from structsvm.solvers.n_slack import NSlack
 from structsvm.solvers.one_slack import OneSlack
+from structsvm.solvers.online import OLaRank
 from structsvm.solvers.perceptron import Perceptron
 from structsvm.space import Joint, Linear
 from structsvm.task import Trainable
@@ -32,6 +34,7 @@ SOLVERS: dict[str, tuple[Callable[..., Trainable], dict[str, Any]]] = {
     "one_slack": (OneSlack, {}),
     "bcfw": (BCFW, {}),
     "perceptron": (Perceptron, {}),
+    "online": (OLaRank, {}),
 }
 
 KERNELS: dict[str, Callable[..., Any]] = {
@@ -39,6 +42,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "polynomial": _kernels.Polynomial,
     "rbf": _kernels.RBF,
     "product": _kernels.Product,
+    "sequence": SequenceKernel,
 }
 
 

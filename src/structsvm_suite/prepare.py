@@ -14,11 +14,12 @@ from typing import Any
 from structsvm_suite import machine
 from structsvm_suite.catalogue import dataset
 from structsvm_suite.command import arguments, guarded
-from structsvm_suite.fetch import Unavailable, obtain, own_files
+from structsvm_suite.fetch import DataError, Unavailable, obtain, own_files
 from structsvm_suite.files import sha256, write_arrays, write_json
 from structsvm_suite.layout import Layout
 from structsvm_suite.plan import Suite, load
 from structsvm_suite.progress import Progress
+from structsvm_suite.runs import Part
 
 
 def prepare(suite: Suite, experiment: str, corpus: str) -> None:
@@ -35,12 +36,7 @@ def prepare(suite: Suite, experiment: str, corpus: str) -> None:
     written: dict[str, Any] = {}
     for part in parts:
         target = layout.part(experiment, part.name)
-        arrays = (
-            module.synthesize(part.seed, **part.params)
-            if kind == "synthetic"
-            else module.parse(files, part.seed, **part.params)
-        )
-        write_arrays(target, arrays)
+        write_arrays(target, _arrays(module, part, files, kind))
         written[part.name] = {"sha256": sha256(target), "seed": part.seed, "params": part.params}
         progress.step(part.name)
     progress.close()
@@ -56,6 +52,18 @@ def prepare(suite: Suite, experiment: str, corpus: str) -> None:
             "parts": written,
         },
     )
+
+
+def _arrays(module: Any, part: Part, files: dict[str, Path], kind: str) -> dict[str, Any]:
+    """A part's arrays; a file that cannot be parsed is an error for the user, in the parser's words."""
+    if kind == "synthetic":
+        made: dict[str, Any] = module.synthesize(part.seed, **part.params)
+        return made
+    try:
+        read: dict[str, Any] = module.parse(files, part.seed, **part.params)
+    except ValueError as error:
+        raise DataError(str(error)) from error
+    return read
 
 
 def label(corpus: str, kind: str) -> str:

@@ -17,7 +17,8 @@ import numpy as np
 
 from structsvm import archive, registry
 from structsvm.fit import relative
-from structsvm.jkse_estimator import JKSE, pairs_of
+from structsvm.jkse_estimator import JKSE
+from structsvm.pairs import pairs_of
 from structsvm.scorer import KernelScorer, LinearScorer
 from structsvm.solvers.jkse import Estimate
 from structsvm_suite.datasets import Examples

@@ -14,10 +14,12 @@ from typing import Any
 
 from structsvm_suite import keys
 from structsvm_suite.catalogue import dataset
+from structsvm_suite.command import SCALE
 from structsvm_suite.config import ConfigError
 from structsvm_suite.fetch import own_files
 from structsvm_suite.files import read_json
 from structsvm_suite.layout import Layout
+from structsvm_suite.machine import THREADS
 from structsvm_suite.plan import Suite, load
 
 KINDS = ("svg", "pdf", "png")
@@ -35,21 +37,26 @@ def outputs(suite: Suite, experiment: str) -> list[Path]:
     return [folder / "summary.json", folder / "runs.csv", folder / "timings.csv", *tables, *figures]
 
 
+def equip(scale: str) -> None:
+    """The environment of every job: this Python first, one thread, the scale, and a name for the run."""
+    folder = str(Path(sys.executable).parent)
+    if os.environ.get("PATH", "").split(os.pathsep)[0] != folder:
+        os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", "")])
+    os.environ.update(dict.fromkeys(THREADS, "1"), **{SCALE: scale})
+    os.environ.setdefault("STRUCTSVM_RUN", f"{os.getpid()}-{time.time():.0f}")
+    os.environ.setdefault("PYTHONHASHSEED", "0")
+
+
 class Pipeline:
     """A plan as Snakemake sees it: relative paths as text."""
 
     def __init__(self, suite: Suite, targets: Callable[[], list[str]]) -> None:
         self.suite, self.targets, self.layout = suite, targets, Layout(suite.root)
-        self.python = sys.executable
         self.lost = self._lost()
 
     @classmethod
     def open(cls, workflow: Any, config: dict[str, Any]) -> Pipeline:
         """Plan from the configs of the working folder; every fault of theirs ends the workflow at once."""
-        os.environ.setdefault("STRUCTSVM_RUN", f"{os.getpid()}-{time.time():.0f}")
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-            os.environ[name] = "1"
-        os.environ.setdefault("PYTHONHASHSEED", "0")
         extra = [name for name in config if name != "scale"]
         if extra:
             raise _workflow_error(f"--config takes scale=smoke|standard|paper, but not {', '.join(extra)}")
@@ -57,6 +64,7 @@ class Pipeline:
             suite = load(Path("."), config.get("scale"))
         except ConfigError as error:
             raise _workflow_error(str(error)) from None
+        equip(suite.scale)
         pipeline = cls(suite, lambda: [str(target) for target in workflow.dag_settings.targets])
         if workflow.is_main_process:
             for line in pipeline.announcement():
@@ -74,10 +82,6 @@ class Pipeline:
             reasons = dict.fromkeys(run.skip for run in experiment.runs if run.skip)
             lines += [f"  left out: {reason}" for reason in reasons]
         return lines
-
-    @property
-    def scale(self) -> str:
-        return self.suite.scale
 
     @property
     def experiments(self) -> list[str]:

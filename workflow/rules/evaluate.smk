@@ -10,6 +10,5 @@ rule evaluate:
     params:
         key=PIPELINE.evaluate_key,
     shell:
-        "{PIPELINE.python} -m structsvm_suite.evaluate --scale {PIPELINE.scale}"
-        " --experiment {wildcards.experiment} --job {wildcards.job}"
-        " 2> {log}"
+        "python -m structsvm_suite.evaluate"
+        " --experiment {wildcards.experiment} --job {wildcards.job} 2> {log}"

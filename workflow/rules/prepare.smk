@@ -9,6 +9,5 @@ rule prepare:
     params:
         key=PIPELINE.prepare_key,
     shell:
-        "{PIPELINE.python} -m structsvm_suite.prepare --scale {PIPELINE.scale}"
-        " --experiment {wildcards.experiment} --corpus {wildcards.corpus}"
-        " 2> {log}"
+        "python -m structsvm_suite.prepare"
+        " --experiment {wildcards.experiment} --corpus {wildcards.corpus} 2> {log}"

@@ -10,5 +10,4 @@ rule report:
     params:
         key=PIPELINE.report_key,
     shell:
-        "{PIPELINE.python} -m structsvm_suite.report --scale {PIPELINE.scale}"
-        " 2> {log}"
+        "python -m structsvm_suite.report" " 2> {log}"

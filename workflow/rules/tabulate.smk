@@ -15,5 +15,5 @@ for experiment in PIPELINE.experiments:
             key=PIPELINE.tabulate_key(experiment),
             experiment=experiment,
         shell:
-            "{PIPELINE.python} -m structsvm_suite.tabulate --scale {PIPELINE.scale}"
+            "python -m structsvm_suite.tabulate"
             " --experiment {params.experiment} 2> {log}"

@@ -9,6 +9,5 @@ rule train:
     params:
         key=PIPELINE.train_key,
     shell:
-        "{PIPELINE.python} -m structsvm_suite.train --scale {PIPELINE.scale}"
-        " --experiment {wildcards.experiment} --job {wildcards.job}"
-        " 2> {log}"
+        "python -m structsvm_suite.train"
+        " --experiment {wildcards.experiment} --job {wildcards.job} 2> {log}"

@@ -24,7 +24,7 @@ from structsvm.task import Needs, Task, Trainable
 class NSlack(Trainable):
     """Algorithm 1. The batch form takes up to `most` outputs an example where the problem finds several
     at once, re-optimises for at most `epochs` rounds between searches (solving the relaxed problem far
-    more exactly than the outer gap is waste), and drops a cut after `idle` times with alpha = 0 (0: never)."""
+    more exactly than the outer gap is waste), and drops a cut after `idle` times with alpha = 0 (0: no)."""
 
     variant: str = "batch"
     engine: str = "ascent"
@@ -110,8 +110,6 @@ class NSlack(Trainable):
 
     def _optimise(self, task: Task, dual: Dual) -> None:
         dual.measure()
-        least = max(
-            0.01 * task.allowance(dual.xi, dual.norm2), 0.1 * (task.gap_tol or 0.0) * abs(dual.value)
-        )
+        least = max(0.01 * task.allowance(dual.xi, dual.norm2), 0.1 * (task.gap_tol or 0.0) * abs(dual.value))
         if dual.relaxed_gap > least:
             dual.ascend(least, seed=task.seed)

@@ -46,8 +46,8 @@ FLIPPED = 0.02
 def parse(
     files: Mapping[str, Path], seed: int, *, words_per_fold: int | None = None
 ) -> dict[str, np.ndarray]:
-    """Arrays pixels (N, 16) of packed bits, labels (N,), lengths and folds (n,); the first words_per_fold
-    words of every fold, or all. A line that breaks the format is an error that names it.
+    """Arrays pixels (N, 16) of packed bits, labels (N,), lengths and folds (n,); words_per_fold words of
+    every fold, or all. A line that breaks the format is an error that names it.
     """
     path = files[FILES[0].name]
     labels, pixels, lengths, folds = bytearray(), bytearray(), [], []
@@ -76,7 +76,7 @@ def parse(
         "lengths": np.array(lengths, dtype=np.int64),
         "folds": np.array(folds, dtype=np.int64),
     }
-    return _first(arrays, words_per_fold)
+    return _thinned(arrays, words_per_fold)
 
 
 def synthesize(seed: int, *, words_per_fold: int | None = None) -> dict[str, np.ndarray]:
@@ -136,26 +136,42 @@ def score(Y: Any, Yhat: Any) -> dict[str, float]:
     wrong = y != yhat
     begins = np.concatenate([[0], np.cumsum([len(one) for one in Y])[:-1]]) if isinstance(Y, list) else None
     whole = wrong if begins is None else np.add.reduceat(wrong, begins, dtype=np.int64) > 0
-    counts = np.sort(np.bincount(yhat, minlength=LABELS))[::-1]
     return {
         "letter_error": 100.0 * float(np.mean(wrong)),
         "word_error": 100.0 * float(np.mean(whole)),
-        "letters_predicted": float(np.count_nonzero(counts)),
-        "letters_90": float(np.searchsorted(np.cumsum(counts), 0.9 * counts.sum()) + 1),
+        "letters_predicted": float(len(np.unique(yhat))),
+        "letters_90": letters_90(yhat),
     }
+
+
+def letters_90(y: np.ndarray) -> float:
+    """The least number of different letters that make up nine tenths of y (N,)."""
+    counts = np.sort(np.bincount(y))[::-1]
+    return float(np.searchsorted(np.cumsum(counts), 0.9 * counts.sum()) + 1)
+
+
+def shuffled(y: np.ndarray, rng: np.random.Generator, right: float = 0.25, tries: int = 200) -> np.ndarray | None:
+    """The labels of a word in another order, with at most a share `right` of the positions as before; None if
+    no such order is found."""
+    for _ in range(tries):
+        other = rng.permutation(y)
+        if np.mean(other == y) <= right:
+            return other
+    return None
 
 
 def _flat(Y: Any) -> np.ndarray:
     return np.concatenate(Y) if isinstance(Y, list) else np.asarray(Y)
 
 
-def _first(arrays: dict[str, np.ndarray], words_per_fold: int | None) -> dict[str, np.ndarray]:
-    """The first words of every fold, in the order of the file."""
+def _thinned(arrays: dict[str, np.ndarray], words_per_fold: int | None) -> dict[str, np.ndarray]:
+    """So many words of every fold, evenly spread over it (neighbours are often the same word)."""
     if words_per_fold is None:
         return arrays
     kept = np.zeros(len(arrays["folds"]), dtype=bool)
     for fold in range(FOLDS):
-        kept[np.flatnonzero(arrays["folds"] == fold)[:words_per_fold]] = True
+        mine = np.flatnonzero(arrays["folds"] == fold)
+        kept[mine[np.linspace(0, len(mine) - 1, min(words_per_fold, len(mine))).astype(int)]] = True
     tokens = np.repeat(kept, arrays["lengths"])
     per_letter = {name: arrays[name][tokens] for name in ("pixels", "labels")}
     return {**per_letter, **{name: arrays[name][kept] for name in ("lengths", "folds")}}
@@ -180,7 +196,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 def _letter(path: Path, line: int, text: bytes) -> tuple[tuple[int, ...], int, bytes]:
     """((id, next_id, word_id, position, fold), label, 128 bytes of 0 and 1) of one line."""
     where = f"{path}, line {line}"
-    fields = text.rstrip(b"\r\n").split(b"\t", len(COLUMNS))
+    fields = text.rstrip(b"\r\n").removesuffix(b"\t").split(b"\t", len(COLUMNS))
     if len(fields) <= len(COLUMNS):
         raise DataError(
             f"{where}: {len(fields)} columns, but {', '.join(COLUMNS)} and {PIXELS} pixels are needed; mend the line"
@@ -196,7 +212,7 @@ def _letter(path: Path, line: int, text: bytes) -> tuple[tuple[int, ...], int, b
         raise DataError(f"{where}: letter is {_shown(letter)}, but must be one of a to z; mend the line")
     if not 0 <= numbers[4] < FOLDS:
         raise DataError(f"{where}: fold is {numbers[4]}, but must be from 0 to {FOLDS - 1}; mend the line")
-    pixels = fields[-1].removesuffix(b"\t")
+    pixels = fields[-1]
     bits = pixels[::2]
     if len(pixels) != 2 * PIXELS - 1 or pixels[1::2] != _TABS or bits.strip(b"01"):
         values = pixels.split(b"\t")
