@@ -1,4 +1,4 @@
-"""Handwritten words: the parser against files written here, the real file's counts, the stand-in, the measures."""
+"""Handwritten words: the parser, the real file's counts, the stand-in, the measures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ OWN_FILE = {
     "problem": {"name": "Sequence"},
     "methods": {"JKSE": {"model": "JKSE", "nu": 0.5}},
     "studies": {"folds": {"methods": ["JKSE"], "vary": {"rotation": [0]}}},
-    "tables": {"ocr": {"caption": "T.", "study": "folds", "keys": ["method"], "measures": ["test_letter_error"]}},
+    "tables": {
+        "ocr": {"caption": "T.", "study": "folds", "keys": ["method"], "measures": ["test_letter_error"]},
+    },
     "scales": {"smoke": {}, "standard": {}, "paper": {}},
 }  # fmt: skip
 PICTURES = RNG.integers(0, 2, size=(6, 128))
@@ -97,7 +99,9 @@ def test_a_broken_line_is_named(tmp_path, rows, line, message):
 
 def test_a_truncated_or_damaged_gzip_file_is_refused_with_its_line(tmp_path):
     files = written(tmp_path / "letters.gz", lines() * 200)
-    rows = [[str(k + 1), "a", "-1", str(k + 1), "1", "0", *map(str, RNG.integers(0, 2, 128))] for k in range(400)]
+    rows = [
+        [str(k + 1), "a", "-1", str(k + 1), "1", "0", *map(str, RNG.integers(0, 2, 128))] for k in range(400)
+    ]
     whole = written(files["letter.data.gz"], rows)["letter.data.gz"].read_bytes()
     (tmp_path / "letters.gz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DataError, match=r"letters.gz, line \d\d+: the gzip file breaks off") as caught:
@@ -161,10 +165,10 @@ def test_a_rotation_uses_every_word_once():
         split = ocr.view(arrays, 0, rotation=rotation)
         parts = (split.train, split.validation, split.test)
         assert [len(part.Y) for part in parts] == [6, 6, 48]
-        seen = sorted(tuple([*y, *x.ravel().astype(int)]) for part in parts for x, y in zip(*part, strict=True))
+        seen = sorted((*y, *x.ravel().astype(int)) for part in parts for x, y in zip(*part, strict=True))
         ends = np.cumsum(arrays["lengths"])[:-1]
         whole = zip(np.split(arrays["labels"], ends), np.split(np.unpackbits(arrays["pixels"], axis=1), ends))
-        assert seen == sorted(tuple([*y.tolist(), *x.ravel().tolist()]) for y, x in whole)
+        assert seen == sorted((*y.tolist(), *x.ravel().tolist()) for y, x in whole)
         validation = np.split(arrays["labels"], ends)[(rotation + 1) % 10]
         assert split.validation.Y[0].tolist() == validation.tolist()
         Sequence(**split.problem).check(*split.train)
@@ -184,7 +188,9 @@ def test_single_letters_are_letters_of_words_and_the_same_for_one_seed():
     repeated = [(*x, y) in known for x, y in zip(many.train.X.astype(int).tolist(), many.train.Y.tolist())]
     assert all(repeated[:exact])
     assert not any(repeated[exact:][:50]) or np.mean(repeated[exact:]) < 0.3
-    assert 0.01 < np.mean([min(np.abs(x - p).sum() for p in pictures) for x in many.train.X[-40:]]) / 128 < 0.03
+    assert (
+        0.01 < np.mean([min(np.abs(x - p).sum() for p in pictures) for x in many.train.X[-40:]]) / 128 < 0.03
+    )
 
 
 def test_the_stand_in_writes_every_letter_and_can_be_read():

@@ -28,12 +28,19 @@ class NotSeparableError(ValueError):
 
 
 class Dual:
-    """Cuts in `n_blocks` blocks under one formulation's cap and ridge."""
+    """Cuts in blocks under one formulation's cap and ridge; `averaged` if each cut is of all examples."""
 
     def __init__(
-        self, store: Store, n_blocks: int, formulation: Formulation, C: float, engine: str = "ascent"
+        self,
+        store: Store,
+        n_blocks: int,
+        formulation: Formulation,
+        C: float,
+        engine: str = "ascent",
+        averaged: bool = False,
     ) -> None:
         self.store, self.n, self.formulation, self.engine = store, n_blocks, formulation, engine
+        self.averaged = averaged
         self.C = C
         self.m = 0
         self.added = 0

@@ -74,7 +74,7 @@ class Linear:
     explicit = True
 
     def store(self, problem: Any, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True) -> Any:
-        """Where to keep cuts: as factors if the problem has them and a cut is of one example, else as rows."""
+        """Where to keep cuts: as factors if the problem has them and a cut is of one example; or as rows."""
         if per_example and getattr(problem, "factors", None) is not None:
             return TensorStore(problem, X, Y)
         return RowStore(problem, n_weights(problem, X, Y))

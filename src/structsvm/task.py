@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from structsvm.dual import Dual
 from structsvm.fit import ConvergenceWarning, Fit, Progress, Recorder, Support, primal_of, relative, theorem18
 from structsvm.formulation import FORMULATIONS, Formulation
-from structsvm.separation import Separation, Violators
+from structsvm.separation import SearchError, Separation, Violators
 from structsvm.space import Linear
 
 
@@ -72,14 +72,14 @@ class Task:
         """The relaxed problem to start from: empty, or a former fit's cuts moved to this C."""
         if self.warm_start is not None and isinstance(self.warm_start.state, Dual):
             state = self.warm_start.state
-            if state.n == n_blocks and state.formulation == self.formulation:
+            if (state.n, state.averaged, state.formulation) == (n_blocks, averaged, self.formulation):
                 state.move_to(self.C)
                 state.engine, state.added, state.seconds = engine, 0, 0.0
                 return state
         store = self.space.store(
             self.problem, self.X, self.Y, per_example=n_blocks == self.n and not averaged
         )
-        return Dual(store, n_blocks, self.formulation, self.C, engine)
+        return Dual(store, n_blocks, self.formulation, self.C, engine, averaged)
 
     def primal(self, dual: Dual, found: Violators) -> float:
         """The primal objective at the dual's w, given a full search at it."""
@@ -103,6 +103,11 @@ class Task:
         found = self.separation(f, self.separation.all)
         primal, xi = primal_of(self.formulation, self.C, self.n, dual.norm2, found.H)
         exact = self.separation.exact
+        if exact and dual.value - primal > 1e-6 * (1.0 + abs(primal)):
+            raise SearchError(
+                f"the dual, {dual.value:.6g}, exceeds the primal, {primal:.6g}: the cuts held are not of this "
+                "problem and data (a warm start from others?), or a search misses violated outputs"
+            )
         gap = max(primal - dual.value, 0.0) if exact else None
         active = dual.support()
         support = Support(

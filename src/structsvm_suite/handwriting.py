@@ -1,8 +1,8 @@
 """Words written by rule: what stands in for scanned handwriting where there is none.
 
-A letter is a glyph of 7 x 5 cells. For every letter written anew, a random slant, stretch, shift and thickness map
-the 16 x 8 pixels back to cells of the glyph; then each pixel is flipped with a small probability. Words come
-from a list in which all letters occur, in roughly English proportions.
+A letter is a glyph of 7 x 5 cells. For every letter written anew, a random slant, stretch, shift and
+thickness map the 16 x 8 pixels back to cells of the glyph; then each pixel is flipped with a small
+probability. Words come from a list in which all letters occur, in roughly English proportions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,20 @@ PIXELS = HEIGHT * WIDTH
 FIRST_LETTER = ord("a")
 NOISE = 0.04
 
-WORDS = ["able", "about", "above", "action", "adjective", "again", "along", "amazing", "analysis", "another", "around", "because", "before", "belong", "between", "bring", "brought", "building", "capture", "certain", "change", "children", "circle", "common", "company", "complex", "country", "crazy", "decade", "different", "divide", "doubt", "each", "earth", "economy", "equal", "exactly", "example", "family", "figure", "first", "following", "freeze", "general", "give", "great", "ground", "group", "hazard", "however", "hundred", "important", "index", "industry", "interest", "jewel", "join", "journey", "judge", "jump", "kind", "knowledge", "language", "large", "letter", "light", "little", "machine", "market", "measure", "million", "minute", "moment", "mountain", "natural", "nothing", "number", "object", "often", "open", "order", "other", "paper", "people", "picture", "place", "plant", "point", "possible", "problem", "puzzle", "quality", "question", "quick", "quiet", "ready", "reason", "remember", "rhythm", "right", "river", "school", "second", "sentence", "several", "should", "simple", "something", "sound", "special", "station", "story", "strange", "street", "study", "subject", "table", "thing", "think", "thought", "through", "together", "toward", "travel", "trouble", "under", "until", "usually", "value", "voice", "watch", "water", "weather", "weekly", "whole", "window", "within", "without", "world", "would", "write", "yellow", "yesterday", "young", "zero"]
+LIST = """
+    able about above action adjective again along amazing analysis another around because before belong
+    between bring brought building capture certain change children circle common company complex country
+    crazy decade different divide doubt each earth economy equal exactly example family figure first
+    following freeze general give great ground group hazard however hundred important index industry
+    interest jewel join journey judge jump kind knowledge language large letter light little machine
+    market measure million minute moment mountain natural nothing number object often open order other
+    paper people picture place plant point possible problem puzzle quality question quick quiet ready
+    reason remember rhythm right river school second sentence several should simple something sound
+    special station story strange street study subject table thing think thought through together toward
+    travel trouble under until usually value voice watch water weather weekly whole window within
+    without world would write yellow yesterday young zero
+"""
+WORDS = LIST.split()
 
 GLYPHS = """
     ..... ..... .###. ....# .#### #...# .####

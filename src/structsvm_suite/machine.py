@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import os
 import platform
@@ -21,6 +22,7 @@ def one_thread() -> None:
         os.environ.setdefault(name, "1")
 
 
+@functools.cache
 def versions() -> dict[str, str]:
     """The packages whose code makes the numbers, and ours."""
     found = {}
@@ -32,6 +34,7 @@ def versions() -> dict[str, str]:
     return found
 
 
+@functools.cache
 def facts() -> dict[str, Any]:
     """Processor, cores, system and Python: they differ between machines, so they stand beside clocks."""
     return {

@@ -64,7 +64,8 @@ def train(
         one = _fit(with_option(spec, choose["option"], value), inner, seed)
         tried[value] = float(score(inner.validation.Y, one.model.predict(inner.validation.X))[measure])
     best = min(tried, key=lambda value: (sign * tried[value], list(tried).index(value)))
-    final = _fit(with_option(spec, choose["option"], best), split, seed)
+    alone = len(tried) == 1 and inner is split
+    final = one if alone else _fit(with_option(spec, choose["option"], best), split, seed)
     final.chosen = {"option": choose["option"], "value": best, choose["by"]: [[v, tried[v]] for v in tried]}
     return final
 

@@ -32,7 +32,7 @@ class StoredJKSE(JKSE):
     """JKSE with `to_arrays` and `from_arrays`, as StructuredSVM has them."""
 
     def refusal(self) -> str | None:
-        """Why this problem, kernel and trainer do not go together, or None; an unknown trainer is an error."""
+        """Why this problem, kernel and trainer do not go together, or None; raises for an unknown trainer."""
         self._trainer()
         explicit_only = getattr(self.problem, "explicit_only", None)
         if self.kernel is not None and explicit_only:

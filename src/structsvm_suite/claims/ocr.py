@@ -24,8 +24,8 @@ ROUNDING = 1e-9
 def ocr_fails(results: Mapping[str, ExperimentResults]) -> Verdict:
     """S-SVM's mean letter error is within 2 points of 21%, and below that of OLaRank, the perceptron and JKSE
     by a paired one-sided t-test with Holm's correction at 5%; JKSE's is the highest, and at most 5 points
-    below that of always answering with the most frequent letter; nine tenths of JKSE's answers are at most half
-    as many different letters as make up nine tenths of the truth.
+    below that of always answering with the most frequent letter; nine tenths of JKSE's answers are at most
+    half as many different letters as make up nine tenths of the truth.
     """
     mine = results["ocr"]
     methods = ("S-SVM", "OLaRank", "Perceptron", "JKSE")
@@ -37,7 +37,10 @@ def ocr_fails(results: Mapping[str, ExperimentResults]) -> Verdict:
     mean = {name: sum(found) / len(found) for name, found in errors.items()}
     others = methods[1:]
     p = holm(
-        {name: p_above([b - a for a, b in zip(errors["S-SVM"], errors[name], strict=True)]) for name in others}
+        {
+            name: p_above([b - a for a, b in zip(errors["S-SVM"], errors[name], strict=True)])
+            for name in others
+        }
     )
     chances, truths = zip(*(_truth(mine.split(runs["JKSE"][r]["run"]).test.Y) for r in shared), strict=True)
     chance, truth = sum(chances) / len(shared), sum(truths) / len(shared)
@@ -51,8 +54,8 @@ def ocr_fails(results: Mapping[str, ExperimentResults]) -> Verdict:
     }
     told = ", ".join(f"{name} {mean[name]:.1f}%" for name in methods)
     evidence = (
-        f"{len(shared)} rotations: {told}; always the most frequent letter {chance:.1f}%; nine tenths of JKSE's answers "
-        f"are {few:.1f} letters, of the truth {truth:.1f}; p of S-SVM against "
+        f"{len(shared)} rotations: {told}; always the most frequent letter {chance:.1f}%; nine tenths "
+        f"of JKSE's answers are {few:.1f} letters, of the truth {truth:.1f}; p of S-SVM against "
         + ", ".join(f"{name} {p[name]:.2g}" for name in others)
         + "; "
         + ", ".join(f"{part}: {_yes(held)}" for part, held in parts.items())
@@ -112,15 +115,17 @@ def kernel_matrices(results: Mapping[str, ExperimentResults]) -> Verdict:
         for term, found in kept.items():
             found.append(float(mixed[term].mean() / true[term].mean()))
     evidence = f"{len(rows)} rotations: after shuffling " + ", ".join(
-        f"the {term} term keeps {100 * min(found):.0f} to {100 * max(found):.0f}%" for term, found in kept.items()
+        f"the {term} term keeps {100 * min(found):.0f} to {100 * max(found):.0f}%"
+        for term, found in kept.items()
     )
     return decided(min(kept["data"]) > 0.5 and max(kept["history"]) < 0.5, evidence)
 
 
 @claim("jkse-binary")
 def binary(results: Mapping[str, ExperimentResults]) -> Verdict:
-    """Scaled to margin 1, the one-class and the binary solution without slack are as near as their certificates
-    ask of solutions of one problem: a w with duality gap g is at most sqrt(2 g) from the optimum.
+    """Scaled to margin 1, the one-class and the binary solution without slack are as near as their
+    certificates ask of solutions of one problem: a w with duality gap g is at most sqrt(2 g) from the
+    optimum.
     """
     mine = results["ocr"]
     first = _by_rotation(mine.rows("mirror", method="one-class without slack"))
@@ -137,9 +142,10 @@ def binary(results: Mapping[str, ExperimentResults]) -> Verdict:
         allowed = sum(math.sqrt(2.0 * gap) for gap in gaps) + ROUNDING
         cosine = float(u @ v / (np.linalg.norm(u) * np.linalg.norm(v)))
         told.append((float(np.linalg.norm(u - v)), allowed, cosine, float(np.linalg.norm(v))))
+    apart, allow, near = max(t[0] for t in told), max(t[1] for t in told), min(t[2] for t in told)
     evidence = (
-        f"{len(told)} rotations: weights of norm {told[0][3]:.3g} at most {max(t[0] for t in told):.2g} apart where "
-        f"certificates allow {max(t[1] for t in told):.2g}; cosine at least {min(t[2] for t in told):.10f}"
+        f"{len(told)} rotations: weights of norm {told[0][3]:.3g} at most {apart:.2g} apart where "
+        f"certificates allow {allow:.2g}; cosine at least {near:.10f}"
     )
     return decided(all(distance <= allowed for distance, allowed, _, _ in told), evidence)
 
@@ -153,7 +159,7 @@ def _hard_gap(row: Row) -> float:
 
 @claim("jkse-label-space")
 def label_space(results: Mapping[str, ExperimentResults]) -> Verdict:
-    """The median CPU time of JKSE's training with the most labels is at most 1.5 times that with the fewest."""
+    """JKSE's training with the most labels takes at most 1.5 times as long as with the fewest: medians."""
     mine = results["ocr"]
     clocks = {row["run"]: row for row in mine.timings()}
     medians: dict[str, dict[int, float]] = {}
@@ -191,11 +197,13 @@ def scale(results: Mapping[str, ExperimentResults]) -> Verdict:
         row = max(rows, key=lambda one: one["letters"])
         seconds = float(clocks[row["run"]]["cpu_seconds"])
         if row["letters"] < least:
-            return untested(f"{study}: {row['letters']} examples at this scale; the claim is of {least} and more")
+            return untested(
+                f"{study}: {row['letters']} examples at this scale; the claim is of {least} and more"
+            )
         verdicts.append(row["relative_gap"] <= 1e-3 * (1 + 1e-6) and seconds <= SECONDS)
         told.append(
-            f"{study.partition(', ')[2]}: {row['letters']} examples in {seconds:.1f} CPU seconds to a relative gap "
-            f"of {row['relative_gap']:.2g}"
+            f"{study.partition(', ')[2]}: {row['letters']} examples in {seconds:.1f} CPU seconds to a "
+            f"relative gap of {row['relative_gap']:.2g}"
         )
     return decided(all(verdicts), "; ".join(told))
 

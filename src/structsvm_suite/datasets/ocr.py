@@ -1,14 +1,15 @@
 """Handwritten words, letter by letter: Kassel's data as released by Taskar (jkse09 Section 5.4).
 
-letter.data.gz has a line for each of 52,152 letters of 6,877 words: id, letter, id of the next letter (-1 ends
-a word), word, position, fold, then 128 pixels (16 rows of 8), tab-separated. First letters of words were left
-out by those who made the data, since many are capitals.
+letter.data.gz has a line for each of 52,152 letters of 6,877 words: id, letter, id of the next letter (-1
+ends a word), word, position, fold, then 128 pixels (16 rows of 8), tab-separated. First letters of words
+were left out by those who made the data, since many are capitals.
 
-Rotation r trains on fold r, chooses parameters on fold r + 1, and is tested on the other eight. With `letters`
-a view is of single letters instead, rows of a matrix, as many as asked for: for questions of size alone.
+Rotation r trains on fold r, chooses parameters on fold r + 1, and is tested on the other eight. With
+`letters` a view is of single letters instead, rows of a matrix, as many as asked for: for questions of
+size alone.
 
-The stand-in draws its words from a list with English letter frequencies and writes each letter by itself: a glyph,
-slanted, stretched and shifted at random, with pixels flipped.
+The stand-in draws its words from a list with English letter frequencies and writes each letter by itself: a
+glyph, slanted, stretched and shifted at random, with pixels flipped.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import gzip
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,9 @@ def parse(
     every fold, or all. A line that breaks the format is an error that names it.
     """
     path = files[FILES[0].name]
-    labels, pixels, lengths, folds = bytearray(), bytearray(), [], []
+    labels, pixels = bytearray(), bytearray()
+    lengths: list[int] = []
+    folds: list[int] = []
     before: tuple[int, ...] | None = None
     for line, text in enumerate(_lines(path), start=1):
         here, letter, bits = _letter(path, line, text)
@@ -70,7 +73,7 @@ def parse(
             f"{path}, line {line}: the file ends inside word {before[2]} (next_id is {before[1]}); "
             "a part of it is missing, fetch it again"
         )
-    arrays = {
+    arrays: dict[str, np.ndarray] = {
         "pixels": np.packbits(np.frombuffer(bytes(pixels), dtype=np.uint8).reshape(-1, PIXELS), axis=1),
         "labels": np.frombuffer(bytes(labels), dtype=np.uint8),
         "lengths": np.array(lengths, dtype=np.int64),
@@ -112,7 +115,7 @@ def view(
 
 
 def _single(arrays: Mapping[str, np.ndarray], seed: int, n: int) -> Split:
-    """Single letters in random order; beyond those there are, drawn again with a fiftieth of the pixels flipped."""
+    """Single letters in random order; beyond those there are, drawn again with some pixels flipped."""
     rng = np.random.default_rng(seed)
     N, n_test = len(arrays["labels"]), min(1000, len(arrays["labels"]) // 5)
     order = rng.permutation(N)
@@ -126,7 +129,7 @@ def _single(arrays: Mapping[str, np.ndarray], seed: int, n: int) -> Split:
             flips = rng.integers(0, again.size, size=int(FLIPPED * again.size))
             again.reshape(-1)[flips] ^= 1
         parts.append(Examples(bits.astype(float), arrays["labels"][chosen].astype(np.int64)))
-    return Split(*parts, problem={"n_classes": LABELS, "n_features": PIXELS})
+    return Split(parts[0], parts[1], problem={"n_classes": LABELS, "n_features": PIXELS})
 
 
 def score(Y: Any, Yhat: Any) -> dict[str, float]:
@@ -150,7 +153,9 @@ def letters_90(y: np.ndarray) -> float:
     return float(np.searchsorted(np.cumsum(counts), 0.9 * counts.sum()) + 1)
 
 
-def shuffled(y: np.ndarray, rng: np.random.Generator, right: float = 0.25, tries: int = 200) -> np.ndarray | None:
+def shuffled(
+    y: np.ndarray, rng: np.random.Generator, right: float = 0.25, tries: int = 200
+) -> np.ndarray | None:
     """The labels of a word in another order, with at most a share `right` of the positions as before; None if
     no such order is found."""
     for _ in range(tries):
@@ -182,14 +187,16 @@ def _lines(path: Path) -> Iterator[bytes]:
     with open(path, "rb") as start:
         packed = start.read(2) == b"\x1f\x8b"
     line = 0
-    handle: IO[bytes] | gzip.GzipFile = gzip.open(path, "rb") if packed else open(path, "rb")
-    with handle:
+    opened: Any = gzip.open if packed else open
+    with opened(path, "rb") as handle:
         try:
-            for line, text in enumerate(handle, start=1):
+            for text in handle:
+                line += 1
                 yield text
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise DataError(
-                f"{path}, line {line + 1}: the gzip file breaks off or is damaged there ({error}); fetch it again"
+                f"{path}, line {line + 1}: the gzip file breaks off or is damaged there ({error}); "
+                "fetch it again"
             ) from None
 
 
@@ -199,7 +206,8 @@ def _letter(path: Path, line: int, text: bytes) -> tuple[tuple[int, ...], int, b
     fields = text.rstrip(b"\r\n").removesuffix(b"\t").split(b"\t", len(COLUMNS))
     if len(fields) <= len(COLUMNS):
         raise DataError(
-            f"{where}: {len(fields)} columns, but {', '.join(COLUMNS)} and {PIXELS} pixels are needed; mend the line"
+            f"{where}: {len(fields)} columns, but {', '.join(COLUMNS)} and {PIXELS} pixels are needed; "
+            "mend the line"
         )
     numbers = []
     for name in ("id", "next_id", "word_id", "position", "fold"):

@@ -47,7 +47,7 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
 @figure("constraints")
 def constraints(results: ExperimentResults, fig: Any) -> None:
     """Constraints added against n (left) and against epsilon (right), below Theorem 18's bound."""
-    fig.set_size_inches(7.2, 3.4)
+    fig.set_size_inches(7.2, 3.9)
     left, right = fig.subplots(1, 2, sharey=True)
     papers = results.published("alignment")
     for name, series in _methods(results, "sizes"):
@@ -74,7 +74,7 @@ def constraints(results: ExperimentResults, fig: Any) -> None:
         ax.annotate("thin: Theorem 18's bounds", (0.03, 0.97), **where)
     number_ticks(left.xaxis, sizes)
     number_ticks(right.xaxis, steps)
-    left.legend(loc="center left", bbox_to_anchor=(0.0, 0.55), fontsize=7)
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
 
 
 @figure("error_epsilon")
@@ -86,12 +86,14 @@ def error_epsilon(results: ExperimentResults, fig: Any) -> None:
             ax, *curve(results.rows("precision", method=name), "eps", "test_error"), results.label(name)
         )
     ax.axvline(0.1, color=GREY, linewidth=0.8, linestyle=":")
-    ax.annotate("the paper's ε", (0.1, 0.02), xycoords=("data", "axes fraction"), fontsize=8, color=GREY)
+    ax.annotate(
+        " the paper's ε", (0.1, 0.97), xycoords=("data", "axes fraction"), va="top", fontsize=8, color=GREY
+    )
     n = results.config["studies"]["precision"]["fixed"]["n_train"]
     ax.set(xscale="log", xlabel="precision ε", ylabel=f"test error (%) at n = {n}", ylim=(0, None))
     ax.invert_xaxis()
     number_ticks(ax.xaxis, sorted({row["eps"] for row in results.rows("precision")}))
-    ax.legend()
+    fig.legend(loc="outside lower center", ncols=2)
 
 
 @figure("sizes_time")

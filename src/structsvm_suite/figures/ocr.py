@@ -1,4 +1,4 @@
-"""Figures of handwritten words: jkse09 Figures 5 and 6, errors, letters predicted, words read, convergence."""
+"""Figures of handwritten words: jkse09 Figures 5 and 6, errors, letters and words as read, convergence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def errors(results: ExperimentResults, fig: Any) -> None:
         if not found:
             continue
         ax.plot(found, [k] * len(found), "|", color=series.colour, markersize=9, markeredgewidth=1.0)
-        ax.plot([np.mean(found)], [k], linestyle="none", color=series.colour, marker=series.marker, markersize=7)
+        ax.plot(
+            [np.mean(found)], [k], linestyle="none", color=series.colour, marker=series.marker, markersize=7
+        )
         paper = papers.get(results.config["methods"][name].get("published_as", name))
         if paper is not None:
             series.paper(ax, [paper], [k], None)
@@ -47,7 +49,9 @@ def _one(results: ExperimentResults, method: str) -> Row:
 
 
 def _matrix(ax: Any, M: np.ndarray, top: float, title: str) -> Any:
-    image = ax.imshow(M, cmap="gray", vmin=0.0, vmax=top, aspect="auto", interpolation="nearest", rasterized=True)
+    image = ax.imshow(
+        M, cmap="gray", vmin=0.0, vmax=top, aspect="auto", interpolation="nearest", rasterized=True
+    )
     ax.set_title(title)
     ax.set_xticks([])
     ax.set_yticks([])
@@ -98,8 +102,15 @@ def letters(results: ExperimentResults, fig: Any) -> None:
         truth = _shares(test.Y)
         found = _shares(results.model(run).predict(test.X))
         ax.bar(at - 0.2, truth, 0.4, color="#bbbbbb", label="truth")
-        ax.bar(at + 0.2, found, 0.4, color=COLOURS[methods.index(name)], label=f"predicted by {results.label(name)}")
+        ax.bar(
+            at + 0.2,
+            found,
+            0.4,
+            color=COLOURS[methods.index(name)],
+            label=f"predicted by {results.label(name)}",
+        )
         ax.set(ylabel="share of letters (%)")
+        ax.set_axisbelow(True)
         ax.grid(False, axis="x")
         ax.legend()
     panels[-1].set_xticks(at, [_letter(k) for k in at])
@@ -110,7 +121,7 @@ def _shares(Y: Any) -> np.ndarray:
     return 100.0 * counts / counts.sum()
 
 
-def _letter(label: int) -> str:
+def _letter(label: Any) -> str:
     return chr(FIRST_LETTER + int(label))
 
 
@@ -157,7 +168,16 @@ def _word(ax: Any, x: np.ndarray, y: np.ndarray, read: dict[str, np.ndarray]) ->
             place = t * step + WIDTH / 2
             colour = COLOURS[0] if right else COLOURS[1]
             weight = "bold" if right else "normal"
-            ax.text(place, height, _letter(label), ha="center", va="center", fontsize=8, color=colour, weight=weight)
+            ax.text(
+                place,
+                height,
+                _letter(label),
+                ha="center",
+                va="center",
+                fontsize=8,
+                color=colour,
+                weight=weight,
+            )
             if not right:
                 ax.plot([place - 2.5, place + 2.5], [height + 2.9] * 2, color=colour, linewidth=0.8)
     ax.set(xlim=(-22.0, 9 * step), ylim=(HEIGHT + 2.0 + line * len(read), -1.0))
