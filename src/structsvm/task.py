@@ -105,8 +105,8 @@ class Task:
         exact = self.separation.exact
         if exact and dual.value - primal > 1e-6 * (1.0 + abs(primal)):
             raise SearchError(
-                f"the dual, {dual.value:.6g}, exceeds the primal, {primal:.6g}: the cuts held are not of this "
-                "problem and data (a warm start from others?), or a search misses violated outputs"
+                f"the dual, {dual.value:.6g}, exceeds the primal, {primal:.6g}: the cuts held are not of "
+                "this problem and data (a warm start from others?), or a search misses violated outputs"
             )
         gap = max(primal - dual.value, 0.0) if exact else None
         active = dual.support()
