@@ -80,7 +80,8 @@ def test_the_random_field_finds_the_maximum_of_its_objective():
     c2 = 0.5
     model = crf.train([x, x, x], [np.array([0]), np.array([0]), np.array([1])], seed=0, c2=c2)
     tagger = crf.pycrfsuite.Tagger()
-    tagger.open_inmemory(model.written.tobytes())
+    written = model.written.tobytes()
+    tagger.open_inmemory(written)
     tagger.set(crf.items(x))
     odds = math.log(tagger.marginal("0", 0) / tagger.marginal("1", 0))
     half = odds / 2.0  # by symmetry the weights are half and -half

@@ -65,6 +65,18 @@ class Structured(BaseEstimator):
     def predict(self, X: Any) -> Sequence[Any]:
         """The best-scoring output of every input."""
         check_is_fitted(self, "scorer_")
+        unwrap = getattr(self.problem_, "unwrap", None)
+        yhat = self._argmax(self._examples(X, None)[0])
+        return yhat if unwrap is None else unwrap(yhat)
+
+    def score(self, X: Any, Y: Any) -> float:
+        """Minus the mean loss: larger is better, as scikit-learn's searches expect."""
+        check_is_fitted(self, "scorer_")
+        X, Y = self._examples(X, Y)
+        yhat = self._argmax(X)
+        return -float(np.mean([self.problem_.delta(Y[i], yhat[i]) for i in range(count(Y))]))
+
+    def _argmax(self, X: Any) -> Sequence[Any]:
         batch = getattr(self.problem_, "batch", None)
         if batch is not None:
             packed = batch(X, None)
@@ -72,10 +84,10 @@ class Structured(BaseEstimator):
                 return packed.argmax(self.scorer_)
         return [self.problem_.argmax(self.scorer_, X[i]) for i in range(count(X))]
 
-    def score(self, X: Any, Y: Any) -> float:
-        """Minus the mean loss: larger is better, as scikit-learn's searches expect."""
-        yhat = self.predict(X)
-        return -float(np.mean([self.problem_.delta(Y[i], yhat[i]) for i in range(count(Y))]))
+    def _examples(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        """The examples that X and Y stand for: themselves, unless the problem wraps them."""
+        wrap = getattr(self.problem, "wrap", None)
+        return (X, Y) if wrap is None else wrap(X, Y)
 
     def _bind(self, X: Any, Y: Any) -> Any:
         bind = getattr(self.problem, "bind", None)
@@ -140,10 +152,11 @@ class StructuredSVM(Structured):
         if reason:
             raise ValueError(reason)
         former: Fit | None = self.fit_ if self.warm_start and self._goes_on(X, Y) else None
-        problem = former.scorer.problem if former is not None else self._bind(X, Y)
+        examples = self._examples(X, Y)
+        problem = former.scorer.problem if former is not None else self._bind(*examples)
         self.fit_ = solver.train(
             problem,
-            (X, Y),
+            examples,
             formulation,
             space,
             C=self.C,

@@ -16,6 +16,9 @@ Optional, used where present:
   potentials(w, x)   the oracle's arrays under explicit weights; linear in w
   n_weights          the length of w (else the length of the first psi)
   bind(X, Y)         the problem with what it learns from training data (a grammar's rules)
+  wrap(X, Y)         the examples that a user's X and Y stand for (many rows as one sample), Y = None where
+                     only inputs are known; the estimators call it before anything else, and
+  unwrap(Y)          goes with it: what `predict` returns for the outputs of those examples
   batch(X, Y)        a `Batch`: the same searches over packed examples, many at a time; with Y = None
                      only its `argmax` is asked for
   refuse(H)          one sentence why the augmented search cannot handle H, or None

@@ -33,9 +33,13 @@ class Model:
 
     def predict(self, X: Sequence[Any]) -> list[np.ndarray]:
         """The most probable labels of every sequence."""
+        model = self.written.tobytes()  # the tagger reads from this memory but does not own it
         tagger = pycrfsuite.Tagger()
-        tagger.open_inmemory(self.written.tobytes())
-        return [np.array([int(label) for label in tagger.tag(items(x))], dtype=np.int64) for x in X]
+        tagger.open_inmemory(model)
+        found = [np.array([int(label) for label in tagger.tag(items(x))], dtype=np.int64) for x in X]
+        tagger.close()
+        del model
+        return found
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The model as arrays."""

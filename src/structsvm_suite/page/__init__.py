@@ -34,7 +34,7 @@ def page(
     suite: Suite,
     stale: Sequence[str],
 ) -> str:
-    """The whole page as text; claims that were tested come first."""
+    """The whole page as text."""
     files = importlib.resources.files(__name__)
     environment = jinja2.Environment(
         autoescape=True,
@@ -51,7 +51,7 @@ def page(
     return template.render(
         css=(files / "page.css").read_text(encoding="utf-8"),
         script=(files / "page.js").read_text(encoding="utf-8"),
-        claims=sorted(claims, key=lambda one: one["verdict"] == "not tested"),
+        claims=claims,
         counts=counts,
         sections=[section(one, claims, one.name in stale) for one in experiments],
         suite=suite,
