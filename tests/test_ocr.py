@@ -13,7 +13,7 @@ from test_ocr_data import real
 from test_suite_claims import Fake, row
 from test_suite_toy import HERE, project, run_all
 
-from structsvm import StructuredSVM
+from structsvm import JKSE, StructuredSVM
 from structsvm.kernels import RBF, Product
 from structsvm.problems import Multiclass, Sequence
 from structsvm_suite.claims import checks
@@ -23,7 +23,7 @@ from structsvm_suite.figures import ocr as figures
 from structsvm_suite.figures.style import house
 from structsvm_suite.models import combination
 from structsvm_suite.results import Results
-from structsvm_suite.support import StoredJKSE, recomputed
+from structsvm_suite.support import recomputed
 
 CHECKS = checks()
 ARRAYS = ocr.synthesize(4, words_per_fold=12)
@@ -46,12 +46,12 @@ def test_three_solvers_certify_the_known_optimum_of_the_second_fold():
         assert 21.0 < ocr.score(split.test.Y, model.predict(split.test.X))["letter_error"] < 22.0, solver
 
 
-def jkse(**options) -> tuple[StoredJKSE, Examples]:
+def jkse(**options) -> tuple[JKSE, Examples]:
     """A trained model and its pairs: words, or single letters under a kernel."""
     if options.pop("letters", False):
         part = ocr.view(ARRAYS, 0, letters=60).train
-        return StoredJKSE(Multiclass(26, 128), Product(RBF(0.02)), nu=0.3, **options).fit(*part), part
-    return StoredJKSE(Sequence(26, 128), nu=0.3, **options).fit(*SPLIT.train), SPLIT.train
+        return JKSE(Multiclass(26, 128), Product(RBF(0.02)), nu=0.3, **options).fit(*part), part
+    return JKSE(Sequence(26, 128), nu=0.3, **options).fit(*SPLIT.train), SPLIT.train
 
 
 KINDS = [
@@ -63,7 +63,7 @@ KINDS = [
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stored_jkse_predicts_alike_and_keeps_its_word(kind):
     model, part = jkse(**kind)
-    again = StoredJKSE.from_arrays(model.to_arrays())
+    again = JKSE.from_arrays(model.to_arrays())
     for x, z in zip(model.predict(part.X), again.predict(part.X), strict=True):
         assert np.array_equal(x, z)
     numbers, wrong = recomputed(again, part, np.zeros(0))
@@ -88,7 +88,7 @@ def test_a_stored_jkse_predicts_alike_and_keeps_its_word(kind):
 )
 def test_a_lie_of_a_stored_jkse_is_found(kind, lie, message):
     model, part = jkse(**kind)
-    model = StoredJKSE.from_arrays(model.to_arrays())
+    model = JKSE.from_arrays(model.to_arrays())
     lie(model.fit_)
     assert message in "; ".join(recomputed(model, part, np.zeros(0))[1])
 

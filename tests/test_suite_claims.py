@@ -110,12 +110,16 @@ def growth(power=0.0, level=40.0, repetitions=4):
     return {"theory": Fake("theory", {}, rows)}
 
 
+def far_ahead(n):
+    return 80 / n**0.7 + 5 if n <= 10 else 50 / n**0.6
+
+
 CASES = {
     "align-small-n": (
         [alignment()],
         [
             alignment(svm=lambda n: 80 / n**0.6),  # not better with few examples
-            alignment(generative=lambda n: 75 / n**0.7 if n <= 10 else 12.0),  # not close later
+            alignment(svm=lambda n: 50 / n**0.6 + 5, generative=far_ahead),  # not close later
             alignment(generative=lambda n: 75 / n**0.7 if n <= 10 else 50 / n**0.6 + 2.0),  # not ahead later
             alignment(generative=lambda n: 50 / n**0.6 + 0.05),  # better, but not significantly so
         ],

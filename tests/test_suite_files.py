@@ -56,6 +56,15 @@ def test_a_kill_in_the_middle_of_writing_leaves_no_file_under_its_name(tmp_path)
     assert not path.exists()
     left = [p.name for p in tmp_path.iterdir()]
     assert len(left) == 1 and left[0].startswith(".") and ".tmp" in left[0]
+    write_json(path, {"a": 1})
+    assert [p.name for p in tmp_path.iterdir()] == ["x.json"], "the next writer sweeps up"
+
+
+def test_a_reader_of_the_old_file_is_not_disturbed_by_the_new_one(tmp_path):
+    write_json(tmp_path / "x.json", {"a": 1})
+    with open(tmp_path / "x.json") as old:
+        write_json(tmp_path / "x.json", {"a": 2})
+        assert old.read() == '{\n "a": 1\n}\n' and read_json(tmp_path / "x.json") == {"a": 2}
 
 
 def test_arrays_keep_their_values_and_their_bytes(tmp_path):

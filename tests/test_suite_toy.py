@@ -186,8 +186,11 @@ def test_evaluation_agrees_with_a_count_by_hand(done):
     assert metrics["dual"] <= metrics["primal"] <= metrics["dual"] + run.model["C"] * run.model["eps"] + 1e-9
 
 
-@pytest.mark.parametrize("what", ["w", "alpha"])
-def test_a_model_that_does_not_keep_its_word_is_a_failed_run(done, tmp_path, what):
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [("w", "the primal"), ("alpha", "dual variables adds up"), ("b", "dual variables are worth")],
+)
+def test_a_model_that_does_not_keep_its_word_is_a_failed_run(done, tmp_path, what, said):
     root, _ = done
     shutil.copytree(root, tmp_path / "copy")
     copied = load(tmp_path / "copy")
@@ -198,13 +201,13 @@ def test_a_model_that_does_not_keep_its_word_is_a_failed_run(done, tmp_path, wha
     if what == "w":
         model.w_ = 1.5 * model.w_
     else:
-        model.fit_.support = model.fit_.support._replace(alpha=1.5 * model.fit_.support.alpha)
+        support = model.fit_.support
+        model.fit_.support = support._replace(**{what: 1.5 * getattr(support, what)})
     write_arrays(folder / "model.npz", model.to_arrays())
     (folder / "metrics.json").unlink()
     evaluate(copied, job)
     judged = read_json(folder / "metrics.json")
-    assert judged["status"] == "failed"
-    assert ("primal" if what == "w" else "dual variables") in judged["reason"]
+    assert judged["status"] == "failed" and said in judged["reason"]
 
 
 def test_a_second_pass_trains_nothing_and_an_edit_only_what_it_touches(done, tmp_path):

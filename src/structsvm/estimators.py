@@ -93,6 +93,63 @@ class Structured(BaseEstimator):
         bind = getattr(self.problem, "bind", None)
         return self.problem if bind is None else bind(X, Y)
 
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The fitted model as named arrays: the problem, the scorer, and its certificate.
+
+        A problem of your own is left out: hand it to `from_arrays` or `load` again.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def from_arrays(cls, arrays: Any, problem: Any = None) -> Self:
+        """The model that `to_arrays` was called on; `problem` is needed if it is not one of the library's."""
+        raise NotImplementedError
+
+    def _packed(self, settings: dict[str, Any], fit: dict[str, Any]) -> dict[str, np.ndarray]:
+        """What every saved model holds: settings, problem, scorer, and what is kept of the fit."""
+        classes, f = registry.classes(), self.scorer_
+        tree: dict[str, Any] = {
+            "settings": settings,
+            "problem": self.problem_ if type(self.problem_) in classes.values() else None,
+            "w": f.w,
+            "fit": fit,
+        }
+        if f.w is None:
+            X, Y = (part if getattr(part, "ndim", 0) else list(part) for part in (f.X, f.Y))
+            tree["expansion"] = {"kernel": f.kernel, "X": X, "Y": Y, "coef": f.coef}
+        return archive.pack(tree, classes)
+
+    @classmethod
+    def _unpacked(cls, arrays: Any, problem: Any) -> tuple[Self, Any, dict[str, Any]]:
+        """(an unfitted model, its scorer, what was kept of the fit)."""
+        tree = archive.unpack(arrays, registry.classes())
+        problem = tree["problem"] if problem is None else problem
+        if problem is None:
+            raise ValueError("this model was trained on a problem of your own: pass it as problem=...")
+        e = tree.get("expansion")
+        if e is None:
+            return cls(problem, **tree["settings"]), LinearScorer(problem, tree["w"]), tree["fit"]
+        model = cls(problem, kernel=e["kernel"], **tree["settings"])
+        return model, KernelScorer(problem, e["kernel"], e["X"], e["Y"], e["coef"]), tree["fit"]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to an .npz file, whole or not at all."""
+        path = Path(path)
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
+            try:
+                arrays: dict[str, Any] = self.to_arrays()
+                np.savez_compressed(part, **arrays)
+            except BaseException:
+                os.unlink(part.name)
+                raise
+        os.replace(part.name, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], problem: Any = None) -> Self:
+        """Read a model that `save` wrote; nothing in the file is executed."""
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls.from_arrays({name: arrays[name] for name in arrays.files}, problem)
+
 
 class StructuredSVM(Structured):
     """Large-margin learning of f(x, y) = <w, Psi(x, y)>.
@@ -179,75 +236,26 @@ class StructuredSVM(Structured):
         return problem is self.problem and kernel is self.kernel and same(X_then, X) and same(Y_then, Y)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """The fitted model as named arrays: the problem, the scorer, and its certificate.
-
-        A problem of your own is left out: hand it to `from_arrays` or `load` again.
-        """
         check_is_fitted(self, "scorer_")
-        classes = registry.classes()
-        tree: dict[str, Any] = {
-            "settings": {
-                "formulation": registry.formulation(self.formulation).name,
-                "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
-                **{name: getattr(self, name) for name in ("C", "eps", "gap_tol", "max_iter", "random_state")},
-            },
-            "problem": self.problem_ if type(self.problem_) in classes.values() else None,
-            "w": self.w_,
-            "fit": {name: getattr(self.fit_, name) for name in SAVED},
+        settings = {
+            "formulation": registry.formulation(self.formulation).name,
+            "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
+            **{name: getattr(self, name) for name in ("C", "eps", "gap_tol", "max_iter", "random_state")},
         }
-        if self.w_ is None:
-            f = self.scorer_
-            tree["expansion"] = {"kernel": f.kernel, "X": list(f.X), "Y": list(f.Y), "coef": f.coef}
+        kept = {name: getattr(self.fit_, name) for name in SAVED}
         if self.fit_.support is not None:
             alpha, b, block, loss, make_rows = self.fit_.support
-            tree["support"] = {"alpha": alpha, "b": b, "block": block, "loss": loss, "rows": make_rows()}
-        return archive.pack(tree, classes)
+            kept["support"] = {"alpha": alpha, "b": b, "block": block, "loss": loss, "rows": make_rows()}
+        return self._packed(settings, kept)
 
     @classmethod
     def from_arrays(cls, arrays: Any, problem: Any = None) -> Self:
-        """The model that `to_arrays` was called on; `problem` is needed if it is not one of the library's."""
-        tree = archive.unpack(arrays, registry.classes())
-        problem = tree["problem"] if problem is None else problem
-        if problem is None:
-            raise ValueError("this model was trained on a problem of your own: pass it as problem=...")
-        model = cls(problem, **tree["settings"])
-        if tree["w"] is not None:
-            scorer: Any = LinearScorer(problem, tree["w"])
-        else:
-            e = tree["expansion"]
-            model.kernel = e["kernel"]
-            scorer = KernelScorer(problem, e["kernel"], e["X"], e["Y"], e["coef"])
-        saved = tree.get("support")
-        support = None
-        if saved is not None:
-            rows = saved.pop("rows")
-            support = Support(**saved, make_rows=lambda: rows)
-        formulation = registry.formulation(tree["settings"]["formulation"])
-        model.fit_ = Fit(
-            scorer,
-            formulation,
-            tree["settings"]["C"],
-            tree["settings"]["eps"],
-            support=support,
-            **tree["fit"],
-        )
-        model.problem_, model.scorer_, model.w_ = problem, scorer, model.fit_.w
+        model, scorer, kept = cls._unpacked(arrays, problem)
+        support = kept.pop("support", None)
+        if support is not None:
+            rows = support.pop("rows")
+            support = Support(**support, make_rows=lambda: rows)
+        formulation = registry.formulation(model.formulation)
+        model.fit_ = Fit(scorer, formulation, model.C, model.eps, support=support, **kept)
+        model.problem_, model.scorer_, model.w_ = model.problem, scorer, scorer.w
         return model
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to an .npz file, whole or not at all."""
-        path = Path(path)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
-            try:
-                arrays: dict[str, Any] = self.to_arrays()
-                np.savez_compressed(part, **arrays)
-            except BaseException:
-                os.unlink(part.name)
-                raise
-        os.replace(part.name, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], problem: Any = None) -> Self:
-        """Read a model that `save` wrote; nothing in the file is executed."""
-        with np.load(path, allow_pickle=False) as arrays:
-            return cls.from_arrays({name: arrays[name] for name in arrays.files}, problem)

@@ -14,6 +14,10 @@ from structsvm.pairs import pairs_of
 from structsvm.solvers.jkse import TRAINERS, Estimate, Pairs, Trainer, beside
 from structsvm.task import count, require_number
 
+SETTINGS = ("nu", "trainer", "C", "gap_tol", "max_iter", "random_state")
+KEPT = ("alpha", "xi", "rho", "nu", "C", "primal", "dual", "gap", "n_iter", "converged", "n_constraints")
+"""What a saved model keeps of its settings (trainers go by name) and of its `Estimate`."""
+
 
 class JKSE(Structured):
     """The support of p(x, y) from right pairs alone: yhat = argmax_y sum_i alpha_i k((x, y), (x_i, y_i)).
@@ -89,9 +93,9 @@ class JKSE(Structured):
         check = getattr(problem, "check", None)
         if check is not None:
             check(X, Y)
-        explicit_only = getattr(problem, "explicit_only", None)
-        if self.kernel is not None and explicit_only:
-            raise ValueError(f"problem {type(problem).__name__!r} takes no joint kernel: {explicit_only}")
+        reason = self.refusal()
+        if reason:
+            raise ValueError(reason)
         return pairs_of(problem, X, Y, self.kernel)
 
     def _train(self, pairs: Pairs, start: np.ndarray | None) -> Estimate:
@@ -111,6 +115,25 @@ class JKSE(Structured):
         if self.trainer not in TRAINERS:
             raise registry.unknown("trainer", self.trainer, TRAINERS)
         return TRAINERS[self.trainer]()
+
+    def refusal(self) -> str | None:
+        """Why this problem and kernel do not go together, or None; raises for an unknown trainer."""
+        self._trainer()
+        explicit_only = getattr(self.problem, "explicit_only", None)
+        if self.kernel is not None and explicit_only:
+            return f"problem {type(self.problem).__name__!r} takes no joint kernel: {explicit_only}"
+        return None
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        check_is_fitted(self, "fit_")
+        settings = {name: getattr(self, name) for name in SETTINGS}
+        return self._packed(settings, {name: getattr(self.fit_, name) for name in KEPT})
+
+    @classmethod
+    def from_arrays(cls, arrays: Any, problem: Any = None) -> Self:
+        """As for StructuredSVM; the training pairs stay behind, so `add` needs a new `fit` first."""
+        model, scorer, kept = cls._unpacked(arrays, problem)
+        return model._keep(model.problem, Estimate(scorer=scorer, **kept))
 
     def _keep(self, problem: Any, estimate: Estimate) -> Self:
         self.problem_, self.fit_ = problem, estimate

@@ -13,8 +13,10 @@ from typing import Any
 from structsvm import kernels as _kernels
 from structsvm.formulation import FORMULATIONS, Formulation
 from structsvm.problems.alignment import Alignment
+from structsvm.problems.measures import Measure
 from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.sequence import Sequence
+from structsvm.problems.taxonomy import Taxonomy
 from structsvm.sequence_kernel import SequenceKernel
 from structsvm.solvers.bcfw import BCFW
 from structsvm.solvers.n_slack import NSlack
@@ -24,7 +26,9 @@ from structsvm.solvers.perceptron import Perceptron
 from structsvm.space import Joint, Linear
 from structsvm.task import Trainable
 
-PROBLEMS: dict[str, Callable[..., Any]] = {kind.__name__: kind for kind in (Multiclass, Sequence, Alignment)}
+PROBLEMS: dict[str, Callable[..., Any]] = {
+    kind.__name__: kind for kind in (Multiclass, Taxonomy, Sequence, Alignment, Measure)
+}
 
 SOLVERS: dict[str, tuple[Callable[..., Trainable], dict[str, Any]]] = {
     "n_slack": (NSlack, {}),

@@ -8,6 +8,7 @@ same way everywhere, so that equal results are equal bytes.
 from __future__ import annotations
 
 import csv
+import glob
 import hashlib
 import io
 import json
@@ -27,6 +28,7 @@ def write_with(path: Path, write: Callable[[Path], None]) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.tmp{path.suffix}")
+    _sweep(path)
     try:
         write(temporary)
         with open(temporary, "rb+") as handle:
@@ -35,6 +37,25 @@ def write_with(path: Path, write: Callable[[Path], None]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed processes left of earlier attempts at this file."""
+    head, tail = f".{path.stem}.", f".tmp{path.suffix}"
+    for left in path.parent.glob(f"{glob.escape(head)}*{glob.escape(tail)}"):
+        writer = left.name.removeprefix(head).removesuffix(tail)
+        if writer.isdecimal() and not _alive(int(writer)):
+            left.unlink(missing_ok=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def write_bytes(path: Path, data: bytes) -> None:

@@ -127,10 +127,9 @@ def _library(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
 
 def estimator(kind: str) -> Any:
     """The estimator that `model:` names."""
-    from structsvm import StructuredSVM
-    from structsvm_suite.support import StoredJKSE
+    from structsvm import JKSE, StructuredSVM
 
-    return {SVM: StructuredSVM, "JKSE": StoredJKSE}[kind]
+    return {SVM: StructuredSVM, "JKSE": JKSE}[kind]
 
 
 def kernel_of(spec: Mapping[str, Any] | None) -> Any:

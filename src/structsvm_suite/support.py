@@ -1,4 +1,4 @@
-"""JKSE as the suite uses it: a model that can be stored as arrays, and whose word evaluation can check.
+"""Evaluation's own certificate for JKSE.
 
 For coefficients alpha, scores s_i = sum_j alpha_j k_ij and |w|^2 = alpha's, recomputed from the pairs:
     one_class   sum alpha = 1, 0 <= alpha <= 1/(nu n); primal 1/2 |w|^2 + 1/(nu n) sum (rho - s)+ - rho,
@@ -10,67 +10,18 @@ For coefficients alpha, scores s_i = sum_j alpha_j k_ij and |w|^2 = alpha's, rec
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, Self
 
 import numpy as np
 
-from structsvm import archive, registry
 from structsvm.fit import relative
 from structsvm.jkse_estimator import JKSE
 from structsvm.pairs import pairs_of
-from structsvm.scorer import KernelScorer, LinearScorer
-from structsvm.solvers.jkse import Estimate
 from structsvm_suite.datasets import Examples
 
 LOOSE = 1e-6
-SETTINGS = ("nu", "trainer", "C", "gap_tol", "max_iter", "random_state")
-KEPT = ("alpha", "xi", "rho", "nu", "C", "primal", "dual", "gap", "n_iter", "converged", "n_constraints")
 
 
-class StoredJKSE(JKSE):
-    """JKSE with `to_arrays` and `from_arrays`, as StructuredSVM has them."""
-
-    def refusal(self) -> str | None:
-        """Why this problem, kernel and trainer do not go together, or None; raises for an unknown trainer."""
-        self._trainer()
-        explicit_only = getattr(self.problem, "explicit_only", None)
-        if self.kernel is not None and explicit_only:
-            return f"problem {type(self.problem).__name__!r} takes no joint kernel: {explicit_only}"
-        return None
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """The fitted model as named arrays; trainers go by name."""
-        tree: dict[str, Any] = {
-            "settings": {name: getattr(self, name) for name in SETTINGS},
-            "problem": self.problem_,
-            "w": self.w_,
-            "fit": {name: getattr(self.fit_, name) for name in KEPT},
-        }
-        if self.w_ is None:
-            f = self.scorer_
-            tree["expansion"] = {"kernel": f.kernel, "X": _kept(f.X), "Y": _kept(f.Y), "coef": f.coef}
-        return archive.pack(tree, registry.classes())
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
-        """The model that `to_arrays` was called on; its pairs stay behind."""
-        tree = archive.unpack(arrays, registry.classes())
-        problem, e = tree["problem"], tree.get("expansion")
-        model = cls(problem, kernel=None if e is None else e["kernel"], **tree["settings"])
-        scorer = (
-            LinearScorer(problem, tree["w"])
-            if e is None
-            else KernelScorer(problem, e["kernel"], e["X"], e["Y"], e["coef"])
-        )
-        return model._keep(problem, Estimate(scorer=scorer, **tree["fit"]))
-
-
-def _kept(values: Any) -> Any:
-    return values if getattr(values, "ndim", 0) else list(values)
-
-
-def recomputed(model: StoredJKSE, part: Examples, losses: np.ndarray) -> tuple[dict[str, float], list[str]]:
+def recomputed(model: JKSE, part: Examples, losses: np.ndarray) -> tuple[dict[str, float], list[str]]:
     """(measures recomputed from the training pairs, what does not hold)."""
     fit = model.fit_
     pairs = pairs_of(model.problem_, part.X, part.Y, model.kernel)

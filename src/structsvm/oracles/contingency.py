@@ -15,11 +15,12 @@ So the largest H is a maximum over tables:
   best_table_folded   H = Delta - gap where Delta is concave in b for each a: the sum of the b highest
                       scores is concave too, so a bisection finds the best b: O(P log N)
   best_table_of_k     the tables with a + b = k, any H: O(P)
-Of equal tables the first is taken, in rising c, then b.
+Of equal tables the first is taken, in rising c, then b. `worst_labelling` sorts, chooses among the three,
+and labels.
 
 The ROC area looks at the P N pairs of a positive and a negative instead. Its loss, the share of swapped
 pairs, is a sum over pairs, so each pair of the worst ranking is swapped or not by itself, and `beaten`
-counts the swapped pairs of every row without looking at each.
+counts the swapped pairs of every row in one pass over the sorted rows.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structsvm.compiled import compiled
+from structsvm.formulation import H as HType
 
 
 class Table(NamedTuple):
@@ -44,9 +46,7 @@ class Table(NamedTuple):
 
     def loss(self, a: float, b: float) -> float:
         """Delta where a positives and b negatives are called positive."""
-        return max(
-            0.0, (self.p0 + self.pa * a + self.pb * b) / (self.q0 + self.qa * a + self.qb * b)
-        )
+        return max(0.0, (self.p0 + self.pa * a + self.pb * b) / (self.q0 + self.qa * a + self.qb * b))
 
 
 @compiled
@@ -147,3 +147,46 @@ def beaten(mine, others, out):  # type: ignore[no-untyped-def]
         while upto < m and others[upto] <= mine[i]:
             upto += 1
         out[i] = m - 0.5 * (below + upto)
+
+
+def highest(scores: np.ndarray, k: int) -> np.ndarray:
+    """+1 at the k highest scores, first of equals, and -1 elsewhere."""
+    labels = np.full(len(scores), -1, dtype=np.int8)
+    labels[np.argsort(-scores, kind="stable")[:k]] = 1
+    return labels
+
+
+def worst_labelling(scores: np.ndarray, y: np.ndarray, table: Table, H: HType) -> np.ndarray:
+    """The labelling with the largest H: scores (n,), y and the answer (n,) of -1 and +1.
+
+    Requires, for an H that folds and tables of any a + b, what `best_table_folded` does.
+    """
+    positives, negatives = np.flatnonzero(y > 0), np.flatnonzero(y <= 0)
+    positives = positives[np.argsort(scores[positives], kind="stable")]
+    negatives = negatives[np.argsort(-scores[negatives], kind="stable")]
+    search = best_table_of_k if table.k >= 0 else best_table_folded if H.folds else best_table
+    c, b = search(scores[positives], scores[negatives], 2.0 / len(y), table, H)
+    ybar = np.array(y, dtype=np.int8)
+    ybar[positives[:c]] = -1
+    ybar[negatives[:b]] = 1
+    return ybar
+
+
+def pair_weights(positive: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """v (n,) with sum_i v_i x_i = 1/(2 P N) sum over pairs of sign(r_i - r_j) (x_i - x_j).
+
+    Requires a positive mask with both values and a ranking r, both (n,). The weight of a row is the number
+    of the other class's rows below it less that above it, over 2 P N.
+    """
+    v = np.empty(len(r))
+    pos, neg = np.flatnonzero(positive), np.flatnonzero(~positive)
+    pos = pos[np.argsort(r[pos], kind="stable")]
+    neg = neg[np.argsort(r[neg], kind="stable")]
+    ranked_pos, ranked_neg = r[pos].astype(float), r[neg].astype(float)
+    above = np.empty(len(pos))
+    beaten(ranked_pos, ranked_neg, above)
+    v[pos] = 0.5 / len(pos) - above / (len(pos) * len(neg))
+    above = np.empty(len(neg))
+    beaten(ranked_neg, ranked_pos, above)
+    v[neg] = 0.5 / len(neg) - above / (len(pos) * len(neg))
+    return v

@@ -1,7 +1,9 @@
 """Learning problems: each is Psi, Delta and one oracle."""
 
 from structsvm.problems.alignment import Alignment
+from structsvm.problems.measures import Measure
 from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.sequence import Sequence
+from structsvm.problems.taxonomy import Taxonomy
 
-__all__ = ["Alignment", "Multiclass", "Sequence"]
+__all__ = ["Alignment", "Measure", "Multiclass", "Sequence", "Taxonomy"]

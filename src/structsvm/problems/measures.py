@@ -33,7 +33,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structsvm.formulation import H as HType
-from structsvm.oracles.contingency import Table, beaten, best_table, best_table_folded, best_table_of_k
+from structsvm.oracles.contingency import Table, beaten, highest, pair_weights, worst_labelling
 from structsvm.problem import Found
 from structsvm.problems.params import Params
 
@@ -183,8 +183,10 @@ class Measure(Params):
         if not self._pairs:
             return self._sum(x, np.asarray(y, dtype=float) / len(y))
         if x.positive is None:
-            raise ValueError("Psi of the ROC area needs Sample(rows, positive): its pairs are of both classes")
-        return self._sum(x, _pair_weights(x.positive, y))
+            raise ValueError(
+                "Psi of the ROC area needs Sample(rows, positive): its pairs are of both classes"
+            )
+        return self._sum(x, pair_weights(x.positive, y))
 
     def _sum(self, x: Sample, v: np.ndarray) -> np.ndarray:
         """sum_i v_i x_i, with the constant feature if there is one."""
@@ -220,16 +222,16 @@ class Measure(Params):
         if self._pairs:
             return scores
         if self.measure == "prbep":
-            return scores if x.positive is None else _highest(scores, int(x.positive.sum()))
+            return scores if x.positive is None else highest(scores, int(x.positive.sum()))
         if self._at_k:
             self._require_k(len(scores))
-            return _highest(scores, int(self.k or 0))
+            return highest(scores, int(self.k or 0))
         return np.where(scores > 0.0, 1, -1).astype(np.int8)
 
     def augmented_argmax(self, f: Any, x: Sample, y: np.ndarray, H: HType) -> np.ndarray:
         scores = f.potentials(x)
         # A swapped pair adds (1 - (s_i - s_j)) / (P N) to Delta - gap: it pays where s_i - 1/2 < s_j + 1/2.
-        return scores - 0.5 * y if self._pairs else _worst(scores, y, self.table(y), H)
+        return scores - 0.5 * y if self._pairs else worst_labelling(scores, y, self.table(y), H)
 
     def refuse(self, H: HType) -> str | None:
         if self._pairs and not H.folds:
@@ -267,7 +269,7 @@ class MeasureBatch:
             x, y = self.X[i], self.Y[i]
             ybar = problem.augmented_argmax(f, x, y, H)
             if problem._pairs:
-                v = _pair_weights(y > 0, y) - _pair_weights(y > 0, ybar)
+                v = pair_weights(y > 0, y) - pair_weights(y > 0, ybar)
                 losses[j] = np.sum(v[y > 0])
             else:
                 v = (y - ybar) / float(len(y))
@@ -278,40 +280,3 @@ class MeasureBatch:
 
     def argmax(self, f: Any) -> list[np.ndarray]:
         return [self.problem.argmax(f, x) for x in self.X]
-
-
-def _highest(scores: np.ndarray, k: int) -> np.ndarray:
-    """+1 at the k highest scores, first of equals, and -1 elsewhere."""
-    labels = np.full(len(scores), -1, dtype=np.int8)
-    labels[np.argsort(-scores, kind="stable")[:k]] = 1
-    return labels
-
-
-def _worst(scores: np.ndarray, y: np.ndarray, table: Table, H: HType) -> np.ndarray:
-    """The labelling with the largest H (Joachims 2005, Algorithm 2)."""
-    positives, negatives = np.flatnonzero(y > 0), np.flatnonzero(y <= 0)
-    positives = positives[np.argsort(scores[positives], kind="stable")]
-    negatives = negatives[np.argsort(-scores[negatives], kind="stable")]
-    search = best_table_of_k if table.k >= 0 else best_table_folded if H.folds else best_table
-    c, b = search(scores[positives], scores[negatives], 2.0 / len(y), table, H)
-    ybar = np.array(y, dtype=np.int8)
-    ybar[positives[:c]] = -1
-    ybar[negatives[:b]] = 1
-    return ybar
-
-
-def _pair_weights(positive: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """v with Psi(x, r) = sum_i v_i x_i: pairs won minus pairs lost of every positive, signs turned for
-    negatives, over 2 P N."""
-    v = np.empty(len(r))
-    pos, neg = np.flatnonzero(positive), np.flatnonzero(~positive)
-    pos = pos[np.argsort(r[pos], kind="stable")]
-    neg = neg[np.argsort(r[neg], kind="stable")]
-    ranked_pos, ranked_neg = r[pos].astype(float), r[neg].astype(float)
-    above = np.empty(len(pos))
-    beaten(ranked_pos, ranked_neg, above)
-    v[pos] = 0.5 / len(pos) - above / (len(pos) * len(neg))
-    above = np.empty(len(neg))
-    beaten(ranked_neg, ranked_pos, above)
-    v[neg] = 0.5 / len(neg) - above / (len(pos) * len(neg))
-    return v

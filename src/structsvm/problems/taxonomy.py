@@ -62,7 +62,7 @@ class Taxonomy(Multiclass):
         return TaxonomyBatch(self, X, Y)
 
     def check(self, X: Any, Y: Any) -> None:
-        """As for `Multiclass`; besides, as many labels as inputs, and a finite row of Lambda, not all 0, a class."""
+        """As for `Multiclass`; besides, a label an input, and a finite row of Lambda, not all 0, a class."""
         n = X.shape[0] if sp.issparse(X) else len(X)
         if n != len(Y):
             raise ValueError(f"X has {n} examples but Y has {len(Y)} labels; they must be of one length")
@@ -80,7 +80,7 @@ class Taxonomy(Multiclass):
         empty = np.flatnonzero(size == 0)
         if len(empty):
             raise ValueError(
-                f"class {int(empty[0])} is empty: its row of Lambda has no feature, so its score is always 0; "
+                f"class {int(empty[0])} is empty: its row of Lambda has no feature, its score is always 0; "
                 "give it a feature or take the class away"
             )
 

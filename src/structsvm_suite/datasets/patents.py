@@ -3,11 +3,13 @@
 Codes are those of the IPC (D01B07: section D, class 01, subclass B, group 07), and the taxonomy has a node
 for every prefix. Word distributions are drawn down the tree: the logarithms of a node's word weights are
 those of its parent plus normal noise, the section's fall with the rank of the word. A document draws its
-own once more, then a title of 3 to 12 words and claims of about 150, log-normal; groups differ in size.
+own once more, with more noise, then a title of 3 to 12 words and claims of about 150, log-normal; groups
+differ in size.
 
 A round takes the documents apart: with 4 training documents a class, 3-fold cross-validation five times
-over, with 2, 5-fold three times; of the training folds as many documents of a class are kept, at most. Classes with fewer
-than 3 documents are left out. Inputs are tf-idf vectors of unit length over the words of the training part.
+over, with 2, 5-fold three times; of the training folds so many documents of a class are kept at most.
+Classes with fewer than 3 documents are left out. Inputs are tf-idf vectors of unit length over the
+words of the training part.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ VIEW: dict[str, Any] = {
 FOLDS = {4: 3, 2: 5}
 CLASSES, SUBCLASSES, LEAST = 7, 20, 3
 LEVELS = (1, 3, 4, 6)
-NODE_NOISE, DOCUMENT_NOISE = 0.8, 0.8
+NODE_NOISE, DOCUMENT_NOISE = 0.5, 1.2
 
 
 def synthesize(
@@ -44,33 +46,33 @@ def synthesize(
     """Word counts as data, indices, indptr, shape of a sparse matrix; y (n,), codes of the classes."""
     rng = np.random.default_rng(seed)
     codes = scheme(rng, n_groups)
-    weights: dict[str, np.ndarray] = {"D": -np.log(np.arange(1.0, n_words + 1.0))}
-    for code in codes:
-        for above, below in zip(LEVELS, LEVELS[1:], strict=False):
-            if code[:below] not in weights:
-                weights[code[:below]] = weights[code[:above]] + NODE_NOISE * rng.normal(size=n_words)
     least = min(6, n_documents // n_groups)
-    share = rng.dirichlet(np.ones(n_groups))
-    sizes = least + rng.multinomial(n_documents - least * n_groups, share)
+    sizes = least + rng.multinomial(n_documents - least * n_groups, rng.dirichlet(np.ones(n_groups)))
     y = np.repeat(np.arange(n_groups), sizes)
-    lengths = rng.integers(3, 13, size=n_documents) + rng.lognormal(5.0, 0.5, size=n_documents).astype(int)
+    counts = written(rng, parents(codes), codes, y, n_words)
+    return {**stored(counts), "y": y, "codes": np.array(codes)}
+
+
+def written(
+    rng: np.random.Generator, order: Mapping[str, str], classes: Sequence[str], y: np.ndarray, n_words: int
+) -> sp.csr_matrix:
+    """Word counts (n, n_words) of documents of the classes y, word distributions drawn down the tree."""
+    weights: dict[str, np.ndarray] = {}
+
+    def of(node: str) -> np.ndarray:
+        if node not in weights:
+            noise = NODE_NOISE * rng.normal(size=n_words)
+            above = of(order[node]) if node in order else -np.log(np.arange(1.0, n_words + 1.0))
+            weights[node] = above + noise
+        return weights[node]
+
+    lengths = rng.integers(3, 13, size=len(y)) + rng.lognormal(5.0, 0.5, size=len(y)).astype(int)
     rows = []
     for label, length in zip(y, lengths, strict=True):
-        p = np.exp(weights[codes[label]] + DOCUMENT_NOISE * rng.normal(size=n_words))
-        words, times = np.unique(
-            np.searchsorted(np.cumsum(p) / p.sum(), rng.random(length)), return_counts=True
-        )
-        rows.append((np.minimum(words, n_words - 1), times))
-    counts = sp.csr_matrix(
-        (
-            np.concatenate([times for _, times in rows]).astype(float),
-            np.concatenate([words for words, _ in rows]),
-            np.concatenate([[0], np.cumsum([len(words) for words, _ in rows])]),
-        ),
-        shape=(n_documents, n_words),
-    )
-    counts.sum_duplicates()
-    return {**stored(counts), "y": y, "codes": np.array(codes)}
+        p = np.cumsum(np.exp(of(classes[label]) + DOCUMENT_NOISE * rng.normal(size=n_words)))
+        words = np.searchsorted(p[:-1] / p[-1], rng.random(length))
+        rows.append(sp.csr_matrix(np.bincount(words, minlength=n_words).astype(float)))
+    return sp.vstack(rows, format="csr")
 
 
 def scheme(rng: np.random.Generator, n_groups: int) -> list[str]:
@@ -79,7 +81,9 @@ def scheme(rng: np.random.Generator, n_groups: int) -> list[str]:
     classes = min(CLASSES, subclasses)
     of = np.sort(np.concatenate([np.arange(classes), rng.integers(0, classes, subclasses - classes)]))
     names = [f"D{c + 1:02d}{chr(ord('A') + k - np.searchsorted(of, c))}" for k, c in enumerate(of)]
-    under = np.sort(np.concatenate([np.arange(subclasses), rng.integers(0, subclasses, n_groups - subclasses)]))
+    under = np.sort(
+        np.concatenate([np.arange(subclasses), rng.integers(0, subclasses, n_groups - subclasses)])
+    )
     return [f"{names[s]}{k - np.searchsorted(under, s):02d}" for k, s in enumerate(under)]
 
 
@@ -134,7 +138,9 @@ def folded(y: np.ndarray, seed: int, per_class: int, round: int) -> tuple[np.nda
         mine = order[y[order] == label]
         fold[mine] = (np.arange(len(mine)) + rng.integers(folds)) % folds
     held = round % folds
-    train = [order[(y[order] == label) & (fold[order] != held)][:per_class] for label in range(int(y.max()) + 1)]
+    train = [
+        order[(y[order] == label) & (fold[order] != held)][:per_class] for label in range(int(y.max()) + 1)
+    ]
     return np.sort(np.concatenate(train)), np.flatnonzero(fold == held)
 
 

@@ -75,7 +75,8 @@ def _labels(path: Path) -> list[str]:
     for line, text in enumerate(lines, start=1):
         if not CODE.fullmatch(text.strip()):
             raise DataError(
-                f"{path}, line {line}: {text[:20]!r} is no IPC code of 6 characters such as D01D00; mend the line"
+                f"{path}, line {line}: {text[:20]!r} is no IPC code of 6 characters such as D01D00; "
+                "mend the line"
             )
     return [text.strip() for text in lines]
 

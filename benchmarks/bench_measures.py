@@ -1,0 +1,134 @@
+"""F1, break-even point, ROC area and error rate: CPU seconds to epsilon, and how they grow with the rows.
+
+Two Gaussian clouds, 100 features, 5% positive; one_slack, 'SVM1 margin', C = 500, eps = 0.001, an intercept
+where prediction is by sign. Each figure is of a process of its own, one thread, compiled beforehand. Where
+STRUCTSVM_SVM_PERF names a folder with `svm_perf_learn`, it runs on the same rows at the same optimum and
+epsilon: its losses run to 100 and its w is twice ours, so that its C is ours / 25 and its eps 100 times ours;
+its seconds are those it prints, without reading the file. The last table has the O(P N) search over all tables
+that slack re-scaling needs beside the O(n log n) one of margin re-scaling, a search each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fresh import in_fresh_process, measured, table
+
+C, EPS, FEATURES = 500.0, 1e-3, 100
+MEASURES = {"f1": 1, "prbep": 3, "roc_area": 10, "error_rate": 2}  # with SVM-perf's numbers for them
+SIZES = (5_000, 10_000, 20_000, 40_000, 80_000)
+
+
+def sample(n: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(n) % 20 == 0, 1, -1)
+    shift = rng.standard_normal(FEATURES)
+    return rng.standard_normal((n, FEATURES)) + np.outer(y > 0, 2.5 * shift / np.linalg.norm(shift)), y
+
+
+def intercept(measure: str) -> float:
+    return 1.0 if measure in ("f1", "error_rate") else 0.0
+
+
+def ours(measure: str, n: int) -> dict[str, Any]:
+    from structsvm import StructuredSVM
+    from structsvm.problems import Measure
+
+    X, y = sample(n)
+    problem = Measure(measure, intercept=intercept(measure))
+
+    def train(rows: int, eps: float) -> dict[str, Any]:
+        model = StructuredSVM(problem, solver="one_slack", C=C, eps=eps).fit(X[:rows], y[:rows])
+        fit = model.fit_
+        return {
+            "objective": fit.primal, "gap": fit.relative_gap, "passes": fit.n_iter,
+            "ms a search": 1e3 * fit.seconds_search / fit.oracle_calls, "train loss": -model.score(X, y),
+        }  # fmt: skip
+
+    return measured(lambda: train(400, 0.1), lambda: train(n, EPS))
+
+
+def svm_perf(measure: str, n: int) -> dict[str, Any]:
+    X, y = sample(n)
+    program = Path(os.environ["STRUCTSVM_SVM_PERF"]) / "svm_perf_learn"
+    with tempfile.TemporaryDirectory() as name:
+        rows, model = Path(name) / "rows", Path(name) / "model"
+        with open(rows, "w") as out:
+            for x, label in zip(X, y, strict=True):
+                out.write(f"{label} " + " ".join(f"{j + 1}:{v:.9g}" for j, v in enumerate(x)) + "\n")
+        options = {"-c": C / 25, "-e": 100 * EPS, "-l": MEASURES[measure], "--b": intercept(measure)}
+        words = [word for option, value in options.items() for word in (option, f"{value:g}")]
+        done = subprocess.run(
+            [str(program), *words, str(rows), str(model)], check=True, capture_output=True, text=True
+        )
+        said = re.search(r"cpu-seconds: *([0-9.]+)", done.stdout)
+        if said is None or not model.exists():
+            raise RuntimeError(f"svm_perf_learn wrote no model or no time:\n{done.stdout[-500:]}")
+        return {"cpu": float(said[1])}
+
+
+def searches(n: int) -> dict[str, Any]:
+    from structsvm.formulation import FORMULATIONS
+    from structsvm.oracles.contingency import worst_labelling
+    from structsvm.problems import Measure
+
+    X, y = sample(n)
+    scores = X @ np.random.default_rng(1).standard_normal(FEATURES)
+    figures: dict[str, Any] = {}
+    for measure in ("f1", "prbep", "error_rate"):
+        for name in ("SVM1 margin", "SVM1 slack"):
+            lossy, H = Measure(measure).table(y), FORMULATIONS[name].H
+            worst_labelling(scores[:100], y[:100], Measure(measure).table(y[:100]), H)
+            spent = []
+            for _ in range(3):
+                began = time.process_time()
+                worst_labelling(scores, y, lossy, H)
+                spent.append(time.process_time() - began)
+            figures[f"{measure}, {name}"] = 1e3 * min(spent)
+    return figures
+
+
+RUNS = {"ours": ours, "svm_perf": svm_perf}
+
+
+def main() -> None:
+    rows = []
+    for measure in MEASURES:
+        row = in_fresh_process(__file__, "ours", measure, "20000")
+        rows.append({"measure": measure, **row})
+        if os.environ.get("STRUCTSVM_SVM_PERF"):
+            peer = in_fresh_process(__file__, "svm_perf", measure, "20000")
+            rows[-1] |= {"SVM-perf cpu": peer["cpu"], "ratio": peer["cpu"] / row["cpu"]}
+    print(f"20,000 x {FEATURES}, 5% positive, C = {C:g}, eps = {EPS:g}")
+    shown = ["measure", "cpu", "passes", "ms a search", "objective", "gap", "train loss", "grew_mb"]
+    print(table(rows, [*shown, "SVM-perf cpu", "ratio"]))
+    if not os.environ.get("STRUCTSVM_SVM_PERF"):
+        print("SVM-perf is left out: STRUCTSVM_SVM_PERF names no folder")
+
+    rows = [
+        {"rows": n, **{m: in_fresh_process(__file__, "ours", m, str(n))["cpu"] for m in MEASURES}}
+        for n in SIZES
+    ]
+    print("\nCPU seconds by number of rows")
+    print(table(rows, ["rows", *MEASURES]))
+
+    found = [{"rows": n, **in_fresh_process(__file__, "searches", "", str(n))} for n in SIZES[:3]]
+    print("\nmilliseconds of one search, given the scores")
+    print(table(found, ["rows", *list(found[0])[1:]]))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        what, measure, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
+        print(json.dumps(searches(n) if what == "searches" else RUNS[what](measure, n)))
+    else:
+        main()
