@@ -16,6 +16,10 @@ localrules:
     report,
 
 
+onsuccess:
+    print(PIPELINE.outcome())
+
+
 rule all:
     input:
         PIPELINE.page,

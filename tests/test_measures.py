@@ -18,6 +18,7 @@ from sklearn.svm import LinearSVC
 
 from structsvm import StructuredSVM, registry
 from structsvm.formulation import FORMULATIONS
+from structsvm.path import c_path
 from structsvm.problems import Measure
 from structsvm.problems.measures import MEASURES, Sample
 from structsvm.scorer import LinearScorer
@@ -245,6 +246,17 @@ def test_rows_are_split_by_cross_validation_and_a_model_survives_saving(tmp_path
     np.testing.assert_array_equal(StructuredSVM.load(tmp_path / "model.npz").predict(X[40:]), yhat)
 
 
+def test_a_path_over_C_reuses_the_cuts_of_the_sample() -> None:
+    X, y = data(60)
+    problem, margin = Measure("f1", intercept=1.0), FORMULATIONS["SVM1 margin"]
+    solver = registry.solver("one_slack")
+    fits = c_path(solver, problem, problem.wrap(X, y), margin, Cs=(5.0, 50.0), eps=1e-6, gap_tol=1e-6)
+    for fit, C in zip(fits, (5.0, 50.0)):
+        alone = StructuredSVM(problem, solver="one_slack", C=C, eps=1e-6, gap_tol=1e-6).fit(X, y).fit_
+        assert fit.primal == pytest.approx(alone.primal, rel=1e-5)
+    assert fits[1].n_constraints < alone.n_constraints
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 @given(case=samples(8))
 @settings(max_examples=15)
@@ -268,6 +280,7 @@ X4, Y4 = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -1.0]]), np.array([
         (Measure("f1"), X4, np.ones(4), "all 4 labels are positive"),
         (Measure("roc_area"), X4, -np.ones(4), "all 4 labels are negative"),
         (Measure("f1", positive="spam"), X4, list("abcd"), "all 4 labels are negative"),
+        (Measure("f1", positive=1), X4, list("1010"), "all 4 labels are negative"),
         (Measure("precision_at_k", k=5), X4, Y4, "k=5 is larger than the sample of 4 rows"),
         (Measure("recall_at_k"), X4, Y4, "needs k, a whole number from 1 on, but k is None"),
         (Measure("recall_at_k", k=0), X4, Y4, "k is 0"),
@@ -298,3 +311,5 @@ def test_what_cannot_be_is_refused_with_a_reason() -> None:
     model = StructuredSVM(Measure("precision_at_k", k=3), solver="one_slack").fit(X4, Y4)
     with pytest.raises(ValueError, match="k=3 is larger than the sample of 2 rows"):
         model.predict(X4[:2])
+    with pytest.raises(ValueError, match="the rows have 1 features, but the weights are for 2"):
+        model.predict(X4[:, :1])

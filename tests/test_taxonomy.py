@@ -227,5 +227,7 @@ def test_sparse_and_dense_inputs_train_alike_and_a_stored_model_predicts_alike()
     sparse = StructuredSVM(problem, "SVM1 slack", C=5.0, gap_tol=1e-6).fit(sp.csr_matrix(X), Y)
     np.testing.assert_allclose(dense.w_, sparse.w_, atol=1e-8)
     again = StructuredSVM.from_arrays(sparse.to_arrays())
+    support = again.fit_.support
+    np.testing.assert_allclose(support.rows.T @ support.alpha, sparse.w_, atol=1e-9)
     assert np.array_equal(dense.predict(X), again.predict(sp.csr_matrix(X)))
     assert again.problem_.Lambda.toarray().tolist() == LAMBDA.toarray().tolist()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ from structsvm_suite.catalogue import dataset
 from structsvm_suite.command import SCALE
 from structsvm_suite.config import ConfigError
 from structsvm_suite.fetch import own_files
-from structsvm_suite.files import read_json
+from structsvm_suite.files import read_csv, read_json
 from structsvm_suite.layout import Layout
 from structsvm_suite.machine import THREADS
 from structsvm_suite.plan import Suite, load
 
 KINDS = ("svg", "pdf", "png")
+SCORE = {"holds": "hold", "fails": "fail", "not tested": "are not tested"}
 
 
 def outputs(suite: Suite, experiment: str) -> list[Path]:
@@ -82,6 +84,14 @@ class Pipeline:
             reasons = dict.fromkeys(run.skip for run in experiment.runs if run.skip)
             lines += [f"  left out: {reason}" for reason in reasons]
         return lines
+
+    def outcome(self) -> str:
+        """One line at the end: where to look, and the score of the claims."""
+        if not self.layout.claims.is_file():
+            return f"no page yet: {self.layout.page} is written once an experiment is done"
+        counts = Counter(row["verdict"] for row in read_csv(self.layout.claims))
+        score = ", ".join(f"{counts[verdict]} {word}" for verdict, word in SCORE.items())
+        return f"see {self.layout.page}: of the papers' claims {score}"
 
     @property
     def experiments(self) -> list[str]:

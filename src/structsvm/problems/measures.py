@@ -79,9 +79,9 @@ class Measure(Params):
         in {-1, +1}. Predicted labels are -1 and +1 either way.
     intercept : the value of a constant feature added to every row, 0 for none. F_beta and the error rate
         call positive what is above 0, so that unless the rows are centred about a good threshold they need
-        one: without it F1 tends to call all rows of a rare class positive, or none. The last entry of w is
-        then its weight, and intercept * w[-1] is added to every score. It is regularised like any other
-        weight, less so the larger the value. Measures of the order alone gain nothing from it.
+        one: without it and with one class rare, F1 tends to call all rows positive, or none. The last entry
+        of w is then its weight, and intercept * w[-1] is added to every score. It is regularised like any
+        other weight, less so the larger the value. Measures of the order alone gain nothing from it.
 
     All measures but 'roc_area' take all seven formulations: 'SVM1 margin' searches in O(n log n), the
     others go through all P N tables (those with a + b fixed are O(n log n) in any case).
@@ -212,6 +212,9 @@ class Measure(Params):
 
     def potentials(self, w: np.ndarray, x: Sample) -> np.ndarray:
         """The score of every row: (n,)."""
+        known = len(w) - (1 if self.intercept else 0)
+        if x.rows.shape[1] != known:
+            raise ValueError(f"the rows have {x.rows.shape[1]} features, but the weights are for {known}")
         if not self.intercept:
             return np.asarray(x.rows @ w)
         return np.asarray(x.rows @ w[:-1]) + self.intercept * w[-1]

@@ -152,7 +152,7 @@ def parents(groups: Any) -> dict[str, str]:
         name: [".".join(name.split(".")[:k]) for k in range(1, name.count(".") + 1)] for name in names
     }
     members = Counter(prefix for found in prefixes.values() for prefix in found)
-    order = {}
+    order: dict[str, str] = {}
     for name, found in prefixes.items():
         chain, size = ["all"], len(names)
         for prefix in found:
