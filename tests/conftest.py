@@ -15,5 +15,5 @@ settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The workflow's tests wait for whole runs: begun first, they do not keep the others waiting at the end."""
+    """The workflow's tests wait for whole runs: begun first, they keep nobody waiting at the end."""
     items.sort(key=lambda item: item.path.name != "test_suite_workflow.py")
