@@ -24,6 +24,7 @@ from structsvm.fit import Fit, Support
 from structsvm.formulation import Formulation
 from structsvm.scorer import KernelScorer, LinearScorer
 from structsvm.task import count
+from structsvm.tensor_store import TensorCuts
 
 SAVED = (
     "primal", "dual", "gap", "xi", "n_constraints", "n_active", "n_iter", "oracle_calls",
@@ -245,7 +246,8 @@ class StructuredSVM(Structured):
         kept = {name: getattr(self.fit_, name) for name in SAVED}
         if self.fit_.support is not None:
             alpha, b, block, loss, make_rows = self.fit_.support
-            kept["support"] = {"alpha": alpha, "b": b, "block": block, "loss": loss, "rows": make_rows()}
+            rows = make_rows if isinstance(make_rows, TensorCuts) else make_rows()
+            kept["support"] = {"alpha": alpha, "b": b, "block": block, "loss": loss, "rows": rows}
         return self._packed(settings, kept)
 
     @classmethod
@@ -254,7 +256,8 @@ class StructuredSVM(Structured):
         support = kept.pop("support", None)
         if support is not None:
             rows = support.pop("rows")
-            support = Support(**support, make_rows=lambda: rows)
+            make_rows = rows if isinstance(rows, TensorCuts) else lambda: rows
+            support = Support(**support, make_rows=make_rows)
         formulation = registry.formulation(model.formulation)
         model.fit_ = Fit(scorer, formulation, model.C, model.eps, support=support, **kept)
         model.problem_, model.scorer_, model.w_ = model.problem, scorer, scorer.w

@@ -25,6 +25,7 @@ from structsvm.solvers.online import OLaRank
 from structsvm.solvers.perceptron import Perceptron
 from structsvm.space import Joint, Linear
 from structsvm.task import Trainable
+from structsvm.tensor_store import TensorCuts
 
 PROBLEMS: dict[str, Callable[..., Any]] = {
     kind.__name__: kind for kind in (Multiclass, Taxonomy, Sequence, Alignment, Measure)
@@ -93,7 +94,7 @@ def kernel(name: str, **params: Any) -> Any:
 
 def classes() -> dict[str, Any]:
     """Every class a saved model may name."""
-    return {**PROBLEMS, **{kind.__name__: kind for kind in KERNELS.values()}}
+    return {**PROBLEMS, **{kind.__name__: kind for kind in (*KERNELS.values(), TensorCuts)}}
 
 
 def space(joint_kernel: Any = None) -> Linear | Joint:
