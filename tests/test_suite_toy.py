@@ -199,7 +199,7 @@ def test_a_model_that_does_not_keep_its_word_is_a_failed_run(done, tmp_path, wha
     folder = Layout(copied.root).run("toy", run.name)
     model = from_arrays(run.model, read_arrays(folder / "model.npz"))
     if what == "w":
-        model.w_ = 1.5 * model.w_
+        model.scorer_.w = 1.5 * model.scorer_.w
     else:
         support = model.fit_.support
         model.fit_.support = support._replace(**{what: 1.5 * getattr(support, what)})

@@ -74,8 +74,9 @@ def _dual_faults(fit: Fit, n: int, norm2: float) -> list[str]:
     blocks = n if np.all(shares <= fit.formulation.cap(fit.C, n) * (1 + LOOSE)) else 1
     if blocks == 1 and (len(shares) > 1 or shares[0] > fit.formulation.cap(fit.C, 1) * (1 + LOOSE)):
         wrong.append(f"a block of dual variables adds up to {shares.max():.10g}, above its cap")
-    if support.rows is not None and fit.w is not None:
-        w = np.asarray(support.rows.T @ alpha).ravel()
+    rows = support.rows
+    if rows is not None and fit.w is not None:
+        w = np.asarray(rows.T @ alpha).ravel()
         if np.linalg.norm(w - fit.w) > LOOSE * max(1.0, np.sqrt(norm2)):
             wrong.append(f"w differs from sum alpha_c a_c by {np.linalg.norm(w - fit.w):.3g}")
     ridge = fit.formulation.ridge(fit.C, n)
