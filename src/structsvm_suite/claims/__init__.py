@@ -3,8 +3,8 @@
     @claim("align-sublinear")
     def sublinear(results): return holds("slope 0.8, ...") or fails("...") or untested("...")
 
-A check sees result files only. Its criterion is written in its docstring and in its evidence, was fixed
-before looking at the outcome, and is not loosened until it passes: a claim that fails is a finding.
+A check sees result files only. Its criterion is written in its docstring and in its evidence, and is not
+loosened until it passes: a claim that fails is a finding.
 """
 
 from __future__ import annotations
