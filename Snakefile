@@ -16,6 +16,10 @@ localrules:
     report,
 
 
+onstart:
+    print(PIPELINE.announcement())
+
+
 onsuccess:
     print(PIPELINE.outcome())
 

@@ -6,13 +6,17 @@
 >>> model.fit_.primal, model.fit_.gap  # the objective, and how far from the optimum it can be
 """
 
-from structsvm.dual import NotSeparableError
-from structsvm.estimators import StructuredSVM
-from structsvm.fit import ConvergenceWarning, Fit, certify
-from structsvm.formulation import FORMULATIONS, Formulation
-from structsvm.jkse_estimator import JKSE
-from structsvm.path import c_path
-from structsvm.separation import SearchError
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from structsvm.dual import NotSeparableError
+    from structsvm.estimators import StructuredSVM
+    from structsvm.fit import ConvergenceWarning, Fit, certify
+    from structsvm.formulation import FORMULATIONS, Formulation
+    from structsvm.jkse_estimator import JKSE
+    from structsvm.path import c_path
+    from structsvm.separation import SearchError
 
 __version__ = "0.1.0"
 
@@ -29,3 +33,28 @@ __all__ = [
     "c_path",
     "certify",
 ]
+
+# Each name is imported when it is first asked for: scikit-learn takes a second or two to load, and
+# whoever wants one problem or one oracle need not wait for it.
+_HOME = {
+    "FORMULATIONS": "formulation",
+    "JKSE": "jkse_estimator",
+    "ConvergenceWarning": "fit",
+    "Fit": "fit",
+    "Formulation": "formulation",
+    "NotSeparableError": "dual",
+    "SearchError": "separation",
+    "StructuredSVM": "estimators",
+    "c_path": "path",
+    "certify": "fit",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'structsvm' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"structsvm.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

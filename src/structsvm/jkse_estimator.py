@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from structsvm import registry
 from structsvm.estimators import Structured
 from structsvm.pairs import pairs_of
-from structsvm.solvers.jkse import TRAINERS, Estimate, Pairs, Trainer, beside
+from structsvm.solvers.jkse import Estimate, Pairs, beside
 from structsvm.task import count, require_number
 
 SETTINGS = ("nu", "trainer", "C", "gap_tol", "max_iter", "random_state")
@@ -93,7 +93,7 @@ class JKSE(Structured):
         check = getattr(problem, "check", None)
         if check is not None:
             check(X, Y)
-        reason = self.refusal()
+        reason = registry.check_space(problem, registry.space(self.kernel))
         if reason:
             raise ValueError(reason)
         return pairs_of(problem, X, Y, self.kernel)
@@ -107,22 +107,8 @@ class JKSE(Structured):
         require_number("gap_tol", self.gap_tol)
         require_number("max_iter", self.max_iter)
         seed = int(np.random.SeedSequence(self.random_state).generate_state(1)[0] >> 2)
-        return self._trainer().train(pairs, self.nu, self.C, self.gap_tol, int(self.max_iter), seed, start)
-
-    def _trainer(self) -> Trainer:
-        if not isinstance(self.trainer, str):
-            return self.trainer
-        if self.trainer not in TRAINERS:
-            raise registry.unknown("trainer", self.trainer, TRAINERS)
-        return TRAINERS[self.trainer]()
-
-    def refusal(self) -> str | None:
-        """Why this problem and kernel do not go together, or None; raises for an unknown trainer."""
-        self._trainer()
-        explicit_only = getattr(self.problem, "explicit_only", None)
-        if self.kernel is not None and explicit_only:
-            return f"problem {type(self.problem).__name__!r} takes no joint kernel: {explicit_only}"
-        return None
+        trainer = registry.trainer(self.trainer)
+        return trainer.train(pairs, self.nu, self.C, self.gap_tol, int(self.max_iter), seed, start)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         check_is_fitted(self, "fit_")

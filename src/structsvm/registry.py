@@ -19,6 +19,7 @@ from structsvm.problems.sequence import Sequence
 from structsvm.problems.taxonomy import Taxonomy
 from structsvm.sequence_kernel import SequenceKernel
 from structsvm.solvers.bcfw import BCFW
+from structsvm.solvers.jkse import TRAINERS, Trainer
 from structsvm.solvers.n_slack import NSlack
 from structsvm.solvers.one_slack import OneSlack
 from structsvm.solvers.online import OLaRank
@@ -78,6 +79,15 @@ def solver(name: str | Trainable, **options: Any) -> Trainable:
     return _make(f"solver {name!r}", make, {**fixed, **options})
 
 
+def trainer(name: str | Trainer) -> Trainer:
+    """A trainer of JKSE by name."""
+    if not isinstance(name, str):
+        return name
+    if name not in TRAINERS:
+        raise unknown("trainer", name, TRAINERS)
+    return TRAINERS[name]()
+
+
 def problem(name: str, **params: Any) -> Any:
     """A problem by the name of its class."""
     if name not in PROBLEMS:
@@ -119,11 +129,19 @@ def check(problem: Any, formulation: Formulation, solver: Trainable, space: Line
     reason = solver.needs.refuse(solver.name, formulation, space.explicit)
     if reason:
         return reason
-    explicit_only = getattr(problem, "explicit_only", None)
-    if not space.explicit and explicit_only:
-        return f"problem {named!r} takes no joint kernel: {explicit_only}"
+    reason = check_space(problem, space)
+    if reason:
+        return reason
     refuse = getattr(problem, "refuse", None)
     reason = None if refuse is None or not solver.needs.augmented else refuse(formulation.H)
     if reason:
         return f"problem {named!r} cannot be trained with {formulation.name!r}: {reason}"
+    return None
+
+
+def check_space(problem: Any, space: Linear | Joint) -> str | None:
+    """Why this problem cannot be had in this space, or None: all that JKSE asks of the two."""
+    explicit_only = getattr(problem, "explicit_only", None)
+    if not space.explicit and explicit_only:
+        return f"problem {type(problem).__name__!r} takes no joint kernel: {explicit_only}"
     return None

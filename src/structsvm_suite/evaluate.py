@@ -120,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
     options = arguments("evaluate", "Judge the models of a job.", "experiment", "job").parse_args(argv)
     machine.one_thread()
-    suite = load(options.root, options.scale)
+    suite = load(options.root, options.scale, library=False, only=[options.experiment])
     job = suite.experiments[options.experiment].job(options.job)
     evaluate(suite, job)
 

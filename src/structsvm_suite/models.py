@@ -198,13 +198,12 @@ def _combination(text: str) -> tuple[str | None, str | None]:
             if one.init and one.name.startswith("n_") and one.name not in named:
                 named[one.name] = 2  # only the data know; any number will do to ask what goes together
         problem, kernel = registry.problem(name, **named), kernel_of(spec["kernel"])
+        space = registry.space(kernel)
         if spec["formulation"] is None:
-            return None, estimator(spec["model"])(
-                problem, kernel, trainer=spec["trainer"] or "one_class"
-            ).refusal()
+            registry.trainer(spec["trainer"] or "one_class")
+            return None, registry.check_space(problem, space)
         formulation = registry.formulation(spec["formulation"])
         solver = registry.solver(spec.get("solver") or "n_slack", **(spec.get("solver_options") or {}))
-        space = registry.space(kernel)
     except (TypeError, ValueError) as error:
         return str(error), None
     return None, registry.check(problem, formulation, solver, space)

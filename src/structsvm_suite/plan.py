@@ -63,11 +63,14 @@ class Suite:
     experiments: dict[str, Experiment] = field(default_factory=dict)
 
 
-def load(root: Path, scale: str | None = None, library: bool = True) -> Suite:
+def load(
+    root: Path, scale: str | None = None, library: bool = True, only: Sequence[str] | None = None
+) -> Suite:
     """Read and check the whole configuration; raise ConfigError with every fault there is.
 
-    `scale` overrides the suite's. Without `library` the methods' settings are not held against the
-    library's registry (which must be imported for it), and no run is known to be impossible.
+    `scale` overrides the suite's. With `only` no other experiment is read or planned. Without `library`
+    the methods' settings are not held against the library's registry (which must be imported for it),
+    and no run is known to be impossible.
     """
     faults = Faults()
     catalogue = Catalogue(root, library)
@@ -80,7 +83,9 @@ def load(root: Path, scale: str | None = None, library: bool = True) -> Suite:
     chosen = scale or values["scale"]
     seed = values["seed"]
     experiments = {
-        name: _experiment(root, name, seed, chosen, catalogue, faults) for name in values["experiments"]
+        name: _experiment(root, name, seed, chosen, catalogue, faults)
+        for name in values["experiments"]
+        if only is None or name in only
     }
     faults.done()
     mirror = Path(os.environ.get("STRUCTSVM_DATA") or root / values.get("mirror", "data/mirror"))

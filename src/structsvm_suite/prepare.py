@@ -95,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
     options = arguments("prepare", "Make a corpus ready.", "experiment", "corpus").parse_args(argv)
     machine.one_thread()
-    suite = load(options.root, options.scale, library=False)
+    suite = load(options.root, options.scale, library=False, only=[options.experiment])
     prepare(suite, options.experiment, options.corpus)
 
 

@@ -150,7 +150,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
     options = arguments("tabulate", "Make an experiment's tables and figures.", "experiment").parse_args(argv)
     machine.one_thread()
-    suite = load(options.root, options.scale, library=False)
+    suite = load(options.root, options.scale, library=False, only=[options.experiment])
     tabulate(suite, options.experiment)
 
 

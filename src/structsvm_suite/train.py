@@ -124,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
     options = arguments("train", "Do the trainings of a job.", "experiment", "job").parse_args(argv)
     machine.one_thread()
-    suite = load(options.root, options.scale)
+    suite = load(options.root, options.scale, only=[options.experiment])
     job = suite.experiments[options.experiment].job(options.job)
     train(suite, job)
 

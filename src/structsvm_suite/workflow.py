@@ -67,23 +67,20 @@ class Pipeline:
         except ConfigError as error:
             raise _workflow_error(str(error)) from None
         equip(suite.scale)
-        pipeline = cls(suite, lambda: [str(target) for target in workflow.dag_settings.targets])
-        if workflow.is_main_process:
-            for line in pipeline.announcement():
-                print(line, file=sys.stderr)
-        return pipeline
+        return cls(suite, lambda: [str(target) for target in workflow.dag_settings.targets])
 
-    def announcement(self) -> list[str]:
+    def announcement(self) -> str:
         """What is about to run, what was shrunk, and what is left out and why."""
         lines = []
-        for name, experiment in self.suite.experiments.items():
+        for name in self.asked:
+            experiment = self.suite.experiments[name]
             runs, jobs = len(experiment.runs), len(experiment.jobs)
             lines.append(f"{name}: {runs} runs in {jobs} jobs, scale {self.suite.scale}")
             for key, old, new in experiment.shrunk:
                 lines.append(f"  smaller than the paper: {key} {new} instead of {old}")
             reasons = dict.fromkeys(run.skip for run in experiment.runs if run.skip)
             lines += [f"  left out: {reason}" for reason in reasons]
-        return lines
+        return "\n".join(lines)
 
     def outcome(self) -> str:
         """One line at the end: where to look, and the score of the claims."""
@@ -96,6 +93,11 @@ class Pipeline:
     @property
     def experiments(self) -> list[str]:
         return list(self.suite.experiments)
+
+    @property
+    def asked(self) -> list[str]:
+        """The experiments asked for by name, or all of them."""
+        return [name for name in self.experiments if name in self.targets()] or self.experiments
 
     @property
     def page(self) -> str:
@@ -122,9 +124,8 @@ class Pipeline:
         )
 
     def wanted(self, wildcards: Any) -> list[str]:
-        """What the report needs: the experiments asked for by name, or all of them."""
-        asked = [name for name in self.experiments if name in self.targets()] or self.experiments
-        summaries = [str(self.layout.experiment(name) / "summary.json") for name in asked]
+        """What the report needs: the summaries of the experiments asked for."""
+        summaries = [str(self.layout.experiment(name) / "summary.json") for name in self.asked]
         return [*summaries, str(self.layout.published / "claims.yaml")]
 
     def own_files(self, wildcards: Any) -> list[str]:

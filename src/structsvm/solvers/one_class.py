@@ -23,8 +23,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
-from sklearn.svm import OneClassSVM
 
 from structsvm.compiled import compiled
 
@@ -194,6 +192,9 @@ def libsvm(
 
     It keeps the matrix in single precision, so relative gaps below about 1e-7 are beyond it.
     """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import OneClassSVM
+
     n = len(K)
     first = _first(n, nu)
     held = np.flatnonzero(first)
@@ -203,7 +204,7 @@ def libsvm(
     asked = min(max(0.01 * tol * norm2, tiny) * nu * n, 1e-3)
     most = 10_000 + 1000 * n if max_steps is None else int(max_steps)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SklearnConvergenceWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
         model = OneClassSVM(kernel="precomputed", nu=nu, tol=max(asked, 1e-300), max_iter=most).fit(K)
     alpha = np.zeros(n)
     alpha[model.support_] = model.dual_coef_[0]

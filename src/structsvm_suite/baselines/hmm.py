@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from nltk.probability import LidstoneProbDist
-from nltk.tag.hmm import HiddenMarkovModelTrainer
 
 from structsvm.problems.sequence import Sequence as Chain
 
@@ -71,6 +69,9 @@ def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
 
 def train(X: Sequence[Any], Y: Sequence[Any], *, seed: int, unknown: str = "equal") -> Model:
     """Estimates from sentences X (arrays of words) and their labels Y; nothing here is random."""
+    from nltk.probability import LidstoneProbDist
+    from nltk.tag.hmm import HiddenMarkovModelTrainer
+
     words = [[str(word) for word in x] for x in X]
     if unknown == "spelled":
         often = Counter(word for sentence in words for word in sentence)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from matplotlib.collections import LineCollection
 
 from structsvm_suite.figures import figure
 from structsvm_suite.figures.grouped import curve, published
-from structsvm_suite.figures.style import COLOURS, GREY, Series, number_ticks
+from structsvm_suite.figures.style import COLOURS, GREY, Series, number_ticks, stamp
 from structsvm_suite.results import ExperimentResults, Row
 
 
@@ -171,26 +172,13 @@ def _strings(ax: Any, x: Any, homolog: int, choice: Any, truth: set[tuple[int, i
     """Two strings, one above the other, and a line for every pair of letters that are aligned."""
     native, other = x[0], x[1][homolog]
     for letters, height in ((native, 1.0), (other, 0.0)):
-        for at, letter in enumerate(letters):
-            ax.text(
-                at,
-                height,
-                chr(ord("A") + int(letter)),
-                ha="center",
-                va="center",
-                fontsize=7,
-                family="monospace",
-            )
+        for letter in np.unique(letters):
+            at = np.flatnonzero(np.asarray(letters) == letter)
+            stamp(ax, chr(ord("A") + int(letter)), at, np.full(len(at), height), size=7)
     found = _pairs(choice[1])
-    for i, j in found:
-        right = (i, j) in truth
-        ax.plot(
-            [i, j],
-            [0.82, 0.18],
-            color=COLOURS[0] if right else COLOURS[1],
-            linestyle="-" if right else "--",
-            linewidth=1.1,
-        )
+    for right, colour, line in ((True, COLOURS[0], "-"), (False, COLOURS[1], "--")):
+        pairs = [[(i, 0.82), (j, 0.18)] for i, j in found if ((i, j) in truth) == right]
+        ax.add_collection(LineCollection(pairs, colors=colour, linestyles=line, linewidths=1.1))
     share = sum(pair in truth for pair in found)
     ax.set_title(
         f"{title}: {share} of {len(truth)} pairs right, {len(found) - share} wrong", loc="left", fontsize=8

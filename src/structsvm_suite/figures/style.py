@@ -15,6 +15,10 @@ import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.collections import PathCollection
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
+from matplotlib.transforms import Affine2D
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -80,6 +84,25 @@ class Series:
             linewidth=1.0,
             label=label,
         )
+
+
+def stamp(ax: Any, text: str, x: np.ndarray, y: np.ndarray, *, size: float, colour: str = "black") -> None:
+    """The same short text centred at many points, in one artist: a thousand letters take no time."""
+    path = TextPath((0.0, 0.0), text, size=size, prop=FontProperties(family="DejaVu Sans Mono"))
+    box = path.get_extents()
+    centre = Affine2D().translate(-0.5 * (box.x0 + box.x1), -0.36 * size)  # half a capital's height
+    points = Affine2D().scale(1.0 / 72.0) + ax.figure.dpi_scale_trans
+    ax.add_collection(
+        PathCollection(
+            [centre.transform_path(path)],
+            offsets=np.column_stack([x, y]),
+            offset_transform=ax.transData,
+            transform=points,
+            facecolors=colour,
+            linewidths=0,
+        ),
+        autolim=False,
+    )
 
 
 def number_ticks(axis: Any, values: Sequence[float]) -> None:
