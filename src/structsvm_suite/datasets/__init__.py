@@ -19,12 +19,16 @@ from typing import Any, NamedTuple
 
 
 class Remote(NamedTuple):
-    """A file of a data set: its name here, its SHA-256 sum, its place in a mirror, its public address."""
+    """A file of a data set: its name here, its SHA-256 sum, its place in a mirror, its public address.
+
+    `packed` is the sum of the file at the public address where that is the same content packed otherwise.
+    """
 
     name: str
     sha256: str
     mirror: str
     url: str | None = None
+    packed: str | None = None
 
 
 class Examples(NamedTuple):
