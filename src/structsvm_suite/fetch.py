@@ -126,8 +126,8 @@ def _download(url: str, target: Path, raw: Path, remote: Remote) -> str | None:
     except DataError:
         raise DataError(
             f"{url} sent a file with the SHA-256 sum {wrong}, but {remote.name} must have "
-            f"{remote.packed or remote.sha256}; nothing was kept: fetch the file by another way and put it in "
-            "the mirror folder"
+            f"{remote.packed or remote.sha256}; nothing was kept: fetch the file by another way and put it "
+            "in the mirror folder"
         ) from None
     except (urllib.error.URLError, TimeoutError, ConnectionError, ValueError) as error:
         failure = str(getattr(error, "reason", error)) or type(error).__name__
