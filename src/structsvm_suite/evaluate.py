@@ -15,7 +15,7 @@ import numpy as np
 from structsvm_suite import keys, machine
 from structsvm_suite.catalogue import dataset
 from structsvm_suite.command import arguments, guarded
-from structsvm_suite.datasets import Split
+from structsvm_suite.datasets import Examples, Split
 from structsvm_suite.digests import digest
 from structsvm_suite.files import read_arrays, read_json, sha256, write_json
 from structsvm_suite.layout import Layout
@@ -101,19 +101,28 @@ def _measured(
             {f"{name}_{measure}": float(value) for measure, value in module.score(part.Y, yhat).items()}
         )
         if "baseline" not in run.model:
-            losses[name] = np.array([model.problem_.delta(part.Y[i], yhat[i]) for i in range(len(part.Y))])
+            losses[name] = _losses(model, part, yhat)
             metrics[f"{name}_loss"] = float(np.mean(losses[name]))
     if "baseline" in run.model:
         return metrics, []
     from structsvm_suite import certificate, support
 
     check: Any = support if run.model.get("model") == "JKSE" else certificate
-    found, wrong = check.recomputed(model, split.train, losses["train"])
+    wrap = getattr(model.problem_, "wrap", None)
+    examples = split.train if wrap is None else Examples(*wrap(*split.train))
+    found, wrong = check.recomputed(model, examples, losses["train"])
     numbers = record["numbers"]
     metrics.update(found)
     metrics.update({name: numbers[source] for name, source in COUNTS.items()})
     metrics.update({name: numbers.get(name) for name in ("C", "bound", "exact", "converged")})
     return metrics, wrong
+
+
+def _losses(model: Any, part: Examples, yhat: Any) -> np.ndarray:
+    """The loss of every prediction; of a part that the problem makes one example of, that one's."""
+    if getattr(model.problem_, "wrap", None) is not None:
+        return np.array([-model.score(*part)])
+    return np.array([model.problem_.delta(part.Y[i], yhat[i]) for i in range(len(part.Y))])
 
 
 def main(argv: Sequence[str] | None = None) -> None:

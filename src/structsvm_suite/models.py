@@ -2,14 +2,15 @@
 
 A library method names a formulation, a solver and a problem (StructuredSVM), or a problem and `model:
 JKSE`; `C_per_example` stands for C = value * n, the reading in which the penalty is not divided by n. A
-method may choose one option by a measure on the validation part, or on a quarter of the training part
-(inner_...): every value is trained, the best trained anew from nothing on the whole training part, so that
-what is recorded of a fit does not depend on the others.
+method may choose an option, or several, by a measure on the validation part, or on a part of the training
+part (inner_...): every value is trained, the best trained anew from nothing on the whole training part, so
+that what is recorded of a fit does not depend on the others.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import warnings
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from structsvm_suite.catalogue import baseline
 from structsvm_suite.datasets import Examples, Split
@@ -58,27 +60,47 @@ def train(
         raise ValueError(
             f"choose: by {choose['by']} needs a validation part, but this data set's view gives none"
         )
-    measure, sign = choose["by"].partition("_")[2], -1.0 if choose.get("largest") else 1.0
-    tried: dict[Any, float] = {}
-    for value in choose["among"]:
-        one = _fit(with_option(spec, choose["option"], value), inner, seed)
-        tried[value] = float(score(inner.validation.Y, one.model.predict(inner.validation.X))[measure])
-    best = min(tried, key=lambda value: (sign * tried[value], list(tried).index(value)))
+    by = choose["by"].format(**split.problem)
+    measure, sign = by.partition("_")[2], -1.0 if choose.get("largest") else 1.0
+    among = {choose["option"]: choose["among"], **choose.get("with", {})}
+    tried: dict[tuple[Any, ...], float] = {}
+    former = None
+    for values in itertools.product(*among.values()):
+        one = _fit(with_options(spec, dict(zip(among, values, strict=True))), inner, seed, former)
+        tried[values] = float(score(inner.validation.Y, one.model.predict(inner.validation.X))[measure])
+        former = one.model if choose.get("path") else None
+    least = min(sign * found for found in tried.values())
+    ties = [values for values, found in tried.items() if sign * found == least]
+    best = ties[(len(ties) - 1) // 2 if choose.get("ties") == "middle" else 0]
     alone = len(tried) == 1 and inner is split
-    final = one if alone else _fit(with_option(spec, choose["option"], best), split, seed)
-    final.chosen = {"option": choose["option"], "value": best, choose["by"]: [[v, tried[v]] for v in tried]}
+    final = one if alone else _fit(with_options(spec, dict(zip(among, best, strict=True))), split, seed)
+    final.chosen = {
+        "option": choose["option"], "value": best[0], by: [[*values, tried[values]] for values in tried],
+    }  # fmt: skip
+    if len(best) > 1:
+        final.chosen["with"] = dict(zip(list(among)[1:], best[1:], strict=True))
     return final
 
 
 def _inner(split: Split, seed: int) -> Split:
-    """Of the training part alone, three quarters to train on and the rest, by the seed, to choose by."""
+    """Of the training part alone, what the view holds out, else a quarter by the seed, to choose by, and the
+    rest to train on."""
     order = np.random.default_rng(seed).permutation(len(split.train.Y))
-    cut = max(1, len(order) // 4)
-    held, kept = (
-        Examples(*([part[i] for i in sorted(which)] for part in split.train))
-        for which in (order[:cut], order[cut:])
-    )
-    return Split(kept, held, held, split.problem)
+    held = order[: max(1, len(order) // 4)] if split.held is None else np.asarray(split.held)
+    kept = np.setdiff1d(order, held)
+    parts = [Examples(*(_taken(part, which) for part in split.train)) for which in (np.sort(held), kept)]
+    return Split(parts[1], parts[0], parts[0], split.problem)
+
+
+def _taken(part: Any, which: np.ndarray) -> Any:
+    """Some of a part's inputs or outputs, as what they come as: rows of a matrix, or items of a list."""
+    rows = sp.issparse(part) or isinstance(part, np.ndarray)
+    return part[which] if rows else [part[i] for i in which]
+
+
+def with_options(spec: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of the settings with some options set."""
+    return functools.reduce(lambda made, one: with_option(made, *one), options.items(), dict(spec))
 
 
 def with_option(spec: Mapping[str, Any], option: str, value: Any) -> dict[str, Any]:
@@ -87,7 +109,8 @@ def with_option(spec: Mapping[str, Any], option: str, value: Any) -> dict[str, A
     return {**spec, head: {**spec.get(head, {}), inner: value} if inner else value}
 
 
-def _fit(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
+def _fit(spec: Mapping[str, Any], split: Split, seed: int, former: Any = None) -> Trained:
+    """Train what the settings say; `former` is a model of the same data with another C, to start from."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if "baseline" in spec:
@@ -95,13 +118,13 @@ def _fit(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
             options = {name: spec[name] for name in module.OPTIONS if name in spec}
             result = Trained(module.train(split.train.X, split.train.Y, seed=seed, **options))
         else:
-            result = _library(spec, split, seed)
+            result = _library(spec, split, seed, former)
     ours = [w for w in caught if not issubclass(w.category, (DeprecationWarning, PendingDeprecationWarning))]
     result.warnings = list(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in ours))
     return result
 
 
-def _library(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
+def _library(spec: Mapping[str, Any], split: Split, seed: int, former: Any) -> Trained:
     from structsvm import registry
 
     named = {**split.problem, **spec["problem"]}
@@ -114,8 +137,13 @@ def _library(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
     if "formulation" in spec:
         options["formulation"] = spec["formulation"]
         options["solver"] = registry.solver(spec.get("solver", "n_slack"), **spec.get("solver_options", {}))
-    problem = registry.problem(named.pop("name"), **named)
-    model = estimator(kind)(problem, kernel=kernel_of(spec.get("kernel")), random_state=seed, **options)
+    if spec.get("choose", {}).get("path"):
+        options["warm_start"] = True
+    if former is not None:
+        model = former.set_params(C=options["C"])
+    else:
+        problem = registry.problem(named.pop("name"), **named)
+        model = estimator(kind)(problem, kernel=kernel_of(spec.get("kernel")), random_state=seed, **options)
     fit = model.fit(*split.train).fit_
     return Trained(
         model,
@@ -144,8 +172,10 @@ def kernel_of(spec: Mapping[str, Any] | None) -> Any:
     return registry.kernel(spec["name"], **params)
 
 
-def to_arrays(model: Any) -> dict[str, np.ndarray]:
-    """A model as named arrays."""
+def to_arrays(spec: Mapping[str, Any], model: Any) -> dict[str, np.ndarray]:
+    """A model as named arrays, without the cuts if the settings say so."""
+    if not spec.get("keep_cuts", True):
+        model.fit_.support = None
     arrays: dict[str, np.ndarray] = model.to_arrays()
     return arrays
 

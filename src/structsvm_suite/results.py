@@ -8,7 +8,7 @@ Nothing here computes a result; nothing here writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +51,13 @@ class ExperimentResults:
     def _rows(self, file: str) -> list[Row]:
         return [{key: number(text) for key, text in row.items()} for row in read_csv(self.folder / file)]
 
-    def rows(self, study: str | None = None, done: bool = True, **wanted: Any) -> list[Row]:
-        """Runs of a study with the wanted settings; only finished and chosen ones unless told."""
+    def rows(self, study: str | Sequence[str] | None = None, done: bool = True, **wanted: Any) -> list[Row]:
+        """Runs of a study, or of several, with the wanted settings; finished and chosen ones unless told."""
+        studies = {study} if isinstance(study, str) else set(study or ())
         return [
             row
             for row in self.runs
-            if (study is None or study in row["studies"].split("; "))
+            if (study is None or studies & set(row["studies"].split("; ")))
             and (not done or (row["status"] == "done" and row["chosen"]))
             and all(row.get(key) == value for key, value in wanted.items())
         ]

@@ -31,9 +31,10 @@ def tidy(
     """One row for each combination of keys, data and measure, values in the order in which runs have them.
 
     `runs` are all runs of the table's study, failed and skipped ones included: they count for nothing,
-    but a combination of which no run is left still has its row, with no value.
+    but a combination of which no run is left still has its row, with no value. Runs that have a `measure`
+    among their settings, the one they are trained for, count for that one alone.
     """
-    keys = list(spec["keys"])
+    keys, found_as = list(spec["keys"]), spec.get("found_as", {})
     kind = spec.get("spread", "se")
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for run in runs:
@@ -41,16 +42,16 @@ def tidy(
             continue
         if not run["chosen"]:
             continue
-        groups.setdefault((*(run.get(key) for key in keys), run["data"]), []).append(run)
+        groups.setdefault((*(run.get(found_as.get(key, key)) for key in keys), run["data"]), []).append(run)
     seen = [list(dict.fromkeys(values)) for values in zip(*groups, strict=True)]
     ordered = sorted(
         groups, key=lambda group: [column.index(value) for column, value in zip(seen, group, strict=True)]
     )
     result = []
     for group in ordered:
-        members = groups[group]
         for measure in spec["measures"]:
-            metric = spec.get("found_as", {}).get(measure, measure)
+            members = [run for run in groups[group] if run.get("measure") in (None, measure)]
+            metric = found_as.get(measure, measure)
             values = [
                 run[metric] for run in members if run["status"] == "done" and run.get(metric) is not None
             ]

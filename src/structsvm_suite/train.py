@@ -98,7 +98,7 @@ def _one(experiment: Experiment, run: Run, folder: Path, arrays: dict[str, Any])
         reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
         return {"status": "failed", "reason": reason, "versions": machine.versions(), "files": {}}
     clock = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
-    write_arrays(folder / "model.npz", models.to_arrays(trained.model))
+    write_arrays(folder / "model.npz", models.to_arrays(run.model, trained.model))
     if trained.trace:
         columns = list(dict.fromkeys(name for row in trained.trace for name in row))
         write_csv(folder / "trace.csv", trained.trace, columns)

@@ -43,10 +43,12 @@ class Split:
     """What a run sees: examples to train on, to test on, perhaps to choose by.
 
     `problem` holds parameters of the problem that only the data know (n_features, say); a config may
-    override them.
+    override them. `held` are the training examples to choose by, where a method chooses on the training
+    part; a quarter at random unless given.
     """
 
     train: Examples
     test: Examples
     validation: Examples | None = None
     problem: dict[str, Any] = field(default_factory=dict)
+    held: Any = None
