@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from structsvm import kernels as _kernels
+from structsvm.box_kernel import BoxChi2
 from structsvm.formulation import FORMULATIONS, Formulation
 from structsvm.problems.alignment import Alignment
+from structsvm.problems.localization import Localization
 from structsvm.problems.measures import Measure
 from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.sequence import Sequence
@@ -28,7 +30,7 @@ from structsvm.task import Trainable
 from structsvm.tensor_store import TensorCuts
 
 PROBLEMS: dict[str, Callable[..., Any]] = {
-    kind.__name__: kind for kind in (Multiclass, Taxonomy, Sequence, Alignment, Measure)
+    kind.__name__: kind for kind in (Multiclass, Taxonomy, Sequence, Alignment, Measure, Localization)
 }
 
 SOLVERS: dict[str, tuple[Callable[..., Trainable], dict[str, Any]]] = {
@@ -48,6 +50,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "rbf": _kernels.RBF,
     "product": _kernels.Product,
     "sequence": SequenceKernel,
+    "box_chi2": BoxChi2,
 }
 
 
