@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from structsvm import kernels as _kernels
+from structsvm.box_kernel import BoxChi2
 from structsvm.formulation import FORMULATIONS, Formulation
 from structsvm.problems.alignment import Alignment
 from structsvm.problems.grammar import Grammar
+from structsvm.problems.localization import Localization
 from structsvm.problems.measures import Measure
 from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.sequence import Sequence
@@ -30,7 +32,16 @@ from structsvm.task import Trainable
 from structsvm.tensor_store import TensorCuts
 
 PROBLEMS: dict[str, Callable[..., Any]] = {
-    kind.__name__: kind for kind in (Multiclass, Taxonomy, Sequence, Alignment, Grammar, Measure)
+    kind.__name__: kind
+    for kind in (
+        Multiclass,
+        Taxonomy,
+        Sequence,
+        Alignment,
+        Grammar,
+        Localization,
+        Measure,
+    )
 }
 
 SOLVERS: dict[str, tuple[Callable[..., Trainable], dict[str, Any]]] = {
@@ -50,6 +61,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "rbf": _kernels.RBF,
     "product": _kernels.Product,
     "sequence": SequenceKernel,
+    "box_chi2": BoxChi2,
 }
 
 

@@ -2,9 +2,18 @@
 
 from structsvm.problems.alignment import Alignment
 from structsvm.problems.grammar import Grammar
+from structsvm.problems.localization import Localization
 from structsvm.problems.measures import Measure
 from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.sequence import Sequence
 from structsvm.problems.taxonomy import Taxonomy
 
-__all__ = ["Alignment", "Grammar", "Measure", "Multiclass", "Sequence", "Taxonomy"]
+__all__ = [
+    "Alignment",
+    "Grammar",
+    "Localization",
+    "Measure",
+    "Multiclass",
+    "Sequence",
+    "Taxonomy",
+]
