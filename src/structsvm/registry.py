@@ -15,6 +15,7 @@ from structsvm.formulation import FORMULATIONS, Formulation
 from structsvm.problems.alignment import Alignment
 from structsvm.problems.measures import Measure
 from structsvm.problems.multiclass import Multiclass
+from structsvm.problems.proteins import ProteinAlignment
 from structsvm.problems.sequence import Sequence
 from structsvm.problems.taxonomy import Taxonomy
 from structsvm.sequence_kernel import SequenceKernel
@@ -28,7 +29,7 @@ from structsvm.task import Trainable
 from structsvm.tensor_store import TensorCuts
 
 PROBLEMS: dict[str, Callable[..., Any]] = {
-    kind.__name__: kind for kind in (Multiclass, Taxonomy, Sequence, Alignment, Measure)
+    kind.__name__: kind for kind in (Multiclass, Taxonomy, Sequence, Alignment, Measure, ProteinAlignment)
 }
 
 SOLVERS: dict[str, tuple[Callable[..., Trainable], dict[str, Any]]] = {

@@ -3,7 +3,8 @@
 from structsvm.problems.alignment import Alignment
 from structsvm.problems.measures import Measure
 from structsvm.problems.multiclass import Multiclass
+from structsvm.problems.proteins import ProteinAlignment
 from structsvm.problems.sequence import Sequence
 from structsvm.problems.taxonomy import Taxonomy
 
-__all__ = ["Alignment", "Measure", "Multiclass", "Sequence", "Taxonomy"]
+__all__ = ["Alignment", "Measure", "Multiclass", "ProteinAlignment", "Sequence", "Taxonomy"]
