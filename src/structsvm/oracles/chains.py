@@ -34,20 +34,21 @@ import numpy as np
 from structsvm.compiled import compiled
 
 START, MATCH, DELETE, INSERT = 0, 1, 2, 3
-"""What came before a match: the two low bits of a cell's trace."""
+"""What a chain came from: nothing, a match, a template place or a target place left out."""
 
 
 class Room(NamedTuple):
-    """Work space for pairs of at most n * m cells and m target places."""
+    """Work space: match scores S[i * m + j], and M, D and I with a border before the first row and column."""
 
-    S: np.ndarray  # (n * m,) float
-    trace: np.ndarray  # (n * m,) uint8
-    rows: np.ndarray  # (6, m + 1) float
+    S: np.ndarray  # (n * m,)
+    M: np.ndarray  # ((n + 1) * (m + 1),), as D and I
+    D: np.ndarray
+    I: np.ndarray  # noqa: E741
 
 
-def room(cells: int, width: int) -> Room:
-    """Work space for pairs of at most `cells` cells whose targets have at most `width` places."""
-    return Room(np.empty(cells), np.empty(cells, np.uint8), np.empty((6, width + 1)))
+def room(cells: int, bordered: int) -> Room:
+    """Work space for pairs of at most n * m = `cells` and (n + 1) * (m + 1) = `bordered`."""
+    return Room(np.empty(cells), np.empty(bordered), np.empty(bordered), np.empty(bordered))
 
 
 def best_chain(S: np.ndarray, gaps: np.ndarray) -> tuple[float, np.ndarray]:
@@ -56,7 +57,7 @@ def best_chain(S: np.ndarray, gaps: np.ndarray) -> tuple[float, np.ndarray]:
     if not (np.isfinite(S).all() and np.isfinite(gaps).all()):
         raise ValueError("the match and gap scores must be finite; look for NaN or infinity in w")
     n, m = S.shape
-    work, chain = room(n * m, m), np.empty((min(n, m), 2), np.int32)
+    work, chain = room(n * m, (n + 1) * (m + 1)), np.empty((min(n, m), 2), np.int32)
     work.S[:] = S.ravel()
     score, low = search(work, n, m, gaps, chain, len(chain))
     return float(score), chain[low:]
@@ -65,15 +66,15 @@ def best_chain(S: np.ndarray, gaps: np.ndarray) -> tuple[float, np.ndarray]:
 @compiled
 def search(work, n, m, gaps, chain, high):  # type: ignore[no-untyped-def]
     """Search over work.S[i * m + j]; the chain found is written to chain[low:high]; returns (score, low)."""
-    S, trace, rows = work.S, work.trace, work.rows
-    rows[:, 0] = -np.inf
-    rows[:3] = -np.inf
+    S, M, D, I = work  # noqa: E741
+    wide = m + 1
+    for X in (M, D, I):
+        X[:wide] = -np.inf
     best, at_i, at_j = 0.0, -1, -1
     for i in range(n):
-        old = 3 * (i % 2)
-        M0, D0, I0 = rows[old], rows[old + 1], rows[old + 2]
-        M1, D1, I1 = rows[3 - old], rows[4 - old], rows[5 - old]
-        top = _row(S[i * m : (i + 1) * m], trace[i * m : (i + 1) * m], M0, D0, I0, M1, D1, I1, gaps[i])
+        above, here = slice(i * wide, (i + 1) * wide), slice((i + 1) * wide, (i + 2) * wide)
+        M1 = M[here]
+        top = _row(S[i * m : (i + 1) * m], M[above], D[above], I[above], M1, D[here], I[here], gaps[i])
         if top > best:
             best, at_i = top, i
             for j in range(m):
@@ -83,49 +84,49 @@ def search(work, n, m, gaps, chain, high):  # type: ignore[no-untyped-def]
     low = high
     i, j, state = at_i, at_j, MATCH if at_i >= 0 else START
     while state != START:
-        code = trace[i * m + j]
         if state == MATCH:
             low -= 1
             chain[low, 0], chain[low, 1] = i, j
-            state = code & 3
+            at = i * wide + j
+            v, state = 0.0, START
+            if M[at] > v:
+                v, state = M[at], MATCH
+            if D[at] > v:
+                v, state = D[at], DELETE
+            if I[at] > v:
+                state = INSERT
             i -= 1
             j -= 1
         elif state == DELETE:
-            state = DELETE if code & 4 else MATCH
+            at = i * wide + j + 1
+            state = DELETE if D[at] + gaps[i, 1] > M[at] + gaps[i, 0] else MATCH
             i -= 1
         else:
-            state = code >> 3
+            at = (i + 1) * wide + j
+            opened = max(M[at], D[at]) + gaps[i, 2]
+            state = INSERT if I[at] + gaps[i, 3] > opened else DELETE if D[at] > M[at] else MATCH
             j -= 1
     return best, low
 
 
 @compiled
-def _row(S, trace, M0, D0, I0, M1, D1, I1, gaps):  # type: ignore[no-untyped-def]
-    """One row of M, D, I and the trace from the row above (entry j + 1 is target place j); the best M."""
+def _row(S, M0, D0, I0, M1, D1, I1, gaps):  # type: ignore[no-untyped-def]
+    """One row of M, D and I from the row above (entry j + 1 is target place j); returns the best M."""
     m = len(S)
     open_d, more_d, open_i, more_i = gaps[0], gaps[1], gaps[2], gaps[3]
     top = -np.inf
+    M1[0] = D1[0] = I1[0] = -np.inf
     for j in range(m):
         v = M0[j] if M0[j] > 0.0 else 0.0
-        code = MATCH if M0[j] > 0.0 else START
-        code = DELETE if D0[j] > v else code
         v = D0[j] if D0[j] > v else v
-        code = INSERT if I0[j] > v else code
         v = I0[j] if I0[j] > v else v
-        v += S[j]
-        M1[j + 1] = v
-        top = v if v > top else top
+        M1[j + 1] = v + S[j]
         opened, longer = M0[j + 1] + open_d, D0[j + 1] + more_d
         D1[j + 1] = longer if longer > opened else opened
-        trace[j] = code | (4 if longer > opened else 0)
-    v = -np.inf
     for j in range(m):
-        opened = D1[j] if D1[j] > M1[j] else M1[j]
-        code = DELETE if D1[j] > M1[j] else MATCH
-        opened += open_i
-        v += more_i
-        code = INSERT if v > opened else code
-        v = v if v > opened else opened
-        I1[j + 1] = v
-        trace[j] |= code << 3
+        top = M1[j + 1] if M1[j + 1] > top else top
+        I1[j + 1] = (D1[j] if D1[j] > M1[j] else M1[j]) + open_i
+    for j in range(m):
+        longer = I1[j] + more_i
+        I1[j + 1] = longer if longer > I1[j + 1] else I1[j + 1]
     return top

@@ -81,7 +81,7 @@ class ProteinBatch:
             ),
         )
         self.sizes = sizes
-        self.work = room(int((sizes[:, 0] * sizes[:, 1]).max(initial=0)), int(sizes[:, 1].max(initial=0)))
+        self.work = room(*(int((sizes + edge).prod(axis=1).max(initial=0)) for edge in (0, 1)))
         if Y is not None:
             self.truth = _chains(Y)
 
