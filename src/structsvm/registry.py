@@ -18,6 +18,7 @@ from structsvm.problems.grammar import Grammar
 from structsvm.problems.localization import Localization
 from structsvm.problems.measures import Measure
 from structsvm.problems.multiclass import Multiclass
+from structsvm.problems.proteins import ProteinAlignment
 from structsvm.problems.sequence import Sequence
 from structsvm.problems.taxonomy import Taxonomy
 from structsvm.sequence_kernel import SequenceKernel
@@ -41,6 +42,7 @@ PROBLEMS: dict[str, Callable[..., Any]] = {
         Grammar,
         Localization,
         Measure,
+        ProteinAlignment,
     )
 }
 

@@ -5,6 +5,7 @@ from structsvm.problems.grammar import Grammar
 from structsvm.problems.localization import Localization
 from structsvm.problems.measures import Measure
 from structsvm.problems.multiclass import Multiclass
+from structsvm.problems.proteins import ProteinAlignment
 from structsvm.problems.sequence import Sequence
 from structsvm.problems.taxonomy import Taxonomy
 
@@ -14,6 +15,7 @@ __all__ = [
     "Localization",
     "Measure",
     "Multiclass",
+    "ProteinAlignment",
     "Sequence",
     "Taxonomy",
 ]
