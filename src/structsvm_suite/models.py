@@ -64,16 +64,20 @@ def train(
     measure, sign = by.partition("_")[2], -1.0 if choose.get("largest") else 1.0
     among = {choose["option"]: choose["among"], **choose.get("with", {})}
     tried: dict[tuple[Any, ...], float] = {}
-    former = None
+    former, kept = None, None
     for values in itertools.product(*among.values()):
         one = _fit(with_options(spec, dict(zip(among, values, strict=True))), inner, seed, former)
         tried[values] = float(score(inner.validation.Y, one.model.predict(inner.validation.X))[measure])
         former = one.model if choose.get("path") else None
+        if inner is split and former is None and min(tried, key=lambda v: sign * tried[v]) == values:
+            kept = values, one
     least = min(sign * found for found in tried.values())
     ties = [values for values, found in tried.items() if sign * found == least]
     best = ties[(len(ties) - 1) // 2 if choose.get("ties") == "middle" else 0]
-    alone = len(tried) == 1 and inner is split
-    final = one if alone else _fit(with_options(spec, dict(zip(among, best, strict=True))), split, seed)
+    if kept is not None and kept[0] == best:  # trained from nothing on the whole training part already
+        final = kept[1]
+    else:
+        final = _fit(with_options(spec, dict(zip(among, best, strict=True))), split, seed)
     final.chosen = {
         "option": choose["option"], "value": best[0], by: [[*values, tried[values]] for values in tried],
     }  # fmt: skip
