@@ -101,7 +101,7 @@ class Checks:
                 continue
             if "problem" not in self.written:
                 self.fault(at, "trains a model of the library, so the file needs the key 'problem'; add it")
-            if "formulation" not in self.written["methods"][method] and given.get("model") != "JKSE":
+            if "formulation" in options and "formulation" not in self.written["methods"][method]:
                 self.fault(at, "has neither 'formulation' nor 'baseline'; add one of them")
             if "C" in given and "C_per_example" in given:
                 self.fault(at, "has both C and C_per_example; keep one of them")

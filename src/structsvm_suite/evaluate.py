@@ -106,8 +106,9 @@ def _measured(
     if "baseline" in run.model:
         return metrics, []
     from structsvm_suite import certificate, support
+    from structsvm_suite.models import SVM
 
-    check: Any = support if run.model.get("model") == "JKSE" else certificate
+    check: Any = {SVM: certificate, "JKSE": support}[run.model.get("model", SVM)]
     wrap = getattr(model.problem_, "wrap", None)
     examples = split.train if wrap is None else Examples(*wrap(*split.train))
     found, wrong = check.recomputed(model, examples, losses["train"])
