@@ -90,7 +90,8 @@ def win(results: Mapping[str, ExperimentResults]) -> Verdict:
     than four topics in a case. The narrower range stands in the evidence."""
     mine = results["measures"]
     verdicts = [_against(cases(mine, rival), mine.label(rival)) for rival in RIVALS]
-    return Verdict(verdicts[0].verdict, " Against the ".join(verdict.evidence for verdict in verdicts))
+    told = " ".join(f"Against the {verdict.evidence}" for verdict in verdicts)
+    return Verdict(verdicts[0].verdict, told)
 
 
 def _against(found: Sequence[Case], rival: str) -> Verdict:
