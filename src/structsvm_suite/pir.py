@@ -85,7 +85,7 @@ def alignment(file: str, data: bytes, strict: bool = True) -> tuple[list[str], n
         if rows and len(row) != len(rows[0]):
             line = data[: data.index(b">P1;" + name.encode("latin-1"))].count(b"\n") + 1
             raise DataError(
-                f"{file}, line {line}: the row of {name!r} has {len(row)} columns, but that of {names[0]!r} has "
+                f"{file}, line {line}: the row of {name!r} has {len(row)} columns, but {names[0]!r} has "
                 f"{len(rows[0])}; rows of an alignment must be of one length"
             )
         names.append(name)
@@ -104,7 +104,9 @@ def structures(path: Path) -> dict[str, Structure]:
     for line, row in enumerate(text.splitlines()[1:], start=2):
         where, cells = f"{path}, line {line}", row.split("\t")
         if len(cells) != 5:
-            raise DataError(f"{where}: {len(cells)} columns, but a family has five, parted by tabs; correct it")
+            raise DataError(
+                f"{where}: {len(cells)} columns, but a family has five, parted by tabs; correct it"
+            )
         family, master, sequence, eight, surface = cells
         surfaces = surface.split(",")
         for what, length in (("states", len(eight)), ("surfaces", len(surfaces))):
