@@ -85,7 +85,7 @@ def alignment(file: str, data: bytes, strict: bool = True) -> tuple[list[str], n
         if rows and len(row) != len(rows[0]):
             line = data[: data.index(b">P1;" + name.encode("latin-1"))].count(b"\n") + 1
             raise DataError(
-                f"{file}, line {line}: the row of {name!r} has {len(row)} columns, but that of {names[0]!r} has "
+                f"{file}, line {line}: the row of {name!r} has {len(row)} columns, but {names[0]!r} has "
                 f"{len(rows[0])}; rows of an alignment must be of one length"
             )
         names.append(name)

@@ -40,7 +40,7 @@ def odds() -> np.ndarray:
 
 
 def generate(rng: np.random.Generator, n_families: int, per_family: int) -> list[tuple[str, dict[str, Any]]]:
-    """(family, pair) for per_family pairs of each family, which share their template; see `homstrad.packed`."""
+    """(family, pair) for per_family pairs of each family, which share their template."""
     chances = odds()
     made = []
     for family in range(n_families):

@@ -59,7 +59,10 @@ def nearest(members: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def profile(chain: np.ndarray, homologues: np.ndarray) -> np.ndarray:
-    """Scores (n, 20) as int8 in steps of STEP bits, for a chain (n,) and homologues (r, n) over its places."""
+    """Scores (n, 20) as int8 in steps of STEP bits, for a chain (n,) and homologues (r, n) over its places.
+
+    Both are rows of codes; GAP where a homologue has no residue.
+    """
     p, g = expected()
     rows = np.vstack([chain[None], homologues[:MOST]]).astype(np.int64)
     n = len(chain)

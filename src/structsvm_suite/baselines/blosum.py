@@ -1,7 +1,7 @@
 """Alignment by BLOSUM62 and affine gaps, by Biopython: what BLAST scores with, and nothing is learnt.
 
 `costs` is "open/extend/shift": a gap of k residues costs open + k * extend (BLAST's own are 11 and 1), and
-`shift` is added to the score of every match. `mode` is local, or global with gaps at the ends paid like others.
+`shift` is added to the score of every match. `mode` is local, or global with gaps at the ends paid too.
 Of equally good alignments Biopython's first is taken.
 """
 

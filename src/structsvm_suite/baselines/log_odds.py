@@ -1,4 +1,4 @@
-"""A generative model of aligned places on the features of cacm09's tensor model (SSALN-like, Qiu and Elber 2006).
+"""A generative model of aligned places on the features of the tensor model (SSALN-like, Qiu and Elber 2006).
 
     match of a place of kind a with residue b    log P(b | a) / P(b) + shift
     gaps                                         scale * log P(a gap begins | place), then
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,7 @@ def gap_logs(X: Sequence[Any], Y: Sequence[Any]) -> np.ndarray:
     chances, taken = np.zeros((N_PLACES, 4)), np.zeros((N_PLACES, 4))
     for x, y in zip(X, Y, strict=True):
         kind, chain = places(x), np.asarray(y)
-        for (i, j), (ii, jj) in zip(chain[:-1], chain[1:], strict=True):
+        for (i, j), (ii, jj) in pairwise(chain):
             chances[kind[i + 1], 0] += 1
             chances[kind[ii - 1], 2] += 1
             for step, place in enumerate(range(i + 1, ii)):

@@ -16,6 +16,7 @@ from __future__ import annotations
 import lzma
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -63,11 +64,11 @@ TO_CHOOSE_BY = 5
 
 
 class Truths(list[np.ndarray]):
-    """True alignments, and the share of equal residues in each."""
+    """True alignments, and the share of equal residues and the family of each."""
 
-    def __init__(self, chains: Sequence[np.ndarray], identity: np.ndarray) -> None:
+    def __init__(self, chains: Sequence[np.ndarray], identity: np.ndarray, family: np.ndarray) -> None:
         super().__init__(chains)
-        self.identity = identity
+        self.identity, self.family = identity, family
 
 
 def refuse(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> str | None:
@@ -173,7 +174,8 @@ def pairs(
 
 
 def _profiles(
-    family: str, file: str, data: bytes, master: str, targets: Sequence[str], found: Mapping[Any, dict[str, Any]]
+    family: str, file: str, data: bytes, master: str, targets: Sequence[str],
+    found: Mapping[tuple[str, str], dict[str, Any]],
 ) -> None:  # fmt: skip
     """Enter the profiles of a family's chains into its pairs."""
     names, rows = pir.alignment(file, data, strict=False)
@@ -265,7 +267,7 @@ def _examples(arrays: Mapping[str, np.ndarray], which: np.ndarray) -> Examples:
             )
         )
         chains.append(arrays["chain"][c])
-    return Examples(X, Truths(chains, arrays["identity"][which]))
+    return Examples(X, Truths(chains, arrays["identity"][which], arrays["family"][which]))
 
 
 def score(Y: Truths, Yhat: Sequence[np.ndarray]) -> dict[str, float]:
@@ -273,7 +275,7 @@ def score(Y: Truths, Yhat: Sequence[np.ndarray]) -> dict[str, float]:
     exactly right, in percent."""
     q4, q0 = q_scores(Y, Yhat)
     measures = {"q4": float(q4.mean()), "q0": float(q0.mean())}
-    for low, high in zip(BINS[:-1], BINS[1:], strict=True):
+    for low, high in pairwise(BINS):
         mine = (Y.identity >= low) & (Y.identity < high)
         if mine.any():
             measures[f"q4_{100 * low:.0f}_{100 * high:.0f}"] = float(q4[mine].mean())
