@@ -7,16 +7,14 @@ figures whose names end in _time, the marked blocks of the page, the evidence of
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from structsvm_suite.files import read_csv
-from structsvm_suite.page import VOLATILE_BEGIN, VOLATILE_END
+from structsvm_suite.page import volatile_blocks
 from structsvm_suite.results import number
 
-_BLOCK = re.compile(re.escape(VOLATILE_BEGIN) + ".*?" + re.escape(VOLATILE_END), re.DOTALL)
 _VOLATILE_FILES = ("timings.csv", "trace.csv", "clock.json")
 SAME = 1e-6
 
@@ -53,7 +51,7 @@ def stable(folder: Path, volatile_claims: frozenset[str] = frozenset()) -> dict[
             continue
         data = path.read_bytes()
         if path.suffix == ".html":
-            data = _BLOCK.sub("", data.decode("utf-8")).encode("utf-8")
+            data = volatile_blocks().sub("", data.decode("utf-8")).encode("utf-8")
         elif name == "claims.csv":
             lines = data.decode("utf-8").splitlines(keepends=True)
             data = "".join(line for line in lines if line.split(",")[0] not in volatile_claims).encode(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import importlib.resources
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,9 @@ from structsvm_suite.plan import Suite
 from structsvm_suite.results import ExperimentResults
 
 VOLATILE_BEGIN, VOLATILE_END = "<!-- volatile -->", "<!-- /volatile -->"
-LARGEST_SVG = 150_000
+LARGEST_PAGE = 4_500_000
+LARGEST_SVG = (150_000, 75_000, 30_000, 0)
+KINDS = ("pdf", "svg", "png")
 PAPERS = {
     "icml04": "Tsochantaridis, Hofmann, Joachims, Altun 2004 (ICML)",
     "jmlr05": "Tsochantaridis, Joachims, Hofmann, Altun 2005 (JMLR)",
@@ -34,7 +37,26 @@ def page(
     suite: Suite,
     stale: Sequence[str],
 ) -> str:
-    """The whole page as text."""
+    """The whole page as text: with vector pictures, and fewer of them where it would grow too large."""
+    for limit in LARGEST_SVG:
+        text = _page(experiments, claims, suite, stale, limit)
+        if len(volatile_blocks().sub("", text).encode("utf-8")) <= LARGEST_PAGE:
+            break
+    return text
+
+
+def volatile_blocks() -> re.Pattern[str]:
+    """What stands between the marks, marks included."""
+    return re.compile(re.escape(VOLATILE_BEGIN) + ".*?" + re.escape(VOLATILE_END), re.DOTALL)
+
+
+def _page(
+    experiments: Sequence[ExperimentResults],
+    claims: Sequence[dict[str, Any]],
+    suite: Suite,
+    stale: Sequence[str],
+    limit: int,
+) -> str:
     files = importlib.resources.files(__name__)
     environment = jinja2.Environment(
         autoescape=True,
@@ -53,7 +75,7 @@ def page(
         script=(files / "page.js").read_text(encoding="utf-8"),
         claims=claims,
         counts=counts,
-        sections=[section(one, claims, one.name in stale) for one in experiments],
+        sections=[section(one, claims, one.name in stale, limit) for one in experiments],
         suite=suite,
         papers=PAPERS,
         commit=machine.commit(suite.root),
@@ -62,7 +84,9 @@ def page(
     )
 
 
-def section(results: ExperimentResults, claims: Sequence[dict[str, Any]], stale: bool) -> dict[str, Any]:
+def section(
+    results: ExperimentResults, claims: Sequence[dict[str, Any]], stale: bool, limit: int
+) -> dict[str, Any]:
     """What the template shows of one experiment."""
     config, summary = results.config, results.summary
     return {
@@ -74,7 +98,7 @@ def section(results: ExperimentResults, claims: Sequence[dict[str, Any]], stale:
         "claims": [one for one in claims if one["id"] in config["claims"]],
         "tables": [table(results, name, spec) for name, spec in config["tables"].items()],
         "figures": [
-            picture(results, name, spec["caption"]) for name, spec in config.get("figures", {}).items()
+            picture(results, name, spec["caption"], limit) for name, spec in config.get("figures", {}).items()
         ],
         "methods": [method(name, spec) for name, spec in config["methods"].items()],
         "choices": choices(results),
@@ -93,18 +117,25 @@ def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[s
         "caption": text.splitlines()[0],
         "header": header,
         "cells": cells,
-        "keys": len(spec["keys"]),
+        "keys": len(spec["keys"]) + ("data" in header and "data" not in spec["keys"]),
     }
 
 
-def picture(results: ExperimentResults, name: str, caption: str) -> dict[str, Any]:
-    """A figure as a data address: SVG, or PNG where the SVG is large."""
-    svg = results.figure(name).read_bytes()
-    small = len(svg) <= LARGEST_SVG
-    data = svg if small else results.figure(name, "png").read_bytes()
-    kind = "image/svg+xml" if small else "image/png"
-    source = f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}"
-    return {"name": name, "caption": caption, "source": source, "volatile": name.endswith("_time")}
+def picture(results: ExperimentResults, name: str, caption: str, limit: int) -> dict[str, Any]:
+    """A figure as a data address, SVG up to `limit` bytes, else the smaller of SVG and PNG.
+
+    A figure that is not in the folder (a snapshot leaves some out) has no source.
+    """
+    kinds = [kind for kind in KINDS if results.figure(name, kind).is_file()]
+    data = {kind: results.figure(name, kind).read_bytes() for kind in kinds if kind != "pdf"}
+    volatile = name.endswith("_time")
+    shown = "svg" if "svg" in data and len(data["svg"]) <= (0 if volatile else limit) else None
+    shown = shown or min(data, key=lambda kind: len(data[kind]), default=None)
+    source = None
+    if shown is not None:
+        media = {"svg": "image/svg+xml", "png": "image/png"}[shown]
+        source = f"data:{media};base64,{base64.b64encode(data[shown]).decode('ascii')}"
+    return {"name": name, "caption": caption, "source": source, "kinds": kinds, "volatile": volatile}
 
 
 def method(name: str, spec: dict[str, Any]) -> dict[str, str]:

@@ -2,43 +2,62 @@
 (function () {
   const root = document.documentElement;
   const button = document.getElementById("theme");
-  const dark = function () {
-    const set = root.dataset.theme;
-    return set ? set === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const dark = function () { return root.dataset.theme ? root.dataset.theme === "dark" : system.matches; };
+  const show = function () { button.setAttribute("aria-pressed", String(dark())); };
+  // A browser may refuse to keep anything for a file on disk: then the choice lasts until the page is closed.
+  const kept = function (theme) {
+    try {
+      if (theme) { localStorage.setItem("structsvm-theme", theme); }
+      return localStorage.getItem("structsvm-theme");
+    } catch (refused) { return null; }
   };
-  button.setAttribute("aria-pressed", String(dark()));
+  if (kept()) { root.dataset.theme = kept() === "dark" ? "dark" : "light"; }
+  show();
+  system.addEventListener("change", show);
   button.addEventListener("click", function () {
     root.dataset.theme = dark() ? "light" : "dark";
-    button.setAttribute("aria-pressed", String(dark()));
+    kept(root.dataset.theme);
+    show();
   });
 
-  const number = function (text) {
-    const found = text.replace("\u2212", "-").match(/^\s*[-+]?[0-9]*\.?[0-9]+(e[-+]?[0-9]+)?/i);
-    return found ? parseFloat(found[0]) : NaN;
+  // A link to something inside a closed part opens that part.
+  const reveal = function () {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const closed = target && target.closest("details:not([open])");
+    if (closed) { closed.open = true; target.scrollIntoView(); }
   };
-  const compare = function (a, b) {
-    const x = number(a), y = number(b);
-    if (!isNaN(x) && !isNaN(y)) { return x - y; }
-    if (a === "" || b === "") { return (a === "") - (b === ""); }
-    return a.localeCompare(b);
-  };
+  window.addEventListener("hashchange", reveal);
+  reveal();
+
+  const NUMBER = /^[-+\u2212]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?(\s*\u00b1.*)?$/i;
+  const ABSENT = ["", "no run"];
+  const number = function (text) { return parseFloat(text.replace("\u2212", "-")); };
   document.querySelectorAll("table.sortable").forEach(function (table) {
     const heads = Array.from(table.tHead.rows[0].cells);
+    const body = table.tBodies[0];
+    const first = Array.from(body.rows);
     heads.forEach(function (head, column) {
+      const text = function (row) { return row.cells[column].dataset.sort || row.cells[column].textContent.trim(); };
+      const present = first.map(text).filter(function (one) { return !ABSENT.includes(one); });
+      const numeric = present.every(function (one) { return NUMBER.test(one); });
+      const compare = function (a, b) { return numeric ? number(a) - number(b) : a.localeCompare(b); };
       const sorter = document.createElement("button");
       sorter.type = "button";
-      sorter.textContent = head.textContent;
-      head.textContent = "";
-      head.appendChild(sorter);
+      sorter.title = "Sort";
+      sorter.append(...head.childNodes);
+      head.append(sorter);
       sorter.addEventListener("click", function () {
-        const up = head.getAttribute("aria-sort") !== "ascending";
+        const next = { ascending: "descending", descending: "none" }[head.getAttribute("aria-sort")] || "ascending";
         heads.forEach(function (other) { other.removeAttribute("aria-sort"); });
-        head.setAttribute("aria-sort", up ? "ascending" : "descending");
-        const body = table.tBodies[0];
-        Array.from(body.rows)
-          .map(function (row, place) { return { row: row, place: place, text: row.cells[column].textContent.trim() }; })
-          .sort(function (a, b) { return (up ? 1 : -1) * compare(a.text, b.text) || a.place - b.place; })
-          .forEach(function (item) { body.appendChild(item.row); });
+        if (next === "none") { body.append(...first); return; }
+        head.setAttribute("aria-sort", next);
+        const sign = next === "ascending" ? 1 : -1;
+        body.append(...first.slice().sort(function (one, other) {
+          const a = text(one), b = text(other);
+          const absent = ABSENT.includes(a) - ABSENT.includes(b);
+          return absent || (ABSENT.includes(a) ? 0 : sign * compare(a, b));
+        }));
       });
     });
   });
