@@ -4,7 +4,8 @@ A library method names a formulation, a solver and a problem (StructuredSVM), or
 JKSE`; `C_per_example` stands for C = value * n, the reading in which the penalty is not divided by n. A
 method may choose one option by a measure on the validation part, or on a quarter of the training part
 (inner_...): every value is trained, the best trained anew from nothing on the whole training part, so that
-what is recorded of a fit does not depend on the others.
+what is recorded of a fit does not depend on the others. With `path` the values of C are tried in the order
+given, each training from the cuts of the one before.
 """
 
 from __future__ import annotations
@@ -47,9 +48,13 @@ class Trained:
 
 
 def train(
-    spec: Mapping[str, Any], split: Split, seed: int, score: Callable[[Any, Any], Mapping[str, float]]
+    spec: Mapping[str, Any],
+    split: Split,
+    seed: int,
+    score: Callable[[Any, Any], Mapping[str, float]],
+    predict: Callable[[Any, Any], Any] = lambda model, X: model.predict(X),
 ) -> Trained:
-    """Train what a method's settings say on split.train; `score` is the data set's own."""
+    """Train what a method's settings say on split.train; `score` and `predict` are the data set's own."""
     choose = spec.get("choose")
     if choose is None or not choose["by"].startswith(("validation_", "inner_")):
         return _fit(spec, split, seed)
@@ -60,9 +65,10 @@ def train(
         )
     measure, sign = choose["by"].partition("_")[2], -1.0 if choose.get("largest") else 1.0
     tried: dict[Any, float] = {}
+    path: list[Any] | None = [] if choose.get("path") else None
     for value in choose["among"]:
-        one = _fit(with_option(spec, choose["option"], value), inner, seed)
-        tried[value] = float(score(inner.validation.Y, one.model.predict(inner.validation.X))[measure])
+        one = _fit(with_option(spec, choose["option"], value), inner, seed, path)
+        tried[value] = float(score(inner.validation.Y, predict(one.model, inner.validation.X))[measure])
     best = min(tried, key=lambda value: (sign * tried[value], list(tried).index(value)))
     alone = len(tried) == 1 and inner is split
     final = one if alone else _fit(with_option(spec, choose["option"], best), split, seed)
@@ -87,7 +93,7 @@ def with_option(spec: Mapping[str, Any], option: str, value: Any) -> dict[str, A
     return {**spec, head: {**spec.get(head, {}), inner: value} if inner else value}
 
 
-def _fit(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
+def _fit(spec: Mapping[str, Any], split: Split, seed: int, path: list[Any] | None = None) -> Trained:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if "baseline" in spec:
@@ -95,13 +101,14 @@ def _fit(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
             options = {name: spec[name] for name in module.OPTIONS if name in spec}
             result = Trained(module.train(split.train.X, split.train.Y, seed=seed, **options))
         else:
-            result = _library(spec, split, seed)
+            result = _library(spec, split, seed, path)
     ours = [w for w in caught if not issubclass(w.category, (DeprecationWarning, PendingDeprecationWarning))]
     result.warnings = list(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in ours))
     return result
 
 
-def _library(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
+def _library(spec: Mapping[str, Any], split: Split, seed: int, path: list[Any] | None) -> Trained:
+    """Train a model of the library; along a path, the one model that it holds goes on with its cuts."""
     from structsvm import registry
 
     named = {**split.problem, **spec["problem"]}
@@ -114,8 +121,13 @@ def _library(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
     if "formulation" in spec:
         options["formulation"] = spec["formulation"]
         options["solver"] = registry.solver(spec.get("solver", "n_slack"), **spec.get("solver_options", {}))
-    problem = registry.problem(named.pop("name"), **named)
-    model = estimator(kind)(problem, kernel=kernel_of(spec.get("kernel")), random_state=seed, **options)
+    if path:
+        model = path[0].set_params(C=options["C"])
+    else:
+        problem = registry.problem(named.pop("name"), **named)
+        model = estimator(kind)(problem, kernel=kernel_of(spec.get("kernel")), random_state=seed, **options)
+    if path is not None:
+        path[:] = [model.set_params(warm_start=True)]
     fit = model.fit(*split.train).fit_
     return Trained(
         model,
@@ -171,6 +183,8 @@ def code_of(spec: Mapping[str, Any], dataset_module: str) -> str:
     problem = registry.PROBLEMS[spec["problem"]["name"]]
     modules += ["structsvm.estimators", "structsvm.kernels", problem.__module__]
     without = [*LISTS, "structsvm_suite.catalogue"]
+    if spec.get("kernel"):
+        modules.append(registry.KERNELS[spec["kernel"]["name"]].__module__)
     if "formulation" in spec:
         modules.append(registry.SOLVERS[spec.get("solver", "n_slack")][0].__module__)
         without.append("structsvm_suite.support")
