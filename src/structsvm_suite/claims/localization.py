@@ -20,7 +20,7 @@ ERROR = "test_equal_error_ellipse"
 ORDERS, SEARCHING, SECONDS = 100.0, 0.97, 60.0
 COLLAPSE, NU_SPREAD = 30.0, 5.0
 NEEDED = (0.0, 0.3, 0.5, 0.9)
-APART, ENOUGH = 0.5, 50
+APART, ENOUGH, FEWEST = 0.5, 50, 3
 
 
 @claim("jkse-fast")
@@ -36,6 +36,9 @@ def fast(results: Mapping[str, ExperimentResults]) -> Verdict:
     }
     if not all(spent.values()):
         return untested("no timed runs of every method")
+    n = min(mine.record(rows[0]["run"])["n_train"] for rows in spent.values())
+    if n < ENOUGH:
+        return untested(f"{n} training boxes; at least {ENOUGH} are needed")
     seconds = {method: _median(rows, "fit_seconds") for method, rows in spent.items()}
     share = float(np.median([_share(row) for row in spent[SSVM]]))
     ratio = seconds[SSVM] / max(seconds[LINEAR], seconds[CHI2], 1e-9)
@@ -91,8 +94,10 @@ def chi2(results: Mapping[str, ExperimentResults]) -> Verdict:
     methods = (SSVM, LINEAR, CHI2)
     rates = {method: _rates(mine, method, "swap") for method in methods}
     levels = sorted(r for r in set.intersection(*(set(one) for one in rates.values())) if r < 1.0)
-    if len(levels) < 2:
-        return untested(f"{len(levels)} levels of noise below 100% with every method; at least 2 are needed")
+    if len(levels) < FEWEST:
+        return untested(
+            f"{len(levels)} levels of noise below 100% with every method; at least {FEWEST} are needed"
+        )
     lost = [r for r in levels if rates[CHI2][r] >= min(rates[SSVM][r], rates[LINEAR][r])]
     told = "lowest at every level" if not lost else f"not lowest at {', '.join(f'{r:g}' for r in lost)}"
     return decided(not lost, f"{told}; {_told(mine, methods)}")
