@@ -3,7 +3,8 @@
 At scale s around a point, Haar responses dx and dy of side 2s are taken at the 20 x 20 sample points (i +
 1/2) s, (j + 1/2) s for i, j = -10 .. 9, and weighted by a Gaussian of deviation 3.3 s. Each of the 4 x 4
 subregions of 5 x 5 samples gives sum dx, sum dy, sum |dx|, sum |dy|: 64 numbers, of unit length in all. A
-point without any response keeps zeros. The image is continued beyond its border by its nearest pixel.
+point without any response keeps zeros: sums of whole numbers are exact, so flat ground has none. The image is
+continued beyond its border by its nearest pixel.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def grid(shape: tuple[int, int], stride: int) -> tuple[np.ndarray, np.ndarray]:
 def dense_surf(image: np.ndarray, stride: int, scale: int) -> np.ndarray:
     """Descriptors (rows, columns, 64) at the points of `grid`."""
     pad = (GRID // 2 + 2) * scale
-    padded = np.pad(np.asarray(image, dtype=float) / 255.0, pad, mode="edge")
+    padded = np.pad(np.asarray(image, dtype=float), pad, mode="edge")
     S = np.zeros((padded.shape[0] + 1, padded.shape[1] + 1))
     S[1:, 1:] = padded.cumsum(axis=0).cumsum(axis=1)
     rows, columns = grid(image.shape, stride)

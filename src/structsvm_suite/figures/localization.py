@@ -9,7 +9,7 @@ import numpy as np
 from structsvm_suite.claims.localization import CHI2, ERROR, LINEAR, SSVM, kernel_values
 from structsvm_suite.datasets.uiuc_cars import pictures_of
 from structsvm_suite.detection import curve as detection_curve
-from structsvm_suite.detection import right
+from structsvm_suite.detection import ellipse, right
 from structsvm_suite.figures import figure
 from structsvm_suite.figures.grouped import curve, published
 from structsvm_suite.figures.style import COLOURS, GREY, LINES, Series
@@ -99,7 +99,7 @@ def equal_error(results: ExperimentResults, fig: Any) -> None:
     axes[0].set_ylabel("equal error rate (%)")
     handles, names = axes[0].get_legend_handles_labels()
     handles.append(axes[0].plot([], [], "o:", color=GREY, markerfacecolor="white")[0])
-    axes[-1].legend(handles, [*names, "the paper"], loc="upper left", bbox_to_anchor=(0.0, 0.8))
+    fig.legend(handles, [*names, "the paper"], loc="outside lower center", ncols=4)
 
 
 def _precision_recall(results: ExperimentResults, ax: Any, method: str) -> None:
@@ -195,28 +195,29 @@ def nu(results: ExperimentResults, fig: Any) -> None:
 
 @figure("detections")
 def detections(results: ExperimentResults, fig: Any) -> None:
-    """Six test images; above without noise and below with the most, JKSE chi-squared."""
+    """Eight test images; above without noise and below with the most, JKSE chi-squared."""
     rows = _noise(results, CHI2)
     levels = sorted({row["label_noise"] for row in rows if row["label_noise"] < 1.0})
     shown = [levels[0], levels[-1]] if len(levels) > 1 else levels
-    fig.set_size_inches(7.2, 1.9 * len(shown) + 0.2)
-    axes = np.atleast_2d(fig.subplots(len(shown), 4))
-    for line, level in zip(axes, shown, strict=True):
+    fig.set_size_inches(7.2, 2.8 * len(shown))
+    panels = fig.subplots(2 * len(shown), 4).reshape(len(shown), 8)
+    for line, level in zip(panels, shown, strict=True):
         run = next(row["run"] for row in rows if row["label_noise"] == level)
         arrays, (cars, found) = results.ready(run), _kept(results, run)
         stride, images = int(arrays["stride"]), pictures_of(arrays, "test")
         scores = np.sort(np.concatenate([boxes[:, 4] for boxes in found]))[::-1]
         least = scores[min(sum(len(one) for one in cars), len(scores)) - 1]
         hits = right(cars, found, "ellipse")
-        chosen = np.linspace(0, len(images) - 1, 4).astype(int)
+        chosen = np.linspace(0, len(images) - 1, 8).astype(int)
         for ax, i in zip(line, chosen, strict=True):
             _picture(ax, images[i], f"r = {level:g}, image {i}")
             taken = found[i][:, 4] >= least
             for box, hit in zip(found[i][taken], hits[i][taken], strict=True):
                 _box(ax, stride * box, COLOURS[5] if hit else COLOURS[1], "-" if hit else "--")
-            if not any(hits[i][taken]) or hits[i][taken].sum() < len(cars[i]):
-                for car in cars[i]:
-                    _box(ax, stride * car, COLOURS[4], ":", 1.0)
+            held = found[i][taken & hits[i]]
+            for car in cars[i]:
+                if not any(ellipse(car, box) >= 0.0 for box in held):
+                    _box(ax, stride * car, COLOURS[4], ":", 1.2)
 
 
 @figure("training_time")
