@@ -20,7 +20,7 @@ from structsvm.oracles.box_search import (
     scan,
     suppressed,
 )
-from structsvm.oracles.box_search_chi2 import additive_scan, exponential_scan
+from structsvm.oracles.box_search_chi2 import additive_scan, additive_table, exponential_scan
 from structsvm.oracles.box_search_ess import branch_and_bound
 
 KINDS = {"none": 0, "cell": 1, "box": 2}
@@ -196,13 +196,22 @@ def test_sliding_histograms_agree_with_scikit_learn(seed: int, kind: str, levels
     at = np.concatenate([[0], np.cumsum([len(hit) for hit in hits])]).astype(np.int64)
     owner = np.array([j for hit in hits for j, _ in hit], dtype=np.int64)
     value = np.array([h for hit in hits for _, h in hit])
-    packed = words, windows, levels, KINDS[kind], 4, at, owner, value, coef
+    shape, packed = (levels, KINDS[kind], 4), (at, owner, value, coef)
     boxes = boxes_of(*words.shape, windows)
     here = np.array([pyramid(words, box, levels, kind, 4).ravel() for box in boxes])
     expected = chi2_kernel(here, support, gamma=gamma) @ coef
     np.testing.assert_allclose(
-        exponential_scan(*packed, support.sum(axis=1), gamma), expected, rtol=1e-5, atol=1e-9
+        exponential_scan(words, windows, *shape, *packed, support.sum(axis=1), gamma),
+        expected,
+        rtol=1e-5,
+        atol=1e-9,
     )
     both = here[:, None] + support[None]
     shares = np.divide(2 * here[:, None] * support[None], both, out=np.zeros_like(both), where=both > 0)
-    np.testing.assert_allclose(additive_scan(*packed), shares.sum(axis=2) @ coef, rtol=1e-9, atol=1e-9)
+    found = []
+    for window in windows:
+        table = additive_table(window, levels, 4)
+        once, again = (additive_scan(words, window, *shape, *packed, *table) for _ in range(2))
+        np.testing.assert_array_equal(once, again)
+        found.append(once)
+    np.testing.assert_allclose(np.concatenate(found), shares.sum(axis=2) @ coef, rtol=1e-9, atol=1e-9)

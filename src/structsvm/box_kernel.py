@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from structsvm.oracles.box_search_chi2 import additive_scan, chi2_rows, exponential_scan
+from structsvm.oracles.box_search_chi2 import additive_scan, additive_table, chi2_rows, exponential_scan
 from structsvm.problems.localization import KINDS, as_input, pyramids
 
 
@@ -26,6 +26,7 @@ class Memory:
     def __init__(self) -> None:
         self.images: dict[int, Any] = {}
         self.rows: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = {}
+        self.packed: tuple[Any, Any, int, Any] | None = None
         self.expansion: tuple[Any, Any, Any, int, Any] | None = None
 
     def __deepcopy__(self, memo: Any) -> Memory:
@@ -68,14 +69,20 @@ class BoxChi2:
                 f"the chi-squared kernel is searched by 'scan' only, but search is {problem.search!r}"
             )
         words, windows = as_input(x)
-        at, owner, value, coef, mass = self._expansion(X, Y, coef)
-        common = (words, windows, self.levels, KINDS[self.normalise], self.n_words, at, owner, value, coef)
-        if self.gamma is None:
-            return additive_scan(*common)
-        return exponential_scan(*common, mass, float(self.gamma))
+        tables, at, owner, value, coef, mass = self._expansion(X, Y, coef)
+        shape, support = (self.levels, KINDS[self.normalise], self.n_words), (at, owner, value, coef)
+        if self.gamma is not None:
+            return exponential_scan(words, windows, *shape, *support, mass, float(self.gamma))
+        scores = []
+        for window in windows:
+            size = int(window[0]), int(window[1])
+            if size not in tables:
+                tables[size] = additive_table(window, self.levels, self.n_words)
+            scores.append(additive_scan(words, window, *shape, *support, *tables[size]))
+        return np.concatenate(scores)
 
     def _expansion(self, X: Any, Y: Any, coef: np.ndarray) -> Any:
-        """The support bin by bin: (at, owner, value), the coefficients and the masses of the pyramids."""
+        """Tables by size; the support bin by bin, as at, owner and value; coefficients; masses."""
         kept = self.memory.expansion
         if kept is not None and kept[0] is X and kept[1] is Y and kept[2] is coef and kept[3] == len(X):
             return kept[4]
@@ -83,12 +90,17 @@ class BoxChi2:
         total = np.bincount(which, weights=np.asarray(coef, dtype=float), minlength=rows.shape[0])
         bins = rows.tocsc()
         mass = np.asarray(rows.sum(axis=1)).ravel()
-        found = bins.indptr.astype(np.int64), bins.indices.astype(np.int64), bins.data, total, mass
+        tables: dict[tuple[int, int], Any] = {}
+        at, owner = bins.indptr.astype(np.int64), bins.indices.astype(np.int64)
+        found = tables, at, owner, bins.data, total, mass
         self.memory.expansion = (X, Y, coef, len(X), found)
         return found
 
     def _pack(self, X: Any, Y: Any) -> tuple[sp.csr_matrix, np.ndarray]:
         """(pyramids of the distinct pairs, the row of each pair)."""
+        kept = self.memory.packed
+        if kept is not None and kept[0] is X and kept[1] is Y and kept[2] == len(X):
+            return kept[3]
         place: dict[tuple[int, bytes], int] = {}
         which = np.empty(len(X), dtype=np.int64)
         parts: list[tuple[np.ndarray, np.ndarray]] = []
@@ -102,7 +114,10 @@ class BoxChi2:
         bins = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)])
         values = np.concatenate([np.zeros(0), *(part[1] for part in parts)])
         width = self.levels * (self.levels + 1) * (2 * self.levels + 1) // 6 * self.n_words
-        return sp.csr_matrix((values, bins, start), shape=(len(parts), width)), which
+        packed = sp.csr_matrix((values, bins, start), shape=(len(parts), width)), which
+        if len(X) > 1:
+            self.memory.packed = (X, Y, len(X), packed)
+        return packed
 
     def _row(self, key: tuple[int, bytes], x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         memory = self.memory

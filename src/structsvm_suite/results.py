@@ -89,14 +89,21 @@ class ExperimentResults:
 
         return from_arrays(self.record(run)["model"], self.arrays(run))
 
+    def kept(self, run: str) -> dict[str, Any]:
+        """What evaluation kept of one run's test part."""
+        return read_arrays(self.folder / "runs" / run / "kept.npz")
+
+    def ready(self, run: str) -> dict[str, Any]:
+        """The prepared arrays that one run read."""
+        return read_arrays(self.layout.part(self.name, self.record(run)["part"]))
+
     def split(self, run: str) -> Any:
         """The data that one run saw."""
         from structsvm_suite.catalogue import dataset
 
         record = self.record(run)
         module = dataset(self.config["data"][record["corpus"]]["from"])
-        arrays = read_arrays(self.layout.part(self.name, record["part"]))
-        return module.view(arrays, record["view_seed"], **record["view"])
+        return module.view(self.ready(run), record["view_seed"], **record["view"])
 
     def figure(self, name: str, kind: str = "svg") -> Path:
         """The file of a figure."""

@@ -52,77 +52,74 @@ def _worth(at, owner, value, coef, k, v):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def additive_scan(words, windows, levels, kind, n_words, at, owner, value, coef):  # type: ignore[no-untyped-def]
-    """Additive scores (m,) of all boxes of one map, in the order of `box_search.scan`."""
-    rows, columns = words.shape
-    scores = np.zeros(count_boxes(rows, columns, windows))
+def additive_table(window, levels, n_words):  # type: ignore[no-untyped-def]
+    """(values still unknown, where each cell's begin) of a window (height, width, step), for `additive_scan`.
+
+    Cell c has area + 1 values for each word: what a count of 0, 1, .. area of it is worth.
+    """
+    begin = np.zeros(n_cells_of(levels) + 1, np.int64)
+    c = 0
+    for L in range(1, levels + 1):
+        for i in range(L):
+            for j in range(L):
+                down = (i + 1) * window[0] // L - i * window[0] // L
+                across = (j + 1) * window[1] // L - j * window[1] // L
+                begin[c + 1] = begin[c] + n_words * (down * across + 1)
+                c += 1
+    return np.full(begin[-1], np.nan), begin
+
+
+@compiled
+def additive_scan(words, window, levels, kind, n_words, at, owner, value, coef, table, begin):  # type: ignore[no-untyped-def]
+    """Additive scores (m,) of all boxes of one window in one map, in the order of `box_search.scan`.
+
+    `table` and `begin` are of `additive_table`; values met for the first time are written into the table,
+    which serves every map as long as the support stays the same.
+    """
+    height, width, step = window[0], window[1], window[2]
+    down, across = places(words.shape[0], words.shape[1], window)
+    scores = np.zeros(down * across)
     counts = np.zeros(n_cells_of(levels) * n_words, np.int32)
-    place = np.empty(n_words, np.int64)  # of a word among those of this map: tables are as small as can be
-    place[:] = -1
-    met = 0
-    for word in words.ravel():
-        if word >= 0 and place[word] < 0:
-            place[word] = met
-            met += 1
-    done = 0
-    for window in windows:
-        height, width, step = window[0], window[1], window[2]
-        down, across = places(rows, columns, window)
-        if down == 0:
-            continue
-        begin = np.zeros(n_cells_of(levels) + 1, np.int64)
-        weight = np.empty(n_cells_of(levels))
-        room = np.empty(n_cells_of(levels), np.int64)
-        c = 0
-        for L in range(1, levels + 1):
-            for i in range(L):
-                for j in range(L):
-                    area = ((i + 1) * height // L - i * height // L) * ((j + 1) * width // L - j * width // L)
-                    weight[c], room[c] = cell_weight(kind, levels, height, width, area), area + 1
-                    begin[c + 1] = begin[c] + met * room[c]
-                    c += 1
-        table = np.full(begin[-1], np.nan)
-        for y in range(down):
-            counts[:] = 0
-            score = 0.0
-            for x in range(across):
-                c = 0
-                for L in range(1, levels + 1):
-                    for i in range(L):
-                        top, bottom = y * step + i * height // L, y * step + (i + 1) * height // L
-                        for j in range(L):
-                            left, right = x * step + j * width // L, x * step + (j + 1) * width // L
-                            for part in range(2):  # what leaves the cell, then what enters it
-                                change = 2 * part - 1
-                                if x == 0:
-                                    lo, hi = (left, left) if part == 0 else (left, right)
-                                elif part == 0:
-                                    lo, hi = left - step, min(left, right - step)
-                                else:
-                                    lo, hi = max(right - step, left), right
-                                for r in range(top, bottom):
-                                    for k in range(lo, hi):
-                                        word = words[r, k]
-                                        if word < 0:
-                                            continue
-                                        b = c * n_words + word
-                                        if at[b] == at[b + 1]:
-                                            continue
-                                        p = begin[c] + place[word] * room[c] + counts[b]
-                                        counts[b] += change
-                                        before, after = table[p], table[p + change]
-                                        if np.isnan(before):
-                                            v = weight[c] * (counts[b] - change)
-                                            before = _worth(at, owner, value, coef, b, v)
-                                            table[p] = before
-                                        if np.isnan(after):
-                                            v = weight[c] * counts[b]
-                                            after = _worth(at, owner, value, coef, b, v)
-                                            table[p + change] = after
-                                        score += after - before
-                            c += 1
-                scores[done + y * across + x] = score
-        done += down * across
+    for y in range(down):
+        counts[:] = 0
+        score = 0.0
+        for x in range(across):
+            c = 0
+            for L in range(1, levels + 1):
+                for i in range(L):
+                    top, bottom = y * step + i * height // L, y * step + (i + 1) * height // L
+                    for j in range(L):
+                        left, right = x * step + j * width // L, x * step + (j + 1) * width // L
+                        room = (bottom - top) * (right - left) + 1
+                        weight = cell_weight(kind, levels, height, width, room - 1)
+                        for part in range(2):  # what leaves the cell, then what enters it
+                            change = 2 * part - 1
+                            if x == 0:
+                                lo, hi = (left, left) if part == 0 else (left, right)
+                            elif part == 0:
+                                lo, hi = left - step, min(left, right - step)
+                            else:
+                                lo, hi = max(right - step, left), right
+                            for r in range(top, bottom):
+                                for k in range(lo, hi):
+                                    word = words[r, k]
+                                    if word < 0:
+                                        continue
+                                    b = c * n_words + word
+                                    if at[b] == at[b + 1]:
+                                        continue
+                                    p = begin[c] + word * room + counts[b]
+                                    before, after = table[p], table[p + change]
+                                    if np.isnan(before):
+                                        before = _worth(at, owner, value, coef, b, weight * counts[b])
+                                        table[p] = before
+                                    counts[b] += change
+                                    if np.isnan(after):
+                                        after = _worth(at, owner, value, coef, b, weight * counts[b])
+                                        table[p + change] = after
+                                    score += after - before
+                        c += 1
+            scores[y * across + x] = score
     return scores
 
 

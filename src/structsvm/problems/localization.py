@@ -3,7 +3,8 @@
 x = (words, windows): a map (rows, columns) of visual words, below 0 where there is none, and the boxes to
 choose from, as rows (height, width, step) of window sizes and the step between their positions. An output is
 an array (k, 4) of boxes (top, left, bottom, right), half open, in units of the map: the first is the one that
-is meant, and in a truth the others are right as well.
+is meant, and in a truth the others are right as well. Delta also takes fractions of the map's units, and does
+not mind further columns (scores, say).
 
     Psi(x, y)       the pyramid of histograms of words in the first box: for each of 1 + 4 + ... + levels^2
                     cells the count of each word; `normalise`d by nothing ("none"), by the cell's area
@@ -112,7 +113,12 @@ class Localization(Params):
         return self.factor * pyramids([x], [y], self.n_words, self.levels, KINDS[self.normalise])
 
     def delta(self, y: Any, ybar: Any) -> float:
-        return float(box_loss(as_boxes(y), as_boxes(ybar)[0]))
+        truths, found = (np.asarray(part, dtype=float) for part in (y, ybar))
+        if truths.ndim != 2 or found.ndim != 2 or not len(found):
+            raise ValueError(
+                f"an output is an array (k, 4) of boxes, but these are of {truths.shape} and {found.shape}"
+            )
+        return float(box_loss(truths, found[0]))
 
     def potentials(self, w: np.ndarray, x: Any) -> Any:
         """Scores (m,) of all boxes of x; for branch and bound, integral images."""
