@@ -80,7 +80,8 @@ def records(file: str, data: bytes, strict: bool = True) -> Iterator[tuple[str, 
 
 def alignment(file: str, data: bytes, strict: bool = True) -> tuple[list[str], np.ndarray]:
     """(names, rows (count, columns) of codes) of an alignment, whose rows must be of one length."""
-    names, rows, line = [], [], 1
+    names: list[str] = []
+    rows: list[np.ndarray] = []
     for name, row in records(file, data, strict):
         if rows and len(row) != len(rows[0]):
             line = data[: data.index(b">P1;" + name.encode("latin-1"))].count(b"\n") + 1
