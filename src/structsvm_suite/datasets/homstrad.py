@@ -218,6 +218,8 @@ def synthesize(
 
 def packed(found: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, np.ndarray]:
     """Pairs end to end, with the lengths of their parts."""
+    if not found:
+        raise DataError("no pair is left; raise `longest` or `identity_below`")
     joined = {
         name: np.concatenate([pair[name] for _, pair in found])
         for name in ("residue", "state", "access", "target", "chain", "template_profile", "target_profile")
