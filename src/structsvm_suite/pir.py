@@ -53,8 +53,8 @@ _STRICT, _LENIENT = _table(RESIDUES, _WRONG), _table(RESIDUES, GAP)
 _STRICT[ord("-")] = GAP
 
 
-def records(file: str, data: bytes, strict: bool = True) -> Iterator[tuple[str, np.ndarray]]:
-    """(name, row of codes) of each record; gaps are GAP. Unknown letters are errors, or GAP if not strict."""
+def records(file: str, data: bytes, strict: bool = True) -> Iterator[tuple[int, str, np.ndarray]]:
+    """(line, name, row of codes) of each record. Gaps are GAP, as are unknown letters if not strict."""
     if not data.lstrip().startswith(b">P1;"):
         raise DataError(f"{file}, line 1: a PIR record begins with '>P1;'; convert the file")
     line = 1 + data[: data.index(b">P1;")].count(b"\n")
@@ -74,16 +74,16 @@ def records(file: str, data: bytes, strict: bool = True) -> Iterator[tuple[str, 
                 f"{file}, line {line + 2 + at}: {wrong!r} in the row of {name!r} is no residue; "
                 f"use {RESIDUES} and '-'"
             )
-        yield name, row
+        yield line, name, row
         line += record.count(b"\n")
 
 
 def alignment(file: str, data: bytes, strict: bool = True) -> tuple[list[str], np.ndarray]:
     """(names, rows (count, columns) of codes) of an alignment, whose rows must be of one length."""
-    names, rows, line = [], [], 1
-    for name, row in records(file, data, strict):
+    names: list[str] = []
+    rows: list[np.ndarray] = []
+    for line, name, row in records(file, data, strict):
         if rows and len(row) != len(rows[0]):
-            line = data[: data.index(b">P1;" + name.encode("latin-1"))].count(b"\n") + 1
             raise DataError(
                 f"{file}, line {line}: the row of {name!r} has {len(row)} columns, but {names[0]!r} has "
                 f"{len(rows[0])}; rows of an alignment must be of one length"

@@ -81,7 +81,9 @@ def target(
     anew = draw(rng, chances[state, access])
     kept = np.where(rng.random(len(residue)) < KEPT, residue, anew)
     begin, end = int(rng.integers(0, 6)), len(residue) - int(rng.integers(0, 6))
-    letters, rows, chain = [], [], []
+    letters: list[Any] = []
+    rows: list[np.ndarray] = []
+    chain: list[tuple[int, int]] = []
     loops = chances[STATES.index("L"), 4]
 
     def put(count: int) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-from Bio.Align import substitution_matrices
 
 from structsvm.problems.protein_features import RESIDUES
 from structsvm_suite.pir import GAP
@@ -31,6 +30,8 @@ STEP = 0.1
 @functools.cache
 def blosum() -> np.ndarray:
     """BLOSUM62 in half bits, (20, 20) in the order of RESIDUES."""
+    from Bio.Align import substitution_matrices
+
     matrix = substitution_matrices.load("BLOSUM62")
     return np.array([[matrix[a, b] for b in RESIDUES] for a in RESIDUES])
 

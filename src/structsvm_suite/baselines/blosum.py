@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from Bio import Align
-from Bio.Align import substitution_matrices
 
 from structsvm.problems.protein_features import RESIDUES
 
@@ -30,10 +28,12 @@ class Model:
     mode: str
     costs: str
 
-    def aligner(self) -> Align.PairwiseAligner:
+    def aligner(self) -> Any:
         """Biopython's aligner with these costs."""
+        from Bio.Align import PairwiseAligner, substitution_matrices
+
         first, more, shift = (float(part) for part in self.costs.split("/"))
-        made = Align.PairwiseAligner(mode=self.mode)
+        made = PairwiseAligner(mode=self.mode)
         made.substitution_matrix = substitution_matrices.load("BLOSUM62") + shift
         made.open_gap_score = -(first + more)
         made.extend_gap_score = -more

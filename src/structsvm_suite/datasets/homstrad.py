@@ -218,6 +218,8 @@ def synthesize(
 
 def packed(found: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, np.ndarray]:
     """Pairs end to end, with the lengths of their parts."""
+    if not found:
+        raise DataError("no pair is left; raise `longest` or `identity_below`")
     joined = {
         name: np.concatenate([pair[name] for _, pair in found])
         for name in ("residue", "state", "access", "target", "chain", "template_profile", "target_profile")
@@ -247,8 +249,9 @@ def view(
     if n_train is not None:
         first = sorted(train, key=lambda k: rank[arrays["family"][k]])[:n_train]
         train = sorted(first)
-    parts = [np.array(train), *(np.flatnonzero(np.isin(arrays["family"], f)) for f in (test, others[chosen]))]
-    return Split(*(_examples(arrays, which) for which in parts))
+    held = (np.flatnonzero(np.isin(arrays["family"], part)) for part in (test, others[chosen]))
+    tested, validated = (_examples(arrays, which) for which in held)
+    return Split(_examples(arrays, np.array(train)), tested, validated)
 
 
 def _examples(arrays: Mapping[str, np.ndarray], which: np.ndarray) -> Examples:
@@ -260,7 +263,9 @@ def _examples(arrays: Mapping[str, np.ndarray], which: np.ndarray) -> Examples:
         a, b, c = (slice(start[k, part], end[k, part]) for part in range(3))
         X.append(
             Pair(
-                *(arrays[name][a] for name in ("residue", "state", "access")),
+                arrays["residue"][a],
+                arrays["state"][a],
+                arrays["access"][a],
                 arrays["target"][b],
                 STEP * arrays["template_profile"][a].astype(float),
                 STEP * arrays["target_profile"][b].astype(float),
