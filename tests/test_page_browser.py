@@ -11,11 +11,8 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, Page, find
-from test_suite_toy import HERE, project, run_all
-
-from structsvm_suite.files import read_json, write_json
-from structsvm_suite.plan import load
-from structsvm_suite.report import report
+from test_suite_toy import HERE
+from toy_figures import illustrated
 
 LARGEST = 5_000_000
 STOPS = "a[href], button, summary, [tabindex='0']"
@@ -37,27 +34,8 @@ const ground = (node) => {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The page of the toy experiment, with a small figure, a large one and one that shows a clock."""
-    from structsvm_suite.figures import PLAIN, _save
-    from structsvm_suite.figures.style import house
-
-    root = project(tmp_path_factory.mktemp("page"))
-    run_all(root)
-    folder = root / "results" / "toy"
-    summary = read_json(folder / "summary.json")
-    names = {"small": 3, "large": 5000, "small_time": 3}
-    summary["config"]["figures"] = {name: {"caption": f"A {name} figure."} for name in names}
-    summary["config"]["reading"] = ['The paper leaves <this> & "that" open.']
-    write_json(folder / "summary.json", summary)
-    with house() as plt:
-        for name, points in names.items():
-            fig, ax = plt.subplots()
-            ax.plot(range(points), [value % 7 for value in range(points)], "o")
-            for kind, metadata in PLAIN.items():
-                _save(fig, folder / "figures" / f"{name}.{kind}", metadata)
-            plt.close(fig)
-    report(load(root))
-    return root / "results" / "index.html"
+    """The page of the toy experiment."""
+    return illustrated(tmp_path_factory.mktemp("page")) / "results" / "index.html"
 
 
 @pytest.fixture(scope="module")

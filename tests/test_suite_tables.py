@@ -174,7 +174,7 @@ def test_comparisons_tell_numbers_apart_by_their_spread(chosen, tmp_path, capsys
     table.write_text(
         text.replace(f"{row['value']},{row['spread']}", f"{value + spread:.10g},{row['spread']}", 1)
     )
-    near = numbers(root / "results", tmp_path / "other")
+    near = numbers(root / "results", tmp_path / "other").differences
     assert len(near) == 1 and near[0].within
     assert main(["--root", str(root), "compare", str(root / "results"), str(tmp_path / "other")]) == 0
     table.write_text(

@@ -4,6 +4,8 @@ structsvm list                     experiments, problems, solvers, formulations 
 structsvm explain alignment        what the config will run, and how long it took last time
 structsvm check                    configs and data, before anything runs
 structsvm compare results other    number by number; --exact for bytes outside volatile parts
+structsvm snapshot                 copy the small files of results/ to results/snapshot/
+structsvm docs                     write what docs/ says of the configs and the modules anew
 """
 
 from __future__ import annotations
@@ -31,11 +33,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     compare.add_argument("first", type=Path)
     compare.add_argument("second", type=Path)
     compare.add_argument("--exact", action="store_true", help="bytes outside volatile parts")
+    commands.add_parser("snapshot", help="copy the small files of results/ to results/snapshot/")
+    commands.add_parser("docs", help="write what docs/ says of configs and modules anew")
     options = parser.parse_args(argv)
     try:
-        return {"list": _list, "explain": _explain, "check": _check, "compare": _compare}[options.command](
-            options
-        )
+        return COMMANDS[options.command](options)
     except (ConfigError, DataError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -124,7 +126,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _compare(options: argparse.Namespace) -> int:
     from structsvm_suite.catalogue import Catalogue
-    from structsvm_suite.compare import exact, numbers
+    from structsvm_suite.compare import TOLERANCES, exact, numbers
 
     for folder in (options.first, options.second):
         if not folder.is_dir():
@@ -134,13 +136,48 @@ def _compare(options: argparse.Namespace) -> int:
             name for name, one in Catalogue(options.root).claims.items() if one.get("volatile")
         )
         found = exact(options.first, options.second, volatile)
-    else:
-        found = numbers(options.first, options.second)
-    for difference in found:
-        print(difference)
-    bad = [difference for difference in found if not difference.within]
-    print(f"{len(found)} differences, {len(bad)} beyond the spread" if found else "no difference")
+        for difference in found:
+            print(difference)
+        print(f"{len(found)} files differ outside their volatile parts" if found else "no difference")
+        return 1 if found else 0
+    compared = numbers(options.first, options.second)
+    for line in (*compared.notes, *compared.differences):
+        print(line)
+    bad = sum(not difference.within for difference in compared.differences)
+    print(
+        f"{compared.total} numbers and verdicts: {compared.total - len(compared.differences)} the same, "
+        f"{len(compared.differences) - bad} differ within the tolerance, {bad} beyond it\n({TOLERANCES})"
+    )
     return 1 if bad else 0
+
+
+def _snapshot(options: argparse.Namespace) -> int:
+    from structsvm_suite.snapshot import snapshot
+
+    for line in snapshot(options.root):
+        print(f"left out: {line}")
+    print(f"the copy is in {options.root / 'results' / 'snapshot'}: look at its index.html, then commit it")
+    return 0
+
+
+def _docs(options: argparse.Namespace) -> int:
+    from structsvm_suite.docs import documents
+    from structsvm_suite.files import write_text
+
+    for path, text in documents(options.root).items():
+        write_text(path, text)
+        print(path)
+    return 0
+
+
+COMMANDS = {
+    "list": _list,
+    "explain": _explain,
+    "check": _check,
+    "compare": _compare,
+    "snapshot": _snapshot,
+    "docs": _docs,
+}
 
 
 if __name__ == "__main__":

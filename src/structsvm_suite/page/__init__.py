@@ -122,19 +122,14 @@ def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[s
 
 
 def picture(results: ExperimentResults, name: str, caption: str, limit: int) -> dict[str, Any]:
-    """A figure as a data address, SVG up to `limit` bytes, else the smaller of SVG and PNG.
-
-    A figure that is not in the folder (a snapshot leaves some out) has no source.
-    """
+    """A figure as a data address: SVG up to `limit` bytes, else the smaller of SVG and PNG."""
     kinds = [kind for kind in KINDS if results.figure(name, kind).is_file()]
     data = {kind: results.figure(name, kind).read_bytes() for kind in kinds if kind != "pdf"}
     volatile = name.endswith("_time")
-    shown = "svg" if "svg" in data and len(data["svg"]) <= (0 if volatile else limit) else None
-    shown = shown or min(data, key=lambda kind: len(data[kind]), default=None)
-    source = None
-    if shown is not None:
-        media = {"svg": "image/svg+xml", "png": "image/png"}[shown]
-        source = f"data:{media};base64,{base64.b64encode(data[shown]).decode('ascii')}"
+    small = min(data, key=lambda kind: len(data[kind]))
+    shown = "svg" if len(data["svg"]) <= limit and not volatile else small
+    media = {"svg": "image/svg+xml", "png": "image/png"}[shown]
+    source = f"data:{media};base64,{base64.b64encode(data[shown]).decode('ascii')}"
     return {"name": name, "caption": caption, "source": source, "kinds": kinds, "volatile": volatile}
 
 

@@ -1,0 +1,95 @@
+"""The documents say what the project does: generated ones are up to date, others name what exists."""
+
+from __future__ import annotations
+
+import re
+
+from test_suite_toy import HERE, TOY, project
+
+from structsvm_suite.cli import main
+from structsvm_suite.docs import api, documents, readings
+
+SYMBOLS = HERE / "docs" / "symbols.md"
+
+
+def test_generated_documents_are_up_to_date():
+    for path, text in documents(HERE).items():
+        assert path.is_file() and path.read_text(encoding="utf-8") == text, (
+            f"run structsvm docs: {path.name} is old"
+        )
+
+
+def test_readings_tell_what_a_config_says(tmp_path):
+    config = {**TOY, "reading": ["One thing\n  is left   open."]}
+    config["methods"] = {**TOY["methods"], "hard": {**TOY["methods"]["hard"], "note": "No slack."}}
+    text = readings(project(tmp_path, config))
+    assert (
+        "## A toy (`toy`)" in text
+        and "\n- One thing is left open.\n" in text
+        and "\n- hard: No slack.\n" in text
+    )
+    assert "(JMLR): nowhere." in text
+    assert main(["--root", str(tmp_path), "docs"]) == 0
+    assert (tmp_path / "docs" / "readings.md").read_text(encoding="utf-8") == text
+
+
+def test_the_reference_holds_what_is_public_and_nothing_else(tmp_path):
+    package = tmp_path / "package"
+    (package / "inner").mkdir(parents=True)
+    (package / "__init__.py").write_text('"""The package."""\n')
+    (package / "_hidden.py").write_text('"""Hidden."""\n')
+    (package / "inner" / "part.py").write_text(
+        '"""A part | of it.\n\nMore."""\n'
+        "class Shown:\n"
+        '    """Shown."""\n'
+        "    a: int\n    b: float = 1.0\n    _c: int = 2\n"
+        "    def told(self, x: int, *, y=2):\n"
+        '        """Told."""\n'
+        "    def untold(self):\n        pass\n"
+        "class Made:\n"
+        '    """Made."""\n'
+        "    def __init__(self, size: int = 3) -> None:\n        pass\n"
+        "def _inner():\n"
+        '    """Inner."""\n'
+        "def outer(*args):\n"
+        '    """Outer:\n\n        x = 1\n    and more.\n    """\n'
+    )
+    text = api(package)
+    heads = re.findall(r"^#+ .*$", text, re.MULTILINE)
+    assert heads == [
+        "# API reference", "## package", "## package.inner.part", "### `Shown(a: int, b: float = 1.0)`",
+        "#### `Shown.told(x: int, *, y=2)`", "### `Made(size: int=3)`", "### `outer(*args)`",
+    ]  # fmt: skip
+    assert "| [`package.inner.part`](#packageinnerpart) | A part &#124; of it. |" in text
+    assert (
+        "```text\nOuter:\n\n    x = 1\nand more.\n```" in text and "idden" not in text and "Inner" not in text
+    )
+
+
+def test_every_symbol_has_its_name_in_its_file():
+    rows = [
+        line.split("|")[2:4]
+        for line in SYMBOLS.read_text(encoding="utf-8").splitlines()
+        if "`" in line and "|" in line
+    ]
+    assert len(rows) > 30
+    for names, files in rows:
+        text = "".join(
+            (HERE / "src" / "structsvm" / path).read_text() for path in re.findall(r"`(.+?)`", files)
+        )
+        for name in re.findall(r"`(.+?)`", names):
+            assert re.search(rf"\b{re.escape(name)}\b", text), (name, files)
+
+
+def test_links_between_documents_lead_somewhere():
+    for document in (HERE / "README.md", HERE / "CONTRIBUTING.md", *(HERE / "docs").glob("*.md")):
+        text = document.read_text(encoding="utf-8")
+        anchors = {
+            re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-")
+            for head in re.findall(r"^#+ (.*)$", text, re.M)
+        }
+        for address in re.findall(r"\]\(([^)\s]+)\)", text):
+            if address.startswith("#"):
+                assert address[1:] in anchors, (document.name, address)
+            elif not address.startswith("http"):
+                assert (document.parent / address.partition("#")[0]).exists(), (document.name, address)
