@@ -16,11 +16,7 @@ import numpy as np
 from structsvm_suite import keys, machine
 from structsvm_suite.catalogue import dataset
 from structsvm_suite.command import arguments, guarded
-<<<<<<< HEAD
-from structsvm_suite.datasets import Examples, Split
-=======
-from structsvm_suite.datasets import Split, predictor
->>>>>>> h_localization
+from structsvm_suite.datasets import Examples, Split, predictor
 from structsvm_suite.digests import digest
 from structsvm_suite.files import read_arrays, read_json, sha256, write_arrays, write_json
 from structsvm_suite.layout import Layout

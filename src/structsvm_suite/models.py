@@ -2,16 +2,10 @@
 
 A library method names a formulation, a solver and a problem (StructuredSVM), or a problem and `model:
 JKSE`; `C_per_example` stands for C = value * n, the reading in which the penalty is not divided by n. A
-<<<<<<< HEAD
 method may choose an option, or several, by a measure on the validation part, or on a part of the training
 part (inner_...): every value is trained, the best trained anew from nothing on the whole training part, so
-that what is recorded of a fit does not depend on the others.
-=======
-method may choose one option by a measure on the validation part, or on a quarter of the training part
-(inner_...): every value is trained, the best trained anew from nothing on the whole training part, so that
-what is recorded of a fit does not depend on the others. With `path` the values of C are tried in the order
-given, each training from the cuts of the one before.
->>>>>>> h_localization
+that what is recorded of a fit does not depend on the others. With `path` the values of C are tried in the
+order given, each training from the cuts of the one before.
 """
 
 from __future__ import annotations
@@ -71,7 +65,6 @@ def train(
         raise ValueError(
             f"choose: by {choose['by']} needs a validation part, but this data set's view gives none"
         )
-<<<<<<< HEAD
     by = choose["by"].format(**split.problem)
     measure, sign = by.partition("_")[2], -1.0 if choose.get("largest") else 1.0
     among = {choose["option"]: choose["among"], **choose.get("with", {})}
@@ -79,7 +72,7 @@ def train(
     former, kept = None, None
     for values in itertools.product(*among.values()):
         one = _fit(with_options(spec, dict(zip(among, values, strict=True))), inner, seed, former)
-        tried[values] = float(score(inner.validation.Y, one.model.predict(inner.validation.X))[measure])
+        tried[values] = float(score(inner.validation.Y, predict(one.model, inner.validation.X))[measure])
         former = one.model if choose.get("path") else None
         if inner is split and former is None and min(tried, key=lambda v: sign * tried[v]) == values:
             kept = values, one
@@ -95,18 +88,6 @@ def train(
     }  # fmt: skip
     if len(best) > 1:
         final.chosen["with"] = dict(zip(list(among)[1:], best[1:], strict=True))
-=======
-    measure, sign = choose["by"].partition("_")[2], -1.0 if choose.get("largest") else 1.0
-    tried: dict[Any, float] = {}
-    path: list[Any] | None = [] if choose.get("path") else None
-    for value in choose["among"]:
-        one = _fit(with_option(spec, choose["option"], value), inner, seed, path)
-        tried[value] = float(score(inner.validation.Y, predict(one.model, inner.validation.X))[measure])
-    best = min(tried, key=lambda value: (sign * tried[value], list(tried).index(value)))
-    alone = len(tried) == 1 and inner is split
-    final = one if alone else _fit(with_option(spec, choose["option"], best), split, seed)
-    final.chosen = {"option": choose["option"], "value": best, choose["by"]: [[v, tried[v]] for v in tried]}
->>>>>>> h_localization
     return final
 
 
@@ -137,12 +118,8 @@ def with_option(spec: Mapping[str, Any], option: str, value: Any) -> dict[str, A
     return {**spec, head: {**spec.get(head, {}), inner: value} if inner else value}
 
 
-<<<<<<< HEAD
 def _fit(spec: Mapping[str, Any], split: Split, seed: int, former: Any = None) -> Trained:
     """Train what the settings say; `former` is a model of the same data with another C, to start from."""
-=======
-def _fit(spec: Mapping[str, Any], split: Split, seed: int, path: list[Any] | None = None) -> Trained:
->>>>>>> h_localization
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if "baseline" in spec:
@@ -150,22 +127,13 @@ def _fit(spec: Mapping[str, Any], split: Split, seed: int, path: list[Any] | Non
             options = {name: spec[name] for name in module.OPTIONS if name in spec}
             result = Trained(module.train(split.train.X, split.train.Y, seed=seed, **options))
         else:
-<<<<<<< HEAD
             result = _library(spec, split, seed, former)
-=======
-            result = _library(spec, split, seed, path)
->>>>>>> h_localization
     ours = [w for w in caught if not issubclass(w.category, (DeprecationWarning, PendingDeprecationWarning))]
     result.warnings = list(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in ours))
     return result
 
 
-<<<<<<< HEAD
 def _library(spec: Mapping[str, Any], split: Split, seed: int, former: Any) -> Trained:
-=======
-def _library(spec: Mapping[str, Any], split: Split, seed: int, path: list[Any] | None) -> Trained:
-    """Train a model of the library; along a path, the one model that it holds goes on with its cuts."""
->>>>>>> h_localization
     from structsvm import registry
 
     named = {**split.problem, **spec["problem"]}
@@ -178,7 +146,6 @@ def _library(spec: Mapping[str, Any], split: Split, seed: int, path: list[Any] |
     if "formulation" in spec:
         options["formulation"] = spec["formulation"]
         options["solver"] = registry.solver(spec.get("solver", "n_slack"), **spec.get("solver_options", {}))
-<<<<<<< HEAD
     if spec.get("choose", {}).get("path"):
         options["warm_start"] = True
     if former is not None:
@@ -186,15 +153,6 @@ def _library(spec: Mapping[str, Any], split: Split, seed: int, path: list[Any] |
     else:
         problem = registry.problem(named.pop("name"), **named)
         model = estimator(kind)(problem, kernel=kernel_of(spec.get("kernel")), random_state=seed, **options)
-=======
-    if path:
-        model = path[0].set_params(C=options["C"])
-    else:
-        problem = registry.problem(named.pop("name"), **named)
-        model = estimator(kind)(problem, kernel=kernel_of(spec.get("kernel")), random_state=seed, **options)
-    if path is not None:
-        path[:] = [model.set_params(warm_start=True)]
->>>>>>> h_localization
     fit = model.fit(*split.train).fit_
     return Trained(
         model,

@@ -54,9 +54,7 @@ class Split:
     test: Examples
     validation: Examples | None = None
     problem: dict[str, Any] = field(default_factory=dict)
-<<<<<<< HEAD
     held: Any = None
-=======
 
 
 def predictor(module: Any) -> Callable[[Any, Any], Any]:
@@ -67,4 +65,3 @@ def predictor(module: Any) -> Callable[[Any, Any], Any]:
 
 def _plainly(model: Any, X: Any) -> Any:
     return model.predict(X)
->>>>>>> h_localization
