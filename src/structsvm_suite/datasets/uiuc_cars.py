@@ -61,40 +61,46 @@ DOWN, ACROSS, MOST = 1.0, 0.9, 10
 """A detection keeps others away whose centres are within one height and .9 of a width of its own."""
 
 
-def parse(files: Mapping[str, Path], seed: int, **options: Any) -> dict[str, np.ndarray]:
+def parse(
+    files: Mapping[str, Path], seed: int, *, stride: int = 4, surf_scale: int = 2, n_words: int = 1000,
+    train_images: int | None = None, test_images: int | None = None, crops: int | None = None,
+) -> dict[str, np.ndarray]:  # fmt: skip
     """Images, cars, and maps of words; the first `train_images`, `test_images` and `crops` of each part."""
     path = files[FILES[0].name]
-    parts, crops = read_archive(path)
+    parts, pieces = read_archive(path)
     if sha256(path) == FILES[0].sha256:
-        for name, pictures in {**parts, "crops": crops}.items():
+        for name, pictures in {**parts, "crops": pieces}.items():
             found = len(pictures.images), sum(len(cars) for cars in pictures.cars)
             if found != COUNTS[name]:
                 raise DataError(f"{path}: {name} has {found} images and cars, but should have {COUNTS[name]}")
-    half = options["crops"] // 2 if "crops" in options else len(crops.images)
-    cars = sum(len(one) > 0 for one in crops.cars)
-    kept = [*range(min(half, cars)), *range(cars, min(cars + half, len(crops.images)))]
+    half = len(pieces.images) if crops is None else crops // 2
+    cars = sum(len(one) > 0 for one in pieces.cars)
+    kept = [*range(min(half, cars)), *range(cars, min(cars + half, len(pieces.images)))]
     return _quantised(
-        _first(parts["train"], options.pop("train_images", None)),
-        _first(parts["test"], options.pop("test_images", None)),
-        Pictures([crops.images[k] for k in kept], [crops.cars[k] for k in kept]),
-        seed,
-        **{key: value for key, value in options.items() if key != "crops"},
-    )
+        _first(parts["train"], train_images),
+        _first(parts["test"], test_images),
+        Pictures([pieces.images[k] for k in kept], [pieces.cars[k] for k in kept]),
+        seed, stride, surf_scale, n_words,
+    )  # fmt: skip
 
 
-def synthesize(seed: int, **options: Any) -> dict[str, np.ndarray]:
+def synthesize(
+    seed: int, *, stride: int = 4, surf_scale: int = 2, n_words: int = 1000,
+    train_images: int = COUNTS["train"][0], test_images: int = COUNTS["test"][0],
+    crops: int = COUNTS["crops"][0],
+) -> dict[str, np.ndarray]:  # fmt: skip
     """The same arrays, of pictures drawn by rule; as many as the real data have unless told."""
     rng = np.random.default_rng(seed)
     drawn = []
-    for name, widths in (("train", (88.0, 212.0)), ("test", (97.0, 103.0))):
-        scenes = [scene(rng, widths) for _ in range(options.pop(f"{name}_images", COUNTS[name][0]))]
+    for count, widths in ((train_images, (88.0, 212.0)), (test_images, (97.0, 103.0))):
+        scenes = [scene(rng, widths) for _ in range(count)]
         cars = [np.array([[t, a, t + ASPECT * w, a + w] for t, a, w in boxes]) for _, boxes in scenes]
         drawn.append(Pictures([image for image, _ in scenes], cars))
-    half = options.pop("crops", COUNTS["crops"][0]) // 2
+    half = crops // 2
     images = [crop(rng, k < half) for k in range(2 * half)]
     whole = np.array([[0.0, 0.0, ASPECT * WIDTH, WIDTH]])
-    crops = Pictures(images, [whole[: int(k < half)] for k in range(2 * half)])
-    return _quantised(drawn[0], drawn[1], crops, seed, **options)
+    pieces = Pictures(images, [whole[: int(k < half)] for k in range(2 * half)])
+    return _quantised(drawn[0], drawn[1], pieces, seed, stride, surf_scale, n_words)
 
 
 def view(
@@ -226,10 +232,9 @@ def _quantised(
     test: Pictures,
     crops: Pictures,
     seed: int,
-    *,
-    stride: int = 4,
-    surf_scale: int = 2,
-    n_words: int = 1000,
+    stride: int,
+    surf_scale: int,
+    n_words: int,
 ) -> dict[str, np.ndarray]:
     """Arrays of three parts: pixels, shapes of maps and of images, words, cars and their numbers."""
     from sklearn.cluster import MiniBatchKMeans
