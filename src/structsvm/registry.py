@@ -13,6 +13,7 @@ from typing import Any
 from structsvm import kernels as _kernels
 from structsvm.formulation import FORMULATIONS, Formulation
 from structsvm.problems.alignment import Alignment
+from structsvm.problems.diversity import Diversity
 from structsvm.problems.measures import Measure
 from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.sequence import Sequence
@@ -28,7 +29,7 @@ from structsvm.task import Trainable
 from structsvm.tensor_store import TensorCuts
 
 PROBLEMS: dict[str, Callable[..., Any]] = {
-    kind.__name__: kind for kind in (Multiclass, Taxonomy, Sequence, Alignment, Measure)
+    kind.__name__: kind for kind in (Multiclass, Taxonomy, Sequence, Alignment, Measure, Diversity)
 }
 
 SOLVERS: dict[str, tuple[Callable[..., Trainable], dict[str, Any]]] = {
