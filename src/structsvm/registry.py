@@ -14,6 +14,7 @@ from structsvm import kernels as _kernels
 from structsvm.box_kernel import BoxChi2
 from structsvm.formulation import FORMULATIONS, Formulation
 from structsvm.problems.alignment import Alignment
+from structsvm.problems.diversity import Diversity
 from structsvm.problems.grammar import Grammar
 from structsvm.problems.localization import Localization
 from structsvm.problems.measures import Measure
@@ -42,6 +43,7 @@ PROBLEMS: dict[str, Callable[..., Any]] = {
         Grammar,
         Localization,
         Measure,
+        Diversity,
         ProteinAlignment,
     )
 }

@@ -1,6 +1,7 @@
 """Learning problems: each is Psi, Delta and one oracle."""
 
 from structsvm.problems.alignment import Alignment
+from structsvm.problems.diversity import Diversity
 from structsvm.problems.grammar import Grammar
 from structsvm.problems.localization import Localization
 from structsvm.problems.measures import Measure
@@ -11,6 +12,7 @@ from structsvm.problems.taxonomy import Taxonomy
 
 __all__ = [
     "Alignment",
+    "Diversity",
     "Grammar",
     "Localization",
     "Measure",

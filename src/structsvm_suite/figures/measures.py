@@ -62,7 +62,7 @@ def topics(results: ExperimentResults, fig: Any) -> None:
     for case in found:
         row, column = names.index(case.data), list(MEASURES).index(case.measure)
         ax = panels[row][column]
-        low = min(case.direct.min(), case.rival.min())
+        low = min(case.direct.min(), case.rival.min(), 99.0)
         low = max(0.0, low - 0.06 * (100.0 - low))
         high = 100.0 + 0.04 * (100.0 - low)
         ax.plot([low, high], [low, high], color=GREY, linewidth=0.8)
