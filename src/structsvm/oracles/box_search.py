@@ -17,7 +17,6 @@ from __future__ import annotations
 import numpy as np
 
 from structsvm.compiled import compiled
-from structsvm.formulation import h_value
 
 RAW, CELL, BOX = 0, 1, 2
 
@@ -136,19 +135,26 @@ def box_loss(truths, box):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def most_violated(scores, boxes, truths, at_truth, H):  # type: ignore[no-untyped-def]
-    """(index, loss) of the box with the largest H(loss, at_truth - score); no true box is a violator.
+def box_losses(truths, boxes):  # type: ignore[no-untyped-def]
+    """`box_loss` of every box (m, 4)."""
+    losses = np.empty(len(boxes))
+    for k in range(len(boxes)):
+        losses[k] = box_loss(truths, boxes[k])
+    return losses
 
-    (-1, 0) where no other box is left.
+
+@compiled
+def most_violated(scores, t, s, at_truth):  # type: ignore[no-untyped-def]
+    """The first index of the largest H = t - s * (at_truth - score); -1 where t leaves every box out.
+
+    t and s (m,) are those of H at each box's loss; t is -inf for a box that is no violator.
     """
-    best, chosen, loss = -np.inf, -1, 0.0
+    best, chosen = -np.inf, -1
     for k in range(len(scores)):
-        delta = box_loss(truths, boxes[k])
-        if delta > 0.0:
-            value = h_value(H, delta, at_truth - scores[k])
-            if value > best:
-                best, chosen, loss = value, k, delta
-    return chosen, loss
+        value = t[k] - s[k] * (at_truth - scores[k])
+        if value > best:
+            best, chosen = value, k
+    return chosen
 
 
 @compiled

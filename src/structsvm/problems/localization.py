@@ -35,6 +35,7 @@ from structsvm.oracles.box_search import (
     RAW,
     add_histogram,
     box_loss,
+    box_losses,
     boxes_of,
     integrals,
     most_violated,
@@ -57,6 +58,15 @@ class Detections(NamedTuple):
 
     boxes: np.ndarray
     scores: np.ndarray
+
+
+class Candidates(NamedTuple):
+    """Boxes (m, 4), their losses (m,), and t and s of H at these."""
+
+    boxes: np.ndarray
+    losses: np.ndarray
+    t: np.ndarray
+    s: np.ndarray
 
 
 class Halves(NamedTuple):
@@ -143,9 +153,8 @@ class Localization(Params):
         return found.boxes
 
     def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> np.ndarray:
-        words, windows = as_input(x)
-        y = as_boxes(y)
-        box, _, _ = SEARCHES[self.search].violator(self, f.potentials(x), words, windows, y, f(x, y), H)
+        search, y = SEARCHES[self.search], as_boxes(y)
+        box, _, _ = search.violator(self, f.potentials(x), search.prepared(*as_input(x), y, H), f(x, y))
         return y if box is None else box
 
     def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> LocalizationBatch:
@@ -226,13 +235,21 @@ class Scan:
         return Detections(boxes[chosen], scores[chosen])
 
     @staticmethod
+    def prepared(words: Any, windows: Any, y: np.ndarray, H: HType) -> Candidates:
+        """The boxes, and t and s of H at their losses; no true box is a violator."""
+        boxes = boxes_of(*words.shape, windows)
+        losses = box_losses(y, boxes)
+        return Candidates(boxes, losses, np.where(losses > 0.0, H.t(losses), -np.inf), H.s(losses))
+
+    @staticmethod
     def violator(
-        problem: Localization, scores: Any, words: Any, windows: Any, y: Any, at_truth: float, H: HType
+        problem: Localization, scores: Any, among: Candidates, at_truth: float
     ) -> tuple[np.ndarray | None, float, float]:
         """(box (1, 4) or None, loss, score) of the most violated output."""
-        boxes = boxes_of(*words.shape, windows)
-        k, loss = most_violated(scores, boxes, y, at_truth, H)
-        return (None, 0.0, at_truth) if k < 0 else (boxes[k : k + 1], loss, float(scores[k]))
+        k = most_violated(scores, among.t, among.s, at_truth)
+        if k < 0:
+            return None, 0.0, at_truth
+        return among.boxes[k : k + 1], float(among.losses[k]), float(scores[k])
 
 
 class BranchAndBound:
@@ -259,10 +276,15 @@ class BranchAndBound:
         return Detections(found, scores)
 
     @staticmethod
+    def prepared(words: Any, windows: Any, y: np.ndarray, H: HType) -> tuple[Any, ...]:
+        """The range of sizes, the truths, and H."""
+        return windows[:, :2].min(axis=0), windows[:, :2].max(axis=0), y, H
+
+    @staticmethod
     def violator(
-        problem: Localization, halves: Any, words: Any, windows: Any, y: Any, at_truth: float, H: HType
+        problem: Localization, halves: Any, among: tuple[Any, ...], at_truth: float
     ) -> tuple[np.ndarray | None, float, float]:
-        low, high = windows[:, :2].min(axis=0), windows[:, :2].max(axis=0)
+        low, high, y, H = among
         box, loss, score, _ = branch_and_bound(
             *halves, problem.levels, low, high, y, at_truth, H, NO_BOXES, 0.0, 0.0
         )
@@ -273,13 +295,16 @@ SEARCHES: dict[str, Any] = {"scan": Scan, "branch_and_bound": BranchAndBound}
 
 
 class LocalizationBatch:
-    """Images and truths; an image with several examples is scored once a search."""
+    """Images and truths; an image with several examples is scored once a search, losses are worked out
+    once.
+    """
 
     takes_kernels = True
 
     def __init__(self, problem: Localization, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
         self.problem, self.X, self.inputs = problem, X, [as_input(x) for x in X]
         self.kind = KINDS[problem.normalise]
+        self.among: dict[tuple[int, HType], Any] = {}
         if Y is not None:
             self.Y = [as_boxes(y) for y in Y]
             self.truths = self._pyramids(X, self.Y)
@@ -303,9 +328,9 @@ class LocalizationBatch:
             if id(x[0]) not in scored:
                 scored[id(x[0])] = f.potentials(x)
             own = float(at_truth[j] if at_truth is not None else f(x, y))
-            box, losses[j], score = search.violator(
-                self.problem, scored[id(x[0])], *self.inputs[i], y, own, H
-            )
+            if (i, H) not in self.among:
+                self.among[i, H] = search.prepared(*self.inputs[i], y, H)
+            box, losses[j], score = search.violator(self.problem, scored[id(x[0])], self.among[i, H], own)
             outputs.append(y if box is None else box)
             gaps[j] = own - score
         if not explicit:
