@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -98,17 +97,19 @@ def gap_logs(X: Sequence[Any], Y: Sequence[Any]) -> np.ndarray:
     chances, taken = np.zeros((N_PLACES, 4)), np.zeros((N_PLACES, 4))
     for x, y in zip(X, Y, strict=True):
         kind, chain = places(x), np.asarray(y)
-        for (i, j), (ii, jj) in pairwise(chain):
-            chances[kind[i + 1], 0] += 1
-            chances[kind[ii - 1], 2] += 1
-            for step, place in enumerate(range(i + 1, ii)):
-                taken[kind[place], min(step, 1)] += 1
-                chances[kind[min(place + 1, ii - 1)], 1] += 1
-            inserted = jj - j - 1
-            taken[kind[ii - 1], 2] += inserted > 0
-            taken[kind[ii - 1], 3] += max(inserted - 1, 0)
-            chances[kind[ii - 1], 3] += inserted
-    found: np.ndarray = np.log((taken + 1.0) / (np.maximum(chances, taken) + 2.0))
+        left, put = np.diff(chain, axis=0).T - 1  # residues left out of the template and of the target
+        after, before = kind[chain[:-1, 0] + 1], kind[chain[1:, 0] - 1]
+        np.add.at(chances[:, 0], after, 1)
+        np.add.at(taken[:, 0], after[left > 0], 1)
+        for i, count in zip(chain[:-1, 0][left > 0], left[left > 0], strict=True):
+            out = kind[i + 1 : i + 1 + count]
+            np.add.at(taken[:, 1], out[1:], 1)
+            np.add.at(chances[:, 1], np.append(out[1:], out[-1]), 1)
+        np.add.at(chances[:, 2], before, 1)
+        np.add.at(taken[:, 2], before[put > 0], 1)
+        np.add.at(taken[:, 3], before, np.maximum(put - 1, 0))
+        np.add.at(chances[:, 3], before, put)
+    found: np.ndarray = np.log((taken + 1.0) / (chances + 2.0))
     return found
 
 
