@@ -51,8 +51,11 @@ NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory=64000 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
-# No accounting data base runs here: this answers as sacct would, from what squeue knows.
-SACCT = "#!/bin/sh\nexec squeue --noheader --states=all --format='%i|%T'\n"
+# No accounting data base runs here: this answers as sacct would, from what squeue knows; of accounts, none.
+SACCT = """\
+#!/bin/sh
+case "$*" in *JobIdRaw,State*) exec squeue --noheader --states=all --format='%i|%T';; esac
+"""
 
 
 def program(name: str) -> str | None:

@@ -15,5 +15,5 @@ settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The workflow's tests wait for whole runs: begun first, they keep nobody waiting at the end."""
-    items.sort(key=lambda item: item.path.name != "test_suite_workflow.py")
+    """Tests that wait for whole runs begin first, so that they keep nobody waiting at the end."""
+    items.sort(key=lambda item: item.path.name not in ("test_suite_workflow.py", "test_slurm.py"))

@@ -66,7 +66,7 @@ def test_a_cluster_gives_the_same_bytes(tmp_path):
         assert told.count("has been submitted with SLURM jobid") == 3  # prepare, train and evaluate, tabulate
         assert len(stable(local / "results")) > 20
         assert exact(local / "results", remote / "results") == []
-        (remote / "results" / "toy" / "toy.md").unlink()
+        (remote / "results" / "toy" / "summary.json").unlink()
         told = snakemake(remote, cluster, "slurm-with-sacct", tmp_path / "plugins")
         assert told.count("has been submitted with SLURM jobid") == 1
         assert exact(local / "results", remote / "results") == []

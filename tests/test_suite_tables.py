@@ -192,11 +192,15 @@ def test_the_command_lists_explains_and_checks(chosen, capsys):
     root, _ = chosen
     assert main(["--root", str(root), "list"]) == 0
     listed = capsys.readouterr().out
-    assert "toy" in listed and "Multiclass + SVM2 + one_slack: solver 'one_slack' takes" in listed
+    assert "  toy            A toy (jmlr05, " in listed
+    row = re.search(r"\n  one_slack +(.*)", listed).group(1)
+    assert row.split() == ["no", "yes", "yes", "yes", "no", "no", "no", "no"]
+    assert re.search(r"solver 'one_slack' takes.*'SVM2' has squared slacks", listed)
+    assert listed.count("solver 'one_slack' takes") == 4  # one reason once, whatever the number of problems
     assert main(["--root", str(root), "explain", "toy"]) == 0
     told = capsys.readouterr().out
     assert (
-        "study sizes: 8 runs of margin" in told
+        "study 'sizes': 8 runs of margin\n  for n_train in 12, 24\n" in told
         and "last time (scale standard)" in told
         and "left out: solver 'bcfw'" in told
     )

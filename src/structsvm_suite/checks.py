@@ -103,6 +103,11 @@ class Checks:
                 self.fault(at, "trains a model of the library, so the file needs the key 'problem'; add it")
             if "formulation" in options and "formulation" not in self.written["methods"][method]:
                 self.fault(at, "has neither 'formulation' nor 'baseline'; add one of them")
+            named = {key: given[key] for key in ("formulation", "solver") if key in given}
+            if "formulation" in named:
+                fault, _ = self.catalogue.refusal({**named, "problem": {"name": "Multiclass"}})
+                if fault:
+                    self.fault(at, fault)
             if "C" in given and "C_per_example" in given:
                 self.fault(at, "has both C and C_per_example; keep one of them")
 

@@ -14,6 +14,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from structsvm_suite.config import ConfigError
 from structsvm_suite.fetch import DataError
@@ -22,20 +23,36 @@ from structsvm_suite.fetch import DataError
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; returns the exit status."""
     parser = argparse.ArgumentParser(prog="structsvm", description="Experiments with structured prediction.")
-    parser.add_argument("--root", type=Path, default=Path("."), help="the project's folder")
-    parser.add_argument("--scale", default=None, help="smoke, standard or paper")
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="what there is, and what goes together")
-    explain = commands.add_parser("explain", help="what a config will run")
+    shared = argparse.ArgumentParser(add_help=False)
+    for either, root, scale in ((parser, Path("."), None), (shared, argparse.SUPPRESS, argparse.SUPPRESS)):
+        either.add_argument("--root", type=Path, default=root, help="the project's folder (this one)")
+        either.add_argument("--scale", default=scale, help="smoke, standard or paper (the suite's)")
+    commands = parser.add_subparsers(dest="command")
+    commands.add_parser("list", help="what there is, and what goes together", parents=[shared])
+    explain = commands.add_parser(
+        "explain", help="what a config will run, and how long it took", parents=[shared]
+    )
     explain.add_argument("experiment")
-    commands.add_parser("check", help="configs and data, before anything runs")
-    compare = commands.add_parser("compare", help="two folders of results")
+    commands.add_parser("check", help="configs and data, before anything runs", parents=[shared])
+    compare = commands.add_parser("compare", help="two folders of results", parents=[shared])
     compare.add_argument("first", type=Path)
     compare.add_argument("second", type=Path)
     compare.add_argument("--exact", action="store_true", help="bytes outside volatile parts")
-    commands.add_parser("snapshot", help="copy the small files of results/ to results/snapshot/")
-    commands.add_parser("docs", help="write what docs/ says of configs and modules anew")
+    commands.add_parser(
+        "snapshot", help="copy the small files of results/ to results/snapshot/", parents=[shared]
+    )
+    commands.add_parser("docs", help="write what docs/ says of configs and modules anew", parents=[shared])
     options = parser.parse_args(argv)
+    if options.command is None:
+        parser.print_help()
+        return 0
+    if not (options.root / "configs" / "suite.yaml").is_file():
+        print(
+            f"error: {options.root.resolve()} has no configs/suite.yaml: "
+            "go to the project's folder, or name it with --root",
+            file=sys.stderr,
+        )
+        return 1
     try:
         return COMMANDS[options.command](options)
     except (ConfigError, DataError, FileNotFoundError) as error:
@@ -46,33 +63,53 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _list(options: argparse.Namespace) -> int:
     from structsvm import registry
     from structsvm.formulation import FORMULATIONS
-    from structsvm_suite.models import combination
     from structsvm_suite.plan import load
 
     suite = load(options.root, options.scale)
-    print("experiments")
+    print(f"experiments (scale {suite.scale})")
     for name, experiment in suite.experiments.items():
         config = experiment.config
         print(f"  {name:<14} {config['title']} ({config['paper']}, {len(experiment.runs)} runs)")
-    print("what cannot be combined, and why (everything else can)")
-    for problem in registry.PROBLEMS:
-        for solver in registry.SOLVERS:
-            for formulation in FORMULATIONS:
-                spec = {"problem": {"name": problem}, "solver": solver, "formulation": formulation}
-                fault, reason = combination(spec)
-                if fault or reason:
-                    print(f"  {problem} + {formulation} + {solver}: {fault or reason}")
     for title, known in (
         ("problems", registry.PROBLEMS),
         ("solvers", registry.SOLVERS),
         ("formulations", FORMULATIONS),
     ):
-        print(f"{title}: {', '.join(known)}")
+        print(f"{title}\n  {', '.join(known)}")
+    print(*_combinations(), sep="\n")
     return 0
+
+
+def _combinations() -> list[str]:
+    """Which solver takes which formulation and joint kernels, as a table, and each reason why not, once."""
+    from structsvm import registry
+    from structsvm.formulation import FORMULATIONS
+    from structsvm_suite.models import combination
+
+    reasons: dict[str, None] = {}
+    columns: list[tuple[str, str, dict[str, Any] | None]] = [(name, name, None) for name in FORMULATIONS]
+    columns.append(("kernels", "SVM1 margin", {"name": "product", "kx": {"name": "linear"}}))
+    widths = [max(len(title), 4) for title, _, _ in columns]
+    lines = ["what can be combined (yes, no, or the number of problems that allow it)"]
+    lines.append(" " * 17 + "  ".join(f"{title:>{width}}" for (title, _, _), width in zip(columns, widths)))
+    for solver in registry.SOLVERS:
+        cells = []
+        for (_, formulation, kernel), width in zip(columns, widths):
+            able = 0
+            for problem in registry.PROBLEMS:
+                spec = {"problem": {"name": problem}, "solver": solver, "formulation": formulation}
+                why = combination({**spec, "kernel": kernel})
+                able += why == (None, None)
+                reasons |= dict.fromkeys(filter(None, why))
+            whole = {0: "no", len(registry.PROBLEMS): "yes"}
+            cells.append(f"{whole.get(able, able):>{width}}")
+        lines.append(f"  {solver:<15}" + "  ".join(cells))
+    return [*lines, "why not", *(f"  {reason}" for reason in reasons)]
 
 
 def _explain(options: argparse.Namespace) -> int:
     from structsvm_suite.config import unknown
+    from structsvm_suite.page import PAPERS, clocks
     from structsvm_suite.plan import load
     from structsvm_suite.results import Results
 
@@ -81,21 +118,28 @@ def _explain(options: argparse.Namespace) -> int:
         raise ConfigError(unknown(options.experiment, list(suite.experiments), "experiment"))
     experiment = suite.experiments[options.experiment]
     config = experiment.config
-    print(f"{config['title']}\n{config['paper']}: {config['where']}\n{config['about']}")
+    print(f"{config['title']} ({PAPERS[config['paper']]}: {config['where']})\n{config['about']}")
     for study, given in config["studies"].items():
         runs = [run for run in experiment.runs if study in run.studies]
-        methods = ", ".join(given["methods"])
-        print(f"study {study}: {len(runs)} runs of {methods}; varying {given.get('vary', {})}")
+        print(f"study {study!r}: {len(runs)} runs of {'; '.join(given['methods'])}")
+        for key, values in given.get("vary", {}).items():
+            several = values if isinstance(values, list) else range(values)
+            print(f"  for {key} in {', '.join(str(value) for value in several)}")
     print(f"{len(experiment.runs)} runs in {len(experiment.jobs)} jobs at scale {suite.scale}")
     for key, old, new in experiment.shrunk:
         print(f"smaller than the paper: {key} {new} instead of {old}")
     for reason in dict.fromkeys(run.skip for run in experiment.runs if run.skip):
         print(f"left out: {reason}")
-    results = Results(options.root)
-    if options.experiment in results:
-        mine = results[options.experiment]
-        seconds = sum(row["cpu_seconds"] or 0.0 for row in mine.timings())
-        print(f"last time (scale {mine.summary['scale']}): {seconds:.1f} CPU seconds of training")
+    results = options.root / "results"
+    for when, folder in (("last time", results), ("in the snapshot", results / "snapshot")):
+        known = Results(options.root, folder)
+        if options.experiment in known:
+            mine = known[options.experiment]
+            cost = clocks(mine)
+            print(
+                f"{when} (scale {mine.summary['scale']}): {cost['cpu']:.1f} CPU seconds of training, "
+                f"{cost['peak']:.0f} MB in the largest job, on {'; '.join(cost['machine']) or 'no machine'}"
+            )
     return 0
 
 

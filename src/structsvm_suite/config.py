@@ -18,6 +18,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 Key = tuple[str, ...]
+MOST_LISTED = 16
 
 
 class ConfigError(ValueError):
@@ -217,7 +218,11 @@ def unknown(name: Any, known: Sequence[str], what: str, value: Any = None) -> st
     near = nearest(str(name), known)
     said = f" (its value is {short(value)})" if what == "key" else ""
     hint = f"the nearest known is {near!r}; " if near else ""
-    return f"unknown {what} {str(name)!r}{said}; {hint}use one of {', '.join(known) or 'none'}, or remove it"
+    listed = ", ".join(known) or "none"
+    if len(known) > MOST_LISTED:
+        like = difflib.get_close_matches(str(name), known, n=4, cutoff=0.0)
+        listed = f"{', '.join(like)} or another of the {len(known)} there are"
+    return f"unknown {what} {str(name)!r}{said}; {hint}use one of {listed}, or remove it"
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

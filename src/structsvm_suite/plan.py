@@ -78,14 +78,15 @@ def load(
     validate(document.values, _schema(root, "suite"), document, faults)
     if scale is not None and scale not in SCALES:
         faults.add(Document(Path("--config scale")), (), unknown(scale, SCALES, "value"))
-    faults.done()
     values = document.values
-    chosen = scale or values["scale"]
-    seed = values["seed"]
+    sound = not faults.found  # if not, the experiments are read all the same, for faults of their own
+    chosen: str = (scale or values["scale"]) if sound else SCALES[0]
+    seed: int = values["seed"] if sound else 0
+    names = values.get("experiments")
     experiments = {
         name: _experiment(root, name, seed, chosen, catalogue, faults)
-        for name in values["experiments"]
-        if only is None or name in only
+        for name in (names if isinstance(names, list) else [])
+        if isinstance(name, str) and (only is None or name in only)
     }
     faults.done()
     mirror = Path(os.environ.get("STRUCTSVM_DATA") or root / values.get("mirror", "data/mirror"))

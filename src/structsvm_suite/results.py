@@ -129,10 +129,21 @@ class Results(Mapping[str, ExperimentResults]):
         self._experiments = {path.name: ExperimentResults(root, path.name, path) for path in found}
 
     @classmethod
-    def latest(cls, root: Path) -> Results:
-        """What was run here, or else the snapshot that came with the project."""
-        mine = cls(root)
-        return mine if mine else cls(root, Layout(root).results / "snapshot")
+    def latest(cls, root: Path, experiment: str | None = None) -> Results:
+        """What was run here, or else the snapshot that came with the project.
+
+        With an experiment's name: the first of the two that has results of it.
+        """
+        for folder in (Layout(root).results, Layout(root).results / "snapshot"):
+            found = cls(root, folder)
+            if found and (experiment is None or experiment in found):
+                return found
+        if experiment is None:
+            return cls(root)
+        raise FileNotFoundError(
+            f"there are no results of {experiment!r} in results/ or results/snapshot/: "
+            f"run make reproduce ONLY={experiment} first"
+        )
 
     def claims(self) -> list[Row]:
         """The verdicts: id, verdict, evidence."""
