@@ -122,7 +122,7 @@ def arrays(
     if at_most is not None and at_most < len(trees):
         keep = np.sort(np.random.default_rng(seed).permutation(len(trees))[:at_most])
     return {
-        "trees": np.array([text_of(trees[k]) for k in keep]),
+        "trees": np.array([text_of(trees[int(k)]) for k in keep]),
         "part": np.asarray(part, dtype=np.int64)[keep],
     }
 
@@ -159,7 +159,7 @@ def view(stored: Mapping[str, np.ndarray], seed: int, *, n_train: int | None = N
         train, test = np.flatnonzero(part == 0), np.flatnonzero(part == 1)
     if n_train is not None and n_train > len(train):
         raise ValueError(f"n_train is {n_train}, but the training part has {len(train)} trees; lower it")
-    return Split(*(_examples(stored["trees"], which) for which in (train[:n_train], test)))
+    return Split(_examples(stored["trees"], train[:n_train]), _examples(stored["trees"], test))
 
 
 def _examples(trees: np.ndarray, which: np.ndarray) -> Examples:

@@ -1,8 +1,8 @@
 """Claims about grammars (jmlr05 Section 5.4, Table 5), corpus by corpus.
 
-The verdict is that of the first corpus of Table 5 and of C as printed; other corpora, and C per example, stand
-in the evidence. Methods are compared sentence by sentence on the test part: exact one-sided tests over the
-sentences on which they differ (McNemar), and a bootstrap over sentences for the F1 of all brackets together.
+The verdict is that of the first corpus of Table 5 and of C as printed; other corpora, and C per example,
+stand in the evidence. Methods are compared sentence by sentence on the test part: exact one-sided tests over
+the sentences on which they differ (McNemar), and a bootstrap over sentences for the F1 of all brackets.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def zero_one(results: Mapping[str, ExperimentResults]) -> Verdict:
 
 @claim("parse-f1")
 def on_f1(results: Mapping[str, ExperimentResults]) -> Verdict:
-    """Trained on the F1 loss, by slack and by margin re-scaling alike, test F1 is at least one point above the
-    PCFG's, and more sentences gain than lose in F1 (McNemar with Holm's correction, 5%).
+    """Trained on the F1 loss, by slack and by margin re-scaling alike, test F1 is at least one point above
+    the PCFG's, and more sentences gain than lose in F1 (McNemar with Holm's correction, 5%).
     """
 
     def judged(mine: ExperimentResults, rows: Mapping[str, Row], suffix: str) -> Verdict:

@@ -21,17 +21,16 @@ __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
 FILES = ()
 RULES = """
-S: NP VP . | NP VP | VP . | PP , NP VP . | ADVP NP VP . | NP ADVP VP . | S CC S . | SBAR , NP VP .
+S: NP VP . | NP VP | VP . | PP NP VP . | ADVP NP VP . | NP ADVP VP . | S CC S | NP NP VP . | VP
 SQ: VBZ NP VP . | VBZ NP NP .
-NP: DT NN | NN | PRP | NNP NNP | NNP | DT JJ NN | JJ NNS | NNS | NP PP | CD NNS | NP , NP | QP | NP SBAR
-VP: VBZ | VBZ NP | VBD NP | VBD NP PP | VP PP | MD VP | VB NP | VB | VBZ ADJP | VBD SBAR | TO VP | VP CC VP
-PP: IN NP | TO NP | IN S
-ADJP: JJ | RB JJ | JJ PP | JJ S
-ADVP: RB | RB RB
-SBAR: IN S | S | WDT VP
-QP: CD CD | RB CD
+NP: DT NN | NN | NNP NN | NN NN | NNP | DT NP | JJ NN | NP PP | NP CC NP | QP | NP VP | NP NP | NN PP | JJ NP
+VP: VBZ | VBZ NP | VBD NP | VBD NP PP | VP PP | MD VP | VBZ NP NP | VBZ ADJP | VBD S | TO VP | VP CC VP | VBD
+PP: IN NP | TO NP | IN S | PP PP
+ADJP: JJ | RB JJ | JJ PP | ADJP CC ADJP
+ADVP: RB | RB RB | ADVP PP
+QP: CD NN | RB CD NN
 """
-CONCENTRATION, LARGEST = 0.6, 40
+CONCENTRATION, LARGEST = 3.0, 40
 SEED = 1998
 
 
@@ -44,7 +43,7 @@ def grammar() -> dict[str, tuple[list[list[str]], dict[str, np.ndarray]]]:
     found = {}
     for head, text in lines:
         sides = [side.split() for side in text.split(" | ")]
-        base = rng.dirichlet(np.full(len(sides), 1.0))
+        base = rng.dirichlet(np.full(len(sides), 3.0))
         found[head] = (
             sides,
             {above: rng.dirichlet(CONCENTRATION * len(sides) * base + 0.05) for above in heads},

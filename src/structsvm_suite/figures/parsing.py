@@ -94,10 +94,10 @@ def constraints(results: ExperimentResults, fig: Any) -> None:
 
 
 def shown(results: ExperimentResults) -> tuple[str, Any, Any, Any] | None:
-    """(corpus, truth, the PCFG's tree, the SVM's): a sentence of middling length that the SVM parses better."""
+    """(corpus, truth, the PCFG's tree, the SVM's) of a sentence, of some length, that the SVM gets right."""
     pair = ("PCFG", "SVM2 margin, C per example")
     for corpus in OPEN:
-        rows: list[Row] = [results.rows("table 5", corpus=corpus, method=name) for name in pair]  # type: ignore[misc]
+        rows: list[list[Row]] = [results.rows("table 5", corpus=corpus, method=name) for name in pair]
         if not all(rows):
             continue
         (Y, base), (_, svm) = (predicted(results, mine[0]["run"]) for mine in rows)
