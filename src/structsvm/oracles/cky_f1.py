@@ -7,9 +7,10 @@ search carries (score, c, p) (jmlr05 Section 4.5.2 stratifies over all values of
   bounds      For any lam = (lam_c, lam_p) one walk gives M = max over trees of score - lam_c c + lam_p p, so
               score <= M + lam_c c - lam_p p. A pair (c, p) whose H cannot exceed the best found under the
               bounds seen so far is dead; when all are, the best found is the answer. H's own slope at the
-              best found is the lam to try next.
+              living pair with the best prospect is the lam to try next.
   thresholds  Let F be the least folded score that any tree at a living pair needs to win. What cannot reach
-              F, by its folded score inside and the best one outside (under the same lam), is left out.
+              F, by its folded score inside and the best one outside, is left out: for every lam tried, so
+              that the thresholds together follow the curve of H, not one tangent of it.
   dominance   Of two derivations of one node the one with no higher score, no fewer correct and no more
               predicted brackets is left out: where H > 0 it rises with score and Delta.
 
@@ -24,7 +25,7 @@ import numpy as np
 from structsvm.compiled import compiled
 from structsvm.oracles.cky_best import _appended, _edge_value, _largest, _trace
 
-ROUNDS = 4
+ROUNDS = 3
 """How many bounds are tried before derivations are enumerated; by measurement."""
 
 
@@ -151,22 +152,33 @@ def _slopes(H, c, m, best):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _threshold(H, table, g, limit, truth, best, lam_c, lam_p, M, bound, fresh):  # type: ignore[no-untyped-def]
-    """The least folded score that wins at a living pair (inf: none lives); tightens `bound` by M at lam."""
-    least = np.inf
+def _tightened(H, table, g, limit, truth, best, lam_c, lam_p, M, bound, fresh):  # type: ignore[no-untyped-def]
+    """Lower `bound` (on scores, by pair) by M at lam; the living pair with the best prospect (-1: none)."""
+    top, top_c, top_p = best, -1, -1
     for p in range(limit[0], limit[1] + 1):
         for c in range(limit[2], min(g, p) + 1):
             reach = M + lam_c * c - lam_p * p
             if fresh or reach < bound[c, p]:
                 bound[c, p] = reach
+            value = _value(H, table[c, g + p], truth - bound[c, p])
+            if value > top:
+                top, top_c, top_p = value, c, p
+    return top_c, top_p
+
+
+@compiled
+def _thresholds(H, table, g, limit, truth, best, lam, J, bound, F):  # type: ignore[no-untyped-def]
+    """Into F: the least score folded by each lam that wins at a living pair."""
+    for j in range(J):
+        F[j] = np.inf
+    for p in range(limit[0], limit[1] + 1):
+        for c in range(limit[2], min(g, p) + 1):
             d = table[c, g + p]
-            s = H.s0 + H.s1 * d
-            if s <= 0.0:
+            if _value(H, d, truth - bound[c, p]) <= best:
                 continue
-            need = truth - (d - best) / s
-            if bound[c, p] > need:
-                least = min(least, need - lam_c * c + lam_p * p)
-    return least
+            need = truth - (d - best) / (H.s0 + H.s1 * d)
+            for j in range(J):
+                F[j] = min(F[j], need - lam[j, 0] * c + lam[j, 1] * p)
 
 
 @compiled
@@ -174,16 +186,17 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
     """The maximisers of H for the sentences `which`: H (m,), losses (m,), start, edges as in `Derivations`.
 
     given (N,) is as for `best_other`; correct (N,) bool says which nodes' brackets are given ones, n_gold
-    (n,) how many these are, limit (n, 3) what `limits` found.
+    (n,) how many these are, limit (n, 3) what `limits` found; at most `rounds` bounds are tried.
     """
     most = _largest(forest, which)
-    v, o, back = np.empty(most), np.empty(most), np.empty(most, np.int64)
-    tree = np.empty((most, 3))
+    v, o = np.empty((rounds, most)), np.empty((rounds, most))
+    lam, F = np.empty((rounds, 2)), np.empty(rounds)
+    back, tree = np.empty(most, np.int64), np.empty((most, 3))
     stack, found = np.empty(most + 1, np.int64), np.empty(most, np.int64)
     table = _losses(H, n_gold, limit)
     bound = np.empty(table.shape)
     begin = np.empty(most + 1, np.int64)
-    room, folded_room = np.empty((1024, 5), np.int64), np.empty((1024, 2))
+    room, worth = np.empty((1024, 5), np.int64), np.empty(1024)
     values, losses = np.zeros(which.shape[0]), np.zeros(which.shape[0])
     start = np.zeros(which.shape[0] + 1, np.int64)
     edges, used = np.empty(64 * (which.shape[0] + 1), np.int64), 0
@@ -197,53 +210,36 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
                 if extra.shape[0] > 0:
                     truth += extra[u]
         best, best_c, best_p, count = 0.0, g, g, -1
-        lam_c, lam_p = _slopes(H, max(g - 1, 0), 2 * g, 0.5)
-        last_c, last_p, keep_c, keep_p, keep_room = 0.0, 0.0, lam_c, lam_p, np.inf
-        open_pairs = True
-        for turn in range(rounds):
-            last_c, last_p = lam_c, lam_p
-            _folded(forest, i, score, extra, correct, lam_c, lam_p, v, back, tree)
+        at_c, at_p, J = max(g - 1, 0), g, 0
+        while J < rounds and at_c >= 0:
+            # At the given brackets the loss is 0 and H may be infinitely steep: look one bracket off.
+            lam[J, 0], lam[J, 1] = _slopes(
+                H, at_c - (1 if 2 * at_c >= g + at_p else 0), g + at_p, max(best, 0.1)
+            )
+            _folded(forest, i, score, extra, correct, lam[J, 0], lam[J, 1], v[J], back, tree)
             c, p = int(tree[size - 1, 1]), int(tree[size - 1, 2])
             value = _value(H, table[c, g + p], truth - tree[size - 1, 0])
-            better = value > best
-            if better:
+            if value > best:
                 best, best_c, best_p = value, c, p
                 count = _trace(forest, size - 1, back, stack, found, 0)
-            M = v[size - 1]
-            F = _threshold(H, table, g, limit[i], truth, best, lam_c, lam_p, M, bound, turn == 0)
-            if F >= M:
-                open_pairs = False
-                break
-            if M - F < keep_room:
-                keep_c, keep_p, keep_room = lam_c, lam_p, M - F
-            if 2 * best_c >= g + best_p:
-                break
-            new_c, new_p = _slopes(H, best_c, g + best_p, best)
-            if not better:
-                new_c, new_p = 0.5 * (new_c + lam_c), 0.5 * (new_p + lam_p)
-            if abs(new_c - lam_c) + abs(new_p - lam_p) < 1e-3 * (lam_c + lam_p):
-                break
-            lam_c, lam_p = new_c, new_p
-        if open_pairs:
-            lam_c, lam_p = keep_c, keep_p
-            if lam_c != last_c or lam_p != last_p:
-                _folded(forest, i, score, extra, correct, lam_c, lam_p, v, back, tree)
-            F = _threshold(H, table, g, limit[i], truth, best, lam_c, lam_p, v[size - 1], bound, rounds < 0)
-            if F < v[size - 1]:
-                _outside(forest, i, score, extra, correct, lam_c, lam_p, v, o)
-                n_items, room, folded_room = _enumerate(
-                    forest, i, score, extra, correct, lam_c, lam_p, F, v, o, begin, room, folded_room
-                )
-                chosen = -1
-                for k in range(begin[size - 1], n_items):
-                    c, p = room[k, 0], room[k, 1]
-                    value = _value(H, table[c, g + p], truth - folded_room[k, 0])
-                    if value > best:
-                        best, best_c, best_p, chosen = value, c, p, k
-                if chosen >= 0:
-                    count = _walk(forest, chosen, room, stack, found)
+            at_c, at_p = _tightened(
+                H, table, g, limit[i], truth, best, lam[J, 0], lam[J, 1], v[J, size - 1], bound, J == 0
+            )
+            J += 1
+        if at_c >= 0:
+            _thresholds(H, table, g, limit[i], truth, best, lam, J, bound, F)
+            for j in range(J):
+                _outside(forest, i, score, extra, correct, lam[j, 0], lam[j, 1], v[j], o[j])
+            room, worth = _enumerate(forest, i, score, extra, correct, lam, F, J, v, o, begin, room, worth)
+            chosen = -1
+            for k in range(begin[size - 1], begin[size]):
+                c, p = room[k, 0], room[k, 1]
+                value = _value(H, table[c, g + p], truth - worth[k])
+                if value > best:
+                    best, best_c, best_p, chosen = value, c, p, k
+            if chosen >= 0:
+                count = _walk(forest, chosen, room, stack, found)
         if count < 0:  # nothing beats the given tree
-            count = 0
             for u in range(first, first + size):
                 back[u - first] = given[u]
             count = _trace(forest, size - 1, back, stack, found, 0)
@@ -255,77 +251,84 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
 
 
 @compiled
-def _enumerate(forest, i, score, extra, correct, lam_c, lam_p, F, v, o, begin, room, folded_room):  # type: ignore[no-untyped-def]
-    """Every derivation of every node that is not dominated and may reach F.
+def _enumerate(forest, i, score, extra, correct, lam, F, J, v, o, begin, room, worth):  # type: ignore[no-untyped-def]
+    """Every derivation of every node that is not dominated and may pass all thresholds.
 
-    room holds (c, p, edge, left, right) and folded_room (score, folded score) of each; node k's are
-    begin[k] .. begin[k + 1] - 1. Returns (how many, room, folded_room): both grow where they must.
+    room holds (c, p, edge, left, right) and worth the score of each; node k's are those from begin[k] up to
+    begin[k + 1]. Returns (room, worth), which grow where they must.
     """
     first, size = forest.start[i], forest.start[i + 1] - forest.start[i]
+    left_over = np.empty(J)
     n = 0
     for u in range(first, first + size):
         k = u - first
         begin[k] = n
         if n + 1 >= room.shape[0]:
-            room, folded_room = _roomier(room, folded_room)
+            room, worth = _roomier(room, worth)
         if forest.at[u] == forest.at[u + 1]:
             room[n, 0], room[n, 1], room[n, 2], room[n, 3], room[n, 4] = 0, 0, -1, -1, -1
-            folded_room[n, 0], folded_room[n, 1] = 0.0, 0.0
+            worth[n] = 0.0
             n += 1
             continue
-        own = _own(forest, u, extra, correct, lam_c, lam_p)
-        plain = extra[u] if extra.shape[0] > 0 else 0.0
+        own = extra[u] if extra.shape[0] > 0 else 0.0
         one = 1 if forest.label[u] >= 0 else 0
         hit = 1 if one == 1 and correct[u] else 0
         for e in range(forest.at[u], forest.at[u + 1]):
             a, b = forest.left[e], forest.right[e]
-            value = _edge_value(forest, e, score)
-            if o[k] + own + value + v[a] + (v[b] if b >= 0 else 0.0) <= F:
+            plus = own + _edge_value(forest, e, score)
+            hopeless = False
+            for j in range(J):
+                # What derivations of the parts must have left, beyond the best of the others, to pass.
+                left_over[j] = F[j] - o[j, k]
+                whole = plus - lam[j, 0] * hit + lam[j, 1] * one + v[j, a] + (v[j, b] if b >= 0 else 0.0)
+                if whole <= left_over[j]:
+                    hopeless = True
+                    break
+            if hopeless:
                 continue
             for x in range(begin[a], begin[a + 1]):
                 lo, hi = (begin[b], begin[b + 1]) if b >= 0 else (0, 1)
                 for y in range(lo, hi):
-                    s, f = value + folded_room[x, 0] + plain, value + folded_room[x, 1] + own
-                    c, p = room[x, 0] + hit, room[x, 1] + one
+                    s, c, p = plus + worth[x], room[x, 0] + hit, room[x, 1] + one
                     if b >= 0:
-                        s, f = s + folded_room[y, 0], f + folded_room[y, 1]
-                        c, p = c + room[y, 0], p + room[y, 1]
-                    if o[k] + f <= F:
-                        continue
-                    dominated = False
-                    z = begin[k]
-                    while z < n:
-                        if folded_room[z, 0] >= s and room[z, 0] <= c and room[z, 1] >= p:
-                            dominated = True
+                        s, c, p = s + worth[y], c + room[y, 0], p + room[y, 1]
+                    refused = False
+                    for j in range(J):
+                        if s - lam[j, 0] * c + lam[j, 1] * p <= left_over[j]:
+                            refused = True
                             break
-                        if folded_room[z, 0] <= s and room[z, 0] >= c and room[z, 1] <= p:
+                    z = begin[k]
+                    while z < n and not refused:
+                        if worth[z] >= s and room[z, 0] <= c and room[z, 1] >= p:
+                            refused = True
+                        elif worth[z] <= s and room[z, 0] >= c and room[z, 1] <= p:
                             n -= 1
                             for t in range(5):
                                 room[z, t] = room[n, t]
-                            folded_room[z, 0], folded_room[z, 1] = folded_room[n, 0], folded_room[n, 1]
+                            worth[z] = worth[n]
                         else:
                             z += 1
-                    if dominated:
+                    if refused:
                         continue
                     if n + 1 >= room.shape[0]:
-                        room, folded_room = _roomier(room, folded_room)
+                        room, worth = _roomier(room, worth)
                     room[n, 0], room[n, 1], room[n, 2], room[n, 3] = c, p, e, x
                     room[n, 4] = y if b >= 0 else -1
-                    folded_room[n, 0], folded_room[n, 1] = s, f
+                    worth[n] = s
                     n += 1
     begin[size] = n
-    return n, room, folded_room
+    return room, worth
 
 
 @compiled
-def _roomier(room, folded_room):  # type: ignore[no-untyped-def]
+def _roomier(room, worth):  # type: ignore[no-untyped-def]
     n = room.shape[0]
-    larger, folded = np.empty((2 * n, 5), np.int64), np.empty((2 * n, 2))
+    larger, longer = np.empty((2 * n, 5), np.int64), np.empty(2 * n)
     for k in range(n):
         for t in range(5):
             larger[k, t] = room[k, t]
-        folded[k, 0], folded[k, 1] = folded_room[k, 0], folded_room[k, 1]
-    return larger, folded
+        longer[k] = worth[k]
+    return larger, longer
 
 
 @compiled
