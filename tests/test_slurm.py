@@ -28,7 +28,7 @@ def plugin(folder: Path) -> bool:
 
 
 def snakemake(root: Path, cluster: Cluster, profile: str, plugins: Path) -> str:
-    """Run the workflow in a folder through the cluster."""
+    """Run the toy experiment in a folder through the cluster."""
     source = os.pathsep.join([str(HERE / "src"), str(plugins)])
     environment = {
         **cluster.environment,
@@ -36,7 +36,7 @@ def snakemake(root: Path, cluster: Cluster, profile: str, plugins: Path) -> str:
         "PYTHONWARNINGS": "ignore",
         "PYTHONHASHSEED": "0",
     }
-    command = [sys.executable, "-m", "snakemake", "--workflow-profile", f"profiles/{profile}"]
+    command = [sys.executable, "-m", "snakemake", "toy", "--workflow-profile", f"profiles/{profile}"]
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=600)
     told = done.stdout + done.stderr
     assert done.returncode == 0, told + cluster.logs()
@@ -66,7 +66,7 @@ def test_a_cluster_gives_the_same_bytes(tmp_path):
         assert told.count("has been submitted with SLURM jobid") == 3  # prepare, train and evaluate, tabulate
         assert len(stable(local / "results")) > 20
         assert exact(local / "results", remote / "results") == []
-        (remote / "results" / "toy" / "summary.json").unlink()
+        (remote / "results" / "toy" / "toy.md").unlink()
         told = snakemake(remote, cluster, "slurm-with-sacct", tmp_path / "plugins")
         assert told.count("has been submitted with SLURM jobid") == 1
         assert exact(local / "results", remote / "results") == []
