@@ -101,7 +101,7 @@ def _measured(
 ) -> tuple[dict[str, Any], list[str], dict[str, np.ndarray]]:
     """(metrics, what does not hold, what figures need) of a model on its split."""
     metrics: dict[str, Any] = {}
-    predict, keep = predictor(module), getattr(module, "keep", None)
+    predict, own, keep = predictor(module), getattr(module, "predict", None), getattr(module, "keep", None)
     losses: dict[str, np.ndarray] = {}
     parts = {"train": split.train, "validation": split.validation, "test": split.test}
     for name, part in parts.items():
@@ -111,8 +111,8 @@ def _measured(
         metrics.update(
             {f"{name}_{measure}": float(value) for measure, value in module.score(part.Y, yhat).items()}
         )
-        if "baseline" not in run.model:
-            losses[name] = _losses(model, part, yhat)
+        if "baseline" not in run.model and (own is None or name == "train"):
+            losses[name] = _losses(model, part, yhat if own is None else model.predict(part.X))
             metrics[f"{name}_loss"] = float(np.mean(losses[name]))
     kept = {} if keep is None else keep(split.test.Y, yhat)  # the test part comes last
     if "baseline" in run.model:
