@@ -6,7 +6,7 @@ subtopics it has, and the words of each query. A view makes an example of every 
     candidates   `labelled`, the documents that have a subtopic (the paper's setting), or `all`
     items        a word in a document's text, one that is there twice or more, and one in its title: three
                  levels of coverage, each with its own weights
-    phi          for each level, whether the item is in at least so many percent of the candidates (THRESHOLDS),
+    phi          for each level, whether so many percent (THRESHOLDS) of the candidates have the item,
                  over the number of items, so that Psi counts shares and long queries weigh no more
 
 A subtopic weighs as much as candidates have it. Queries with fewer than K candidates are left out. Of
@@ -89,7 +89,7 @@ def view(
             np.flatnonzero(fold == choose),
         )
     ]
-    return Split(*parts, problem={"K": K, "n_features": len(LEVELS) * len(THRESHOLDS)})
+    return Split(parts[0], parts[1], parts[2], problem={"K": K, "n_features": len(LEVELS) * len(THRESHOLDS)})
 
 
 def examples(
