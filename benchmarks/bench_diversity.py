@@ -1,9 +1,9 @@
 """Diverse subsets: queries a second, predicted and trained, and greedy beside the exact search.
 
-The made-up collection of the experiment, 50 documents of about 120 words a query, K = 5. Training is n_slack,
-'SVM1 margin', C = 1000, eps = 0.001. Each figure is of a process of its own, one thread, compiled beforehand. The
-last table has how long a greedy and an exact search take with the first n documents as candidates, and what
-greedy reaches of the best with the weights of Essential Pages, which are not negative.
+The made-up collection of the experiment, 50 documents of about 120 words a query, K = 5. Training is
+n_slack, 'SVM1 margin', C = 1000, eps = 0.001. Each figure is of a process of its own, one thread, compiled
+beforehand. The last table has how long a greedy and an exact search take with the first n documents as
+candidates, and what greedy reaches of the best with the weights of Essential Pages, which are not negative.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def searches(n: int) -> dict[str, Any]:
             spent["exact"] += time.process_time() - middle
             shares.append(coverage(*few, worth, chosen) / best)
     return {
-        "us a greedy search": 1e6 * spent["greedy"] / len(X), "us an exact one": 1e6 * spent["exact"] / len(X),
+        "us a greedy one": 1e6 * spent["greedy"] / len(X), "us an exact one": 1e6 * spent["exact"] / len(X),
         "reached, mean": float(np.mean(shares)), "reached, least": float(np.min(shares)),
     }  # fmt: skip
 

@@ -31,8 +31,8 @@ METHODS = ("structural SVM", "Essential Pages", "random", "Okapi", "unweighted w
 TEXTS = {
     "topics.txt": "ID\tdescription\n1\tJaguar\n2\tBeagle dog\n",
     "subTopics.txt": "ID\tdescription\n1.1\tcar\n1.2\tcat\n2.1\tdog\n",
-    "results.txt": "ID\turl\ttitle\tsnippet\n1.1\tu\tJaguar cars\tThe car and cars\n1.2\tu\tJaguar\tA big cat\n"
-    "1.3\tu\tNothing\t\n2.1\tu\tBeagle\tDogs\n",
+    "results.txt": "ID\turl\ttitle\tsnippet\n1.1\tu\tJaguar cars\tThe car and cars\n"
+    "1.2\tu\tJaguar\tA big cat\n1.3\tu\tNothing\t\n2.1\tu\tBeagle\tDogs\n",
     "STRel.txt": "subTopicID\tresultID\n1.1\t1.1\n1.2\t1.2\n1.2\t1.1\n2.1\t2.1\n",
 }
 
