@@ -226,7 +226,7 @@ def test_the_order_fails_where_it_is_another(changed):
     assert other.verdict == "holds" and "; other fails:" in other.evidence  # told, not judged
 
 
-def test_a_gain_within_chance_and_missing_runs_are_not_judged():
+def test_a_gain_within_chance_and_missing_runs_are_not_judged(monkeypatch):
     class Close(Queries):
         def model(self, run):
             found = super().model(run).predict(None)
@@ -240,6 +240,8 @@ def test_a_gain_within_chance_and_missing_runs_are_not_judged():
     rows, weights = made()
     few = [one for one in rows if one["method"] != "Okapi"]
     assert judged((few, weights)).verdict == "not tested" and judged(([], {})).verdict == "not tested"
+    monkeypatch.setitem(globals(), "N", 15)
+    assert "15 queries are too few" in judged((rows, weights)).evidence
 
 
 def test_ratios_are_of_the_first_candidates():

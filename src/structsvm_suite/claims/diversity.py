@@ -15,7 +15,7 @@ from structsvm_suite.results import ExperimentResults, Row
 
 STUDY, OTHER = "figure_4", "everything"
 SVM, PAGES, RANDOM, NOT_BETTER = "structural SVM", "Essential Pages", "random", ("Okapi", "unweighted words")
-LEVEL = 0.05
+LEVEL, FEWEST = 0.05, 16
 SMALL, BOUND = 16, 1.0 - 1.0 / np.e
 
 
@@ -45,8 +45,8 @@ def lower(first: Mapping[str, float], second: Mapping[str, float]) -> float:
 def order(results: Mapping[str, ExperimentResults]) -> Verdict:
     """Structural SVM below Essential Pages below random in the mean, the gain over Essential Pages
     significant (signed rank over queries, one-sided, 5%), and neither Okapi nor unweighted words
-    significantly below random. The verdict is that of the first corpus; the others, and all results as
-    candidates, are told."""
+    significantly below random; not tested with fewer than 16 queries. The verdict is that of the first
+    corpus; the others, and all results as candidates, are told."""
     mine = results["diversity"]
     told = []
     for study in (STUDY, OTHER):
@@ -67,6 +67,8 @@ def _on(mine: ExperimentResults, rows: Sequence[Row]) -> Verdict:
     missing = [name for name in methods if not losses[name]]
     if missing:
         return untested(f"no runs of {', '.join(missing)}")
+    if len(losses[SVM]) < FEWEST:
+        return untested(f"{len(losses[SVM])} queries are too few, {FEWEST} would do")
     mean = {name: float(np.mean(list(found.values()))) for name, found in losses.items()}
     p = lower(losses[SVM], losses[PAGES])
     better = {name: lower(losses[name], losses[RANDOM]) for name in NOT_BETTER}
