@@ -14,7 +14,7 @@ import numpy as np
 from structsvm_suite.datasets import Remote, pcfg
 from structsvm_suite.datasets.gum import documents
 from structsvm_suite.fetch import DataError
-from structsvm_suite.treebanks import PREPARE, VIEW, arrays, chosen, score, view
+from structsvm_suite.treebanks import PREPARE, VIEW, arrays, chosen, passed, score, view
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
@@ -43,7 +43,7 @@ def parse(
     }
     trees: list[Any] = []
     part: list[int] = []
-    for name, raw in documents(files["craft_penn_trees.tar.xz"], ".tree"):
+    for name, raw in documents(files["craft_penn_trees.tar.xz"], ".tree", passed(longest, punctuation)):
         if name not in named:
             raise DataError(f"{files['craft-ids-train.txt']} and its like do not name article {name}; add it")
         mine = chosen(raw, longest, punctuation, roots)
