@@ -92,6 +92,16 @@ def test_a_download_with_a_wrong_sum_is_an_error_and_keeps_nothing(places, serve
     assert not isinstance(caught.value, Unavailable) and list(raw.iterdir()) == []
 
 
+def test_the_public_copy_may_be_packed_otherwise(places, server):
+    raw, mirror = places
+    url, _ = server
+    remote = Remote("toy.txt", "0" * 64, "toy/toy.txt", f"{url}/good", packed=SUM)
+    assert obtain(remote, raw, mirror).read_bytes() == CONTENT
+    assert obtain(remote, raw, mirror).read_bytes() == CONTENT  # and is taken as it is the next time
+    with pytest.raises(DataError, match=f"must have {SUM}"):
+        obtain(remote._replace(name="other.txt", url=f"{url}/bad"), raw, mirror)
+
+
 def test_an_address_that_failed_is_not_asked_again_in_the_same_run(places, server, monkeypatch):
     raw, mirror = places
     address, asked = server

@@ -194,7 +194,8 @@ def test_the_command_lists_explains_and_checks(chosen, capsys):
     listed = capsys.readouterr().out
     assert "  toy            A toy (jmlr05, " in listed
     row = re.search(r"\n  one_slack +(.*)", listed).group(1)
-    assert row.split() == ["no", "yes", "yes", "yes", "no", "no", "no", "no"]
+    allowed = [cell != "no" for cell in row.split()]  # elsewhere "yes", or the number of problems
+    assert allowed == [False, True, True, True, False, False, False, False]
     assert re.search(r"solver 'one_slack' takes.*'SVM2' has squared slacks", listed)
     assert listed.count("solver 'one_slack' takes") == 4  # one reason once, whatever the number of problems
     assert main(["--root", str(root), "explain", "toy"]) == 0

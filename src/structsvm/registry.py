@@ -11,10 +11,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from structsvm import kernels as _kernels
+from structsvm.box_kernel import BoxChi2
 from structsvm.formulation import FORMULATIONS, Formulation
 from structsvm.problems.alignment import Alignment
+from structsvm.problems.diversity import Diversity
+from structsvm.problems.grammar import Grammar
+from structsvm.problems.localization import Localization
 from structsvm.problems.measures import Measure
 from structsvm.problems.multiclass import Multiclass
+from structsvm.problems.proteins import ProteinAlignment
 from structsvm.problems.sequence import Sequence
 from structsvm.problems.taxonomy import Taxonomy
 from structsvm.sequence_kernel import SequenceKernel
@@ -29,7 +34,18 @@ from structsvm.task import Trainable
 from structsvm.tensor_store import TensorCuts
 
 PROBLEMS: dict[str, Callable[..., Any]] = {
-    kind.__name__: kind for kind in (Multiclass, Taxonomy, Sequence, Alignment, Measure)
+    kind.__name__: kind
+    for kind in (
+        Multiclass,
+        Taxonomy,
+        Sequence,
+        Alignment,
+        Grammar,
+        Localization,
+        Measure,
+        Diversity,
+        ProteinAlignment,
+    )
 }
 
 SOLVERS: dict[str, tuple[Callable[..., Trainable], dict[str, Any]]] = {
@@ -49,6 +65,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "rbf": _kernels.RBF,
     "product": _kernels.Product,
     "sequence": SequenceKernel,
+    "box_chi2": BoxChi2,
 }
 
 

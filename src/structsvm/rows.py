@@ -193,12 +193,14 @@ def _local_gram(rows, i, place, ids, k, K):  # type: ignore[no-untyped-def]
 
         def tensor(rows, i, place, ids, k, K):  # type: ignore[no-untyped-def]
             y = rows.label[i]
+            of_y = rows.M[y]
             for p in range(k):
                 yp = rows.ybar[ids[p]]
-                for r in range(k):
+                of_p, step = rows.M[yp], rows.norm2[i] * rows.scale[ids[p]]
+                for r in range(p + 1):
                     yr = rows.ybar[ids[r]]
-                    product = rows.M[y, y] - rows.M[y, yr] - rows.M[yp, y] + rows.M[yp, yr]
-                    K[p, r] = rows.norm2[i] * rows.scale[ids[p]] * rows.scale[ids[r]] * product
+                    K[p, r] = step * rows.scale[ids[r]] * (of_y[y] - of_y[yr] - of_y[yp] + of_p[yr])
+                    K[r, p] = K[p, r]
 
         return tensor
 

@@ -12,7 +12,7 @@ from typing import Any
 from structsvm_suite.catalogue import Catalogue, baseline, dataset
 from structsvm_suite.config import Document, Faults, Key, located, unknown, validate
 
-SHARED = ("label", "note", "published_as", "choose", "view")
+SHARED = ("label", "note", "published_as", "choose", "view", "keep_cuts")
 LIBRARY = {
     "StructuredSVM": (
         "model", "formulation", "solver", "solver_options", "problem", "C", "C_per_example", "eps",
@@ -22,6 +22,9 @@ LIBRARY = {
         "model", "problem", "kernel", "nu", "trainer", "C", "C_per_example", "gap_tol", "max_iter",
     ),
 }  # fmt: skip
+
+
+PATHS = ("C", "C_per_example")
 
 
 class Checks:
@@ -87,11 +90,18 @@ class Checks:
                 self.fault((*at, "baseline"), found)
                 continue
             self.flat(given, {**options, **{key: {} for key in ("baseline", *SHARED)}}, at)
+            choose = given.get("choose", {})
+            if "with" in choose and choose["by"].startswith("test_"):
+                self.fault((*at, "choose", "with"), "goes with a choice by validation_... or inner_... only")
+            if choose.get("path") and ("formulation" not in given or choose["option"] not in PATHS):
+                self.fault(
+                    (*at, "choose", "path"), "is for a formulation's C or C_per_example only; remove it"
+                )
             if "baseline" in given:
                 continue
             if "problem" not in self.written:
                 self.fault(at, "trains a model of the library, so the file needs the key 'problem'; add it")
-            if "formulation" not in self.written["methods"][method] and given.get("model") != "JKSE":
+            if "formulation" in options and "formulation" not in self.written["methods"][method]:
                 self.fault(at, "has neither 'formulation' nor 'baseline'; add one of them")
             named = {key: given[key] for key in ("formulation", "solver") if key in given}
             if "formulation" in named:
@@ -131,7 +141,9 @@ class Checks:
         """Studies and published files that tables name."""
         folder = self.catalogue.root / "data" / "published"
         for table, given in self.of("tables").items():
-            self.named(("tables", table, "study"), given["study"], "studies")
+            studies = [given["study"]] if isinstance(given["study"], str) else given["study"]
+            for study in studies:
+                self.named(("tables", table, "study"), study, "studies")
             published = given.get("published")
             if published and not (folder / published).is_file():
                 files = sorted(path.name for path in folder.glob("*.csv"))

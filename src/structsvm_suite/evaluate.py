@@ -1,7 +1,8 @@
 """Stage 3: every model of a job judged anew. runs/R/{run.json, model.npz} -> runs/R/metrics.json.
 
 Losses and the primal objective are recomputed by a full search over the data; training's numbers are
-held against them. A model that does not keep its word is a failed run with the reason.
+held against them. A model that does not keep its word is a failed run with the reason. What a data set
+keeps of its test part beside the measures, for figures, is written to runs/R/kept.npz.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ import numpy as np
 from structsvm_suite import keys, machine
 from structsvm_suite.catalogue import dataset
 from structsvm_suite.command import arguments, guarded
-from structsvm_suite.datasets import Split
+from structsvm_suite.datasets import Examples, Split, predictor
 from structsvm_suite.digests import digest
-from structsvm_suite.files import read_arrays, read_json, sha256, write_json
+from structsvm_suite.files import read_arrays, read_json, sha256, write_arrays, write_json
 from structsvm_suite.layout import Layout
 from structsvm_suite.plan import Suite, load
 from structsvm_suite.progress import Progress
 from structsvm_suite.runs import Job, Run
 
+KEPT = "kept.npz"
 COUNTS = {
     "constraints": "n_constraints",
     "active": "n_active",
@@ -60,7 +62,12 @@ def evaluate(suite: Suite, job: Job) -> None:
 
 def _intact(path: Path, key: str) -> bool:
     try:
-        return bool(read_json(path)["key"] == key)
+        told = read_json(path)
+        files = told.get("files", {})
+        return bool(told["key"] == key) and all(
+            (path.parent / name).is_file() and sha256(path.parent / name) == total
+            for name, total in files.items()
+        )
     except (OSError, ValueError, KeyError):
         return False
 
@@ -76,44 +83,59 @@ def _one(
     try:
         model = models.from_arrays(run.model, read_arrays(folder / "model.npz"))
         split: Split = module.view(arrays, run.view_seed, **run.view)
-        metrics, wrong = _measured(run, record, model, split, module)
+        metrics, wrong, kept = _measured(run, record, model, split, module)
     except OSError:
         raise
     except Exception as error:  # a failed run is a row with its reason
         return {"status": "failed", "reason": f"evaluation: {type(error).__name__}: {error}", "metrics": {}}
+    if kept:
+        write_arrays(folder / KEPT, kept)
     if wrong:
         return {"status": "failed", "reason": "evaluation: " + "; ".join(wrong), "metrics": metrics}
-    return {"status": "done", "reason": None, "metrics": metrics}
+    files = {KEPT: sha256(folder / KEPT)} if kept else {}
+    return {"status": "done", "reason": None, "metrics": metrics, "files": files}
 
 
 def _measured(
     run: Run, record: dict[str, Any], model: Any, split: Split, module: Any
-) -> tuple[dict[str, Any], list[str]]:
-    """(metrics, what does not hold) of a model on its split."""
+) -> tuple[dict[str, Any], list[str], dict[str, np.ndarray]]:
+    """(metrics, what does not hold, what figures need) of a model on its split."""
     metrics: dict[str, Any] = {}
+    predict, own, keep = predictor(module), getattr(module, "predict", None), getattr(module, "keep", None)
     losses: dict[str, np.ndarray] = {}
     parts = {"train": split.train, "validation": split.validation, "test": split.test}
     for name, part in parts.items():
         if part is None:
             continue
-        yhat = model.predict(part.X)
+        yhat = predict(model, part.X)
         metrics.update(
             {f"{name}_{measure}": float(value) for measure, value in module.score(part.Y, yhat).items()}
         )
-        if "baseline" not in run.model:
-            losses[name] = np.array([model.problem_.delta(part.Y[i], yhat[i]) for i in range(len(part.Y))])
+        if "baseline" not in run.model and (own is None or name == "train"):
+            losses[name] = _losses(model, part, yhat if own is None else model.predict(part.X))
             metrics[f"{name}_loss"] = float(np.mean(losses[name]))
+    kept = {} if keep is None else keep(split.test.Y, yhat)  # the test part comes last
     if "baseline" in run.model:
-        return metrics, []
+        return metrics, [], kept
     from structsvm_suite import certificate, support
+    from structsvm_suite.models import SVM
 
-    check: Any = support if run.model.get("model") == "JKSE" else certificate
-    found, wrong = check.recomputed(model, split.train, losses["train"])
+    check: Any = {SVM: certificate, "JKSE": support}[run.model.get("model", SVM)]
+    wrap = getattr(model.problem_, "wrap", None)
+    examples = split.train if wrap is None else Examples(*wrap(*split.train))
+    found, wrong = check.recomputed(model, examples, losses["train"])
     numbers = record["numbers"]
     metrics.update(found)
     metrics.update({name: numbers[source] for name, source in COUNTS.items()})
     metrics.update({name: numbers.get(name) for name in ("C", "bound", "exact", "converged")})
-    return metrics, wrong
+    return metrics, wrong, kept
+
+
+def _losses(model: Any, part: Examples, yhat: Any) -> np.ndarray:
+    """The loss of every prediction; of a part that the problem makes one example of, that one's."""
+    if getattr(model.problem_, "wrap", None) is not None:
+        return np.array([-model.score(*part)])
+    return np.array([model.problem_.delta(part.Y[i], yhat[i]) for i in range(len(part.Y))])
 
 
 def main(argv: Sequence[str] | None = None) -> None:

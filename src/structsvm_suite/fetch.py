@@ -67,7 +67,7 @@ def at_hand(files: Sequence[Remote], raw: Path, mirror: Path) -> bool:
 def verify(path: Path, remote: Remote) -> None:
     """Raise unless the file has the sum that it should have."""
     found = sha256(path)
-    if found != remote.sha256:
+    if found not in (remote.sha256, remote.packed):
         raise DataError(
             f"{path} has the SHA-256 sum {found}, but {remote.name} must have {remote.sha256}; "
             "delete the file and fetch it again, or use source: file if it is meant to differ"
@@ -117,7 +117,7 @@ def _download(url: str, target: Path, raw: Path, remote: Remote) -> str | None:
             while block := answer.read(1 << 20):
                 digest.update(block)
                 out.write(block)
-        if digest.hexdigest() != remote.sha256:
+        if digest.hexdigest() not in (remote.sha256, remote.packed):
             wrong = digest.hexdigest()
             raise DataError("wrong sum")
 
@@ -125,8 +125,9 @@ def _download(url: str, target: Path, raw: Path, remote: Remote) -> str | None:
         write_with(target, write)
     except DataError:
         raise DataError(
-            f"{url} sent a file with the SHA-256 sum {wrong}, but {remote.name} must have {remote.sha256}; "
-            "nothing was kept: fetch the file by another way and put it in the mirror folder"
+            f"{url} sent a file with the SHA-256 sum {wrong}, but {remote.name} must have "
+            f"{remote.packed or remote.sha256}; nothing was kept: fetch the file by another way and put it "
+            "in the mirror folder"
         ) from None
     except (urllib.error.URLError, TimeoutError, ConnectionError, ValueError) as error:
         failure = str(getattr(error, "reason", error)) or type(error).__name__

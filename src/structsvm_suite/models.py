@@ -2,14 +2,16 @@
 
 A library method names a formulation, a solver and a problem (StructuredSVM), or a problem and `model:
 JKSE`; `C_per_example` stands for C = value * n, the reading in which the penalty is not divided by n. A
-method may choose one option by a measure on the validation part, or on a quarter of the training part
-(inner_...): every value is trained, the best trained anew from nothing on the whole training part, so that
-what is recorded of a fit does not depend on the others.
+method may choose an option, or several, by a measure on the validation part, or on a part of the training
+part (inner_...): every value is trained, the best trained anew from nothing on the whole training part, so
+that what is recorded of a fit does not depend on the others. With `path` the values of C are tried in the
+order given, each training from the cuts of the one before.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import warnings
 from collections.abc import Callable, Mapping
@@ -17,6 +19,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from structsvm_suite.catalogue import baseline
 from structsvm_suite.datasets import Examples, Split
@@ -47,9 +50,13 @@ class Trained:
 
 
 def train(
-    spec: Mapping[str, Any], split: Split, seed: int, score: Callable[[Any, Any], Mapping[str, float]]
+    spec: Mapping[str, Any],
+    split: Split,
+    seed: int,
+    score: Callable[[Any, Any], Mapping[str, float]],
+    predict: Callable[[Any, Any], Any] = lambda model, X: model.predict(X),
 ) -> Trained:
-    """Train what a method's settings say on split.train; `score` is the data set's own."""
+    """Train what a method's settings say on split.train; `score` and `predict` are the data set's own."""
     choose = spec.get("choose")
     if choose is None or not choose["by"].startswith(("validation_", "inner_")):
         return _fit(spec, split, seed)
@@ -58,27 +65,51 @@ def train(
         raise ValueError(
             f"choose: by {choose['by']} needs a validation part, but this data set's view gives none"
         )
-    measure, sign = choose["by"].partition("_")[2], -1.0 if choose.get("largest") else 1.0
-    tried: dict[Any, float] = {}
-    for value in choose["among"]:
-        one = _fit(with_option(spec, choose["option"], value), inner, seed)
-        tried[value] = float(score(inner.validation.Y, one.model.predict(inner.validation.X))[measure])
-    best = min(tried, key=lambda value: (sign * tried[value], list(tried).index(value)))
-    alone = len(tried) == 1 and inner is split
-    final = one if alone else _fit(with_option(spec, choose["option"], best), split, seed)
-    final.chosen = {"option": choose["option"], "value": best, choose["by"]: [[v, tried[v]] for v in tried]}
+    by = choose["by"].format(**split.problem)
+    measure, sign = by.partition("_")[2], -1.0 if choose.get("largest") else 1.0
+    among = {choose["option"]: choose["among"], **choose.get("with", {})}
+    tried: dict[tuple[Any, ...], float] = {}
+    former, kept = None, None
+    for values in itertools.product(*among.values()):
+        one = _fit(with_options(spec, dict(zip(among, values, strict=True))), inner, seed, former)
+        tried[values] = float(score(inner.validation.Y, predict(one.model, inner.validation.X))[measure])
+        former = one.model if choose.get("path") else None
+        if inner is split and former is None and min(tried, key=lambda v: sign * tried[v]) == values:
+            kept = values, one
+    least = min(sign * found for found in tried.values())
+    ties = [values for values, found in tried.items() if sign * found == least]
+    best = ties[(len(ties) - 1) // 2 if choose.get("ties") == "middle" else 0]
+    if kept is not None and kept[0] == best:  # trained from nothing on the whole training part already
+        final = kept[1]
+    else:
+        final = _fit(with_options(spec, dict(zip(among, best, strict=True))), split, seed)
+    final.chosen = {
+        "option": choose["option"], "value": best[0], by: [[*values, tried[values]] for values in tried],
+    }  # fmt: skip
+    if len(best) > 1:
+        final.chosen["with"] = dict(zip(list(among)[1:], best[1:], strict=True))
     return final
 
 
 def _inner(split: Split, seed: int) -> Split:
-    """Of the training part alone, three quarters to train on and the rest, by the seed, to choose by."""
+    """Of the training part alone, what the view holds out, else a quarter by the seed, to choose by, and the
+    rest to train on."""
     order = np.random.default_rng(seed).permutation(len(split.train.Y))
-    cut = max(1, len(order) // 4)
-    held, kept = (
-        Examples(*([part[i] for i in sorted(which)] for part in split.train))
-        for which in (order[:cut], order[cut:])
-    )
-    return Split(kept, held, held, split.problem)
+    held = order[: max(1, len(order) // 4)] if split.held is None else np.asarray(split.held)
+    kept = np.setdiff1d(order, held)
+    parts = [Examples(*(_taken(part, which) for part in split.train)) for which in (np.sort(held), kept)]
+    return Split(parts[1], parts[0], parts[0], split.problem)
+
+
+def _taken(part: Any, which: np.ndarray) -> Any:
+    """Some of a part's inputs or outputs, as what they come as: rows of a matrix, or items of a list."""
+    rows = sp.issparse(part) or isinstance(part, np.ndarray)
+    return part[which] if rows else [part[i] for i in which]
+
+
+def with_options(spec: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of the settings with some options set."""
+    return functools.reduce(lambda made, one: with_option(made, *one), options.items(), dict(spec))
 
 
 def with_option(spec: Mapping[str, Any], option: str, value: Any) -> dict[str, Any]:
@@ -87,7 +118,8 @@ def with_option(spec: Mapping[str, Any], option: str, value: Any) -> dict[str, A
     return {**spec, head: {**spec.get(head, {}), inner: value} if inner else value}
 
 
-def _fit(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
+def _fit(spec: Mapping[str, Any], split: Split, seed: int, former: Any = None) -> Trained:
+    """Train what the settings say; `former` is a model of the same data with another C, to start from."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if "baseline" in spec:
@@ -95,13 +127,13 @@ def _fit(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
             options = {name: spec[name] for name in module.OPTIONS if name in spec}
             result = Trained(module.train(split.train.X, split.train.Y, seed=seed, **options))
         else:
-            result = _library(spec, split, seed)
+            result = _library(spec, split, seed, former)
     ours = [w for w in caught if not issubclass(w.category, (DeprecationWarning, PendingDeprecationWarning))]
     result.warnings = list(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in ours))
     return result
 
 
-def _library(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
+def _library(spec: Mapping[str, Any], split: Split, seed: int, former: Any) -> Trained:
     from structsvm import registry
 
     named = {**split.problem, **spec["problem"]}
@@ -114,8 +146,13 @@ def _library(spec: Mapping[str, Any], split: Split, seed: int) -> Trained:
     if "formulation" in spec:
         options["formulation"] = spec["formulation"]
         options["solver"] = registry.solver(spec.get("solver", "n_slack"), **spec.get("solver_options", {}))
-    problem = registry.problem(named.pop("name"), **named)
-    model = estimator(kind)(problem, kernel=kernel_of(spec.get("kernel")), random_state=seed, **options)
+    if spec.get("choose", {}).get("path"):
+        options["warm_start"] = True
+    if former is not None:
+        model = former.set_params(C=options["C"])
+    else:
+        problem = registry.problem(named.pop("name"), **named)
+        model = estimator(kind)(problem, kernel=kernel_of(spec.get("kernel")), random_state=seed, **options)
     fit = model.fit(*split.train).fit_
     return Trained(
         model,
@@ -144,8 +181,10 @@ def kernel_of(spec: Mapping[str, Any] | None) -> Any:
     return registry.kernel(spec["name"], **params)
 
 
-def to_arrays(model: Any) -> dict[str, np.ndarray]:
-    """A model as named arrays."""
+def to_arrays(spec: Mapping[str, Any], model: Any) -> dict[str, np.ndarray]:
+    """A model as named arrays, without the cuts if the settings say so."""
+    if not spec.get("keep_cuts", True):
+        model.fit_.support = None
     arrays: dict[str, np.ndarray] = model.to_arrays()
     return arrays
 
@@ -171,6 +210,8 @@ def code_of(spec: Mapping[str, Any], dataset_module: str) -> str:
     problem = registry.PROBLEMS[spec["problem"]["name"]]
     modules += ["structsvm.estimators", "structsvm.kernels", problem.__module__]
     without = [*LISTS, "structsvm_suite.catalogue"]
+    if spec.get("kernel"):
+        modules.append(registry.KERNELS[spec["kernel"]["name"]].__module__)
     if "formulation" in spec:
         modules.append(registry.SOLVERS[spec.get("solver", "n_slack")][0].__module__)
         without.append("structsvm_suite.support")

@@ -8,7 +8,7 @@ Nothing here computes a result; nothing here writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +51,13 @@ class ExperimentResults:
     def _rows(self, file: str) -> list[Row]:
         return [{key: number(text) for key, text in row.items()} for row in read_csv(self.folder / file)]
 
-    def rows(self, study: str | None = None, done: bool = True, **wanted: Any) -> list[Row]:
-        """Runs of a study with the wanted settings; only finished and chosen ones unless told."""
+    def rows(self, study: str | Sequence[str] | None = None, done: bool = True, **wanted: Any) -> list[Row]:
+        """Runs of a study, or of several, with the wanted settings; finished and chosen ones unless told."""
+        studies = {study} if isinstance(study, str) else set(study or ())
         return [
             row
             for row in self.runs
-            if (study is None or study in row["studies"].split("; "))
+            if (study is None or studies & set(row["studies"].split("; ")))
             and (not done or (row["status"] == "done" and row["chosen"]))
             and all(row.get(key) == value for key, value in wanted.items())
         ]
@@ -88,14 +89,21 @@ class ExperimentResults:
 
         return from_arrays(self.record(run)["model"], self.arrays(run))
 
+    def kept(self, run: str) -> dict[str, Any]:
+        """What evaluation kept of one run's test part."""
+        return read_arrays(self.folder / "runs" / run / "kept.npz")
+
+    def ready(self, run: str) -> dict[str, Any]:
+        """The prepared arrays that one run read."""
+        return read_arrays(self.layout.part(self.name, self.record(run)["part"]))
+
     def split(self, run: str) -> Any:
         """The data that one run saw."""
         from structsvm_suite.catalogue import dataset
 
         record = self.record(run)
         module = dataset(self.config["data"][record["corpus"]]["from"])
-        arrays = read_arrays(self.layout.part(self.name, record["part"]))
-        return module.view(arrays, record["view_seed"], **record["view"])
+        return module.view(self.ready(run), record["view_seed"], **record["view"])
 
     def figure(self, name: str, kind: str = "svg") -> Path:
         """The file of a figure."""

@@ -66,11 +66,12 @@ class Expansion:
     def tables(self, runs: list[Run]) -> None:
         """Tables keyed by settings that their study's runs have."""
         for table, spec in self.checks.of("tables").items():
-            mine = [run for run in runs if spec["study"] in run.studies]
+            studies = {spec["study"]} if isinstance(spec["study"], str) else set(spec["study"])
+            mine = [run for run in runs if studies & set(run.studies)]
             known = list(dict.fromkeys(key for run in mine for key in run.settings))
             for part in ("keys", "over"):
                 for position, key in enumerate(spec.get(part, [])):
-                    if mine and key not in known:
+                    if mine and spec.get("found_as", {}).get(key, key) not in known:
                         self.checks.fault(
                             ("tables", table, part, str(position)), unknown(key, known, "value")
                         )

@@ -19,7 +19,30 @@ TAIL = ("data", "value", "spread", "spread_kind", "runs", "published")
 
 def columns(spec: Mapping[str, Any]) -> list[str]:
     """The columns of a table's CSV."""
-    return [*spec["keys"], "measure", *TAIL]
+    return [*spec["keys"], *_split_column(spec), "measure", *TAIL]
+
+
+def _split_column(spec: Mapping[str, Any]) -> list[str]:
+    return ["split"] if "splits" in spec else []
+
+
+def _measured(spec: Mapping[str, Any], runs: Sequence[Row]) -> list[tuple[Row, str, str]]:
+    """(the split as a key or nothing, measure, name among the metrics) in the order of a table.
+
+    With `splits`, f1 is train_f1, then test_f1; what is not of a split (constraints) stands with the first.
+    """
+    found_as = spec.get("found_as", {})
+    if "splits" not in spec:
+        return [({}, measure, found_as.get(measure, measure)) for measure in spec["measures"]]
+    found: list[tuple[Row, str, str]] = []
+    for split in spec["splits"]:
+        for measure in spec["measures"]:
+            metric = f"{split}_{found_as.get(measure, measure)}"
+            if any(metric in run for run in runs):
+                found.append(({"split": split}, measure, metric))
+            elif split == spec["splits"][0]:
+                found.append(({"split": split}, measure, found_as.get(measure, measure)))
+    return found
 
 
 def tidy(
@@ -31,9 +54,10 @@ def tidy(
     """One row for each combination of keys, data and measure, values in the order in which runs have them.
 
     `runs` are all runs of the table's study, failed and skipped ones included: they count for nothing,
-    but a combination of which no run is left still has its row, with no value.
+    but a combination of which no run is left still has its row, with no value. Runs that have a `measure`
+    among their settings, the one they are trained for, count for that one alone.
     """
-    keys = list(spec["keys"])
+    keys, found_as = list(spec["keys"]), spec.get("found_as", {})
     kind = spec.get("spread", "se")
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for run in runs:
@@ -41,22 +65,26 @@ def tidy(
             continue
         if not run["chosen"]:
             continue
-        groups.setdefault((*(run.get(key) for key in keys), run["data"]), []).append(run)
+        groups.setdefault((*(run.get(found_as.get(key, key)) for key in keys), run["data"]), []).append(run)
     seen = [list(dict.fromkeys(values)) for values in zip(*groups, strict=True)]
     ordered = sorted(
         groups, key=lambda group: [column.index(value) for column, value in zip(seen, group, strict=True)]
     )
     result = []
     for group in ordered:
-        members = groups[group]
-        for measure in spec["measures"]:
-            metric = spec.get("found_as", {}).get(measure, measure)
+        for split, measure, metric in _measured(spec, runs):
+            members = [run for run in groups[group] if run.get("measure") in (None, measure)]
             values = [
                 run[metric] for run in members if run["status"] == "done" and run.get(metric) is not None
             ]
             if not values and not any(run["status"] != "done" for run in members):
                 continue
-            row: Row = {**dict(zip(keys, group, strict=False)), "measure": measure, "data": group[-1]}
+            row: Row = {
+                **dict(zip(keys, group, strict=False)),
+                **split,
+                "measure": measure,
+                "data": group[-1],
+            }
             row.update(value=None, spread=None, spread_kind=None, runs=len(values))
             if values:
                 row["value"] = float(np.mean(values))
@@ -64,7 +92,7 @@ def tidy(
                 deviation = float(np.std(values, ddof=1))
                 row["spread"] = deviation / math.sqrt(len(values)) if kind == "se" else deviation
                 row["spread_kind"] = kind
-            row["published"] = _published(row, keys, published, methods)
+            row["published"] = _published(row, [*keys, *split], published, methods)
             result.append(row)
     return result
 
@@ -94,19 +122,32 @@ def wide(
     keys = list(spec["keys"])
     several = len({row["data"] for row in rows}) > 1
     heads = [*keys, *(["data"] if several else [])]
-    measured = [m for m in spec["measures"] if any(row["measure"] == m for row in rows)]
-    compared = {m: any(r["measure"] == m and r["published"] is not None for r in rows) for m in measured}
+    measured = list(
+        dict.fromkeys(
+            (split, measure)
+            for split in spec.get("splits", [None])
+            for measure in spec["measures"]
+            if any((row.get("split"), row["measure"]) == (split, measure) for row in rows)
+        )
+    )
+    compared = {
+        (split, m): any(
+            (r.get("split"), r["measure"]) == (split, m) and r["published"] is not None for r in rows
+        )
+        for split, m in measured
+    }
     header = [*heads]
-    for measure in measured:
-        header += [measure, f"{measure}, paper", "difference"] if compared[measure] else [measure]
-    lines: dict[tuple[Any, ...], dict[str, Row]] = {}
+    for column in measured:
+        name = column[1] if column[0] is None else f"{column[1]} ({column[0]})"
+        header += [name, f"{name}, paper", "difference"] if compared[column] else [name]
+    lines: dict[tuple[Any, ...], dict[tuple[Any, str], Row]] = {}
     for row in rows:
-        lines.setdefault(tuple(row.get(key) for key in heads), {})[row["measure"]] = row
+        lines.setdefault(tuple(row.get(key) for key in heads), {})[row.get("split"), row["measure"]] = row
     cells = []
     for line, by_measure in lines.items():
         texts = [named(key, value, methods) for key, value in zip(heads, line, strict=True)]
-        for measure in measured:
-            texts += _cells(by_measure.get(measure), digits(spec, measure), compared[measure])
+        for column in measured:
+            texts += _cells(by_measure.get(column), digits(spec, column[1]), compared[column])
         cells.append(texts)
     return header, cells
 

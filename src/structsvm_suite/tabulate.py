@@ -143,7 +143,8 @@ def note(results: ExperimentResults, spec: dict[str, Any]) -> str:
     spread = {"se": "standard error", "sd": "standard deviation"}[spec.get("spread", "se")]
     scale = results.summary["scale"]
     shrunk = "" if scale == "paper" else f" Scale {scale}: smaller than the paper."
-    return f"Mean ± {spread} over repetitions. Data: {data}.{shrunk}"
+    over = " and ".join(f"{key}s" for key in spec.get("over", ["repetition"]))
+    return f"Mean ± {spread} over {over}. Data: {data}.{shrunk}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

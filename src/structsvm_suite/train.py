@@ -84,6 +84,7 @@ def _one(experiment: Experiment, run: Run, folder: Path, arrays: dict[str, Any])
     """Train one run and store it; returns the part of its record that training decides."""
     from structsvm_suite import models
     from structsvm_suite.catalogue import dataset
+    from structsvm_suite.datasets import predictor
 
     if run.skip is not None:
         return {"status": "skipped", "reason": run.skip, "versions": machine.versions(), "files": {}}
@@ -91,14 +92,14 @@ def _one(experiment: Experiment, run: Run, folder: Path, arrays: dict[str, Any])
     began, cpu = time.perf_counter(), time.process_time()
     try:
         split = module.view(arrays, run.view_seed, **run.view)
-        trained = models.train(run.model, split, run.seed, module.score)
+        trained = models.train(run.model, split, run.seed, module.score, predictor(module))
     except OSError:
         raise
     except Exception as error:  # a failed run is a row with its reason
         reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
         return {"status": "failed", "reason": reason, "versions": machine.versions(), "files": {}}
     clock = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
-    write_arrays(folder / "model.npz", models.to_arrays(trained.model))
+    write_arrays(folder / "model.npz", models.to_arrays(run.model, trained.model))
     if trained.trace:
         columns = list(dict.fromkeys(name for row in trained.trace for name in row))
         write_csv(folder / "trace.csv", trained.trace, columns)

@@ -6,6 +6,8 @@
     synthesize(seed, **prepare)       the same arrays, or a stand-in of the same shape, from a seed
     view(arrays, seed, **view)        arrays to a `Split`: what one run trains on and is judged on
     score(Y, Yhat)                    the paper's measures over one part of a split, by name
+    predict(model, X)                 optional: what is scored, where that is not `model.predict(X)`
+    keep(Y, Yhat)                     optional: arrays of the test part that figures need beside the measures
 
 `parse` and `synthesize` run once for each part of a corpus, and what they return is stored; `view` is
 cheap and runs in every job (subsets, folds, label noise). A parameter named `repetition` tells
@@ -14,17 +16,22 @@ repetitions apart; seeds already do. Arrays hold numbers or text, never objects:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 
 class Remote(NamedTuple):
-    """A file of a data set: its name here, its SHA-256 sum, its place in a mirror, its public address."""
+    """A file of a data set: its name here, its SHA-256 sum, its place in a mirror, its public address.
+
+    `packed` is the sum of the file at the public address where that is the same content packed otherwise.
+    """
 
     name: str
     sha256: str
     mirror: str
     url: str | None = None
+    packed: str | None = None
 
 
 class Examples(NamedTuple):
@@ -39,10 +46,22 @@ class Split:
     """What a run sees: examples to train on, to test on, perhaps to choose by.
 
     `problem` holds parameters of the problem that only the data know (n_features, say); a config may
-    override them.
+    override them. `held` are the training examples to choose by, where a method chooses on the training
+    part; a quarter at random unless given.
     """
 
     train: Examples
     test: Examples
     validation: Examples | None = None
     problem: dict[str, Any] = field(default_factory=dict)
+    held: Any = None
+
+
+def predictor(module: Any) -> Callable[[Any, Any], Any]:
+    """A data set's own way to predict, or else the model's."""
+    own: Callable[[Any, Any], Any] | None = getattr(module, "predict", None)
+    return _plainly if own is None else own
+
+
+def _plainly(model: Any, X: Any) -> Any:
+    return model.predict(X)

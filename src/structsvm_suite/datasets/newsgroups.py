@@ -38,6 +38,8 @@ FILES = (
         "20news-bydate.tar.xz",
         "3a5c29719aa8d898965136b4ebdb98ae634d4cb746f516fd39b9bfb5b44e3906",
         "newsgroups/20news-bydate.tar.xz",
+        "https://ndownloader.figshare.com/files/5975967",
+        packed="8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
     ),
 )
 PREPARE: dict[str, Any] = {"postings_per_group": {"type": "integer", "minimum": 4}}

@@ -139,7 +139,9 @@ def method(name: str, spec: dict[str, Any]) -> dict[str, str]:
     settings = [f"{key} {value}" for key, value in spec.items() if key not in hidden]
     choose = spec.get("choose")
     if choose:
-        settings.append(f"{choose['option']} chosen among {choose['among']} by {choose['by']}")
+        among = {choose["option"]: choose["among"], **choose.get("with", {})}
+        told = " and ".join(f"{option} chosen among {values}" for option, values in among.items())
+        settings.append(f"{told} by {choose['by']}")
     return {"name": spec.get("label", name), "settings": ", ".join(settings), "note": spec.get("note", "")}
 
 

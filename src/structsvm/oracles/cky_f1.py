@@ -1,0 +1,351 @@
+"""Parse forests: the tree that maximises any H over (Delta, gap) with Delta = 1 - F1 of brackets.
+
+A tree with p brackets, c of them among the g given ones, has Delta = 1 - 2c / (g + p), and gap = score of the
+given tree - its own score. F1 is no sum over brackets, so the loss does not fold into the scores: the
+search carries (score, c, p) (jmlr05 Section 4.5.2 stratifies over all values of Delta) and prunes, exactly:
+
+  bounds      For any lam = (lam_c, lam_p) one walk gives M = max over trees of score - lam_c c + lam_p p, so
+              score <= M + lam_c c - lam_p p. A pair (c, p) whose H cannot exceed the best found under the
+              bounds seen so far is dead; when all are, the best found is the answer. H's own slope at the
+              living pair with the best prospect is the lam to try next.
+  thresholds  Let F be the least folded score that any tree at a living pair needs to win. What cannot reach
+              F, by its folded score inside and the best one outside, is left out: for every lam tried, so
+              that the thresholds together follow the curve of H, not one tangent of it.
+  dominance   Of two derivations of one node the one with no higher score, no fewer correct and no more
+              predicted brackets is left out: where H > 0 it rises with score and Delta.
+
+The given tree itself (H = 0) is a candidate: it is returned where no tree has H > 0. Of equals the first
+found wins; nothing but the arrays of one sentence decides its tree.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structsvm.compiled import compiled
+from structsvm.oracles.cky_best import _appended, _edge_value, _largest, _trace
+
+ROUNDS = 3
+"""How many bounds are tried before derivations are enumerated; by measurement."""
+
+
+@compiled
+def _folded(forest, i, score, extra, correct, lam_c, lam_p, v, back, tree):  # type: ignore[no-untyped-def]
+    """The best score - lam_c c + lam_p p of every node of sentence i, its edge, and its (score, c, p)."""
+    first = forest.start[i]
+    for u in range(first, forest.start[i + 1]):
+        value, chosen = -np.inf, -1
+        for e in range(forest.at[u], forest.at[u + 1]):
+            total = _edge_value(forest, e, score) + v[forest.left[e]]
+            if forest.right[e] >= 0:
+                total += v[forest.right[e]]
+            if total > value:
+                value, chosen = total, e
+        k = u - first
+        tree[k, 0] = tree[k, 1] = tree[k, 2] = 0.0
+        if chosen < 0:
+            value = 0.0
+        else:
+            a, b = forest.left[chosen], forest.right[chosen]
+            tree[k, 0] = _edge_value(forest, chosen, score)
+            for t in range(3):
+                tree[k, t] += tree[a, t] + (tree[b, t] if b >= 0 else 0.0)
+        if extra.shape[0] > 0:
+            value += extra[u]
+            tree[k, 0] += extra[u]
+        if forest.label[u] >= 0:
+            value += lam_p
+            tree[k, 2] += 1.0
+            if correct[u]:
+                value -= lam_c
+                tree[k, 1] += 1.0
+        v[k], back[k] = value, chosen
+
+
+@compiled
+def _own(forest, u, extra, correct, lam_c, lam_p):  # type: ignore[no-untyped-def]
+    """What node u itself adds to a folded score."""
+    own = extra[u] if extra.shape[0] > 0 else 0.0
+    if forest.label[u] >= 0:
+        own += lam_p
+        if correct[u]:
+            own -= lam_c
+    return own
+
+
+@compiled
+def _outside(forest, i, score, extra, correct, lam_c, lam_p, v, o):  # type: ignore[no-untyped-def]
+    """The best folded score of a whole tree without what is below and at each node, into o."""
+    first, size = forest.start[i], forest.start[i + 1] - forest.start[i]
+    for k in range(size):
+        o[k] = -np.inf
+    o[size - 1] = 0.0
+    for u in range(first + size - 1, first - 1, -1):
+        if o[u - first] == -np.inf:
+            continue
+        own = o[u - first] + _own(forest, u, extra, correct, lam_c, lam_p)
+        for e in range(forest.at[u], forest.at[u + 1]):
+            a, b = forest.left[e], forest.right[e]
+            total = own + _edge_value(forest, e, score)
+            if b >= 0:
+                o[b] = max(o[b], total + v[a])
+                total += v[b]
+            o[a] = max(o[a], total)
+
+
+@compiled
+def limits(forest, correct):  # type: ignore[no-untyped-def]
+    """(n, 3) int64: the fewest and the most brackets, and the fewest correct ones, of any tree."""
+    n = forest.start.shape[0] - 1
+    found = np.zeros((n, 3), np.int64)
+    most = 1
+    for i in range(n):
+        most = max(most, forest.start[i + 1] - forest.start[i])
+    v = np.empty((most, 3), np.int64)
+    for i in range(n):
+        first, size = forest.start[i], forest.start[i + 1] - forest.start[i]
+        for u in range(first, first + size):
+            k = u - first
+            one = 1 if forest.label[u] >= 0 else 0
+            hit = 1 if one == 1 and correct[u] else 0
+            for t in range(3):
+                value = -1
+                for e in range(forest.at[u], forest.at[u + 1]):
+                    total = v[forest.left[e], t]
+                    if forest.right[e] >= 0:
+                        total += v[forest.right[e], t]
+                    if value < 0 or (total > value if t == 1 else total < value):
+                        value = total
+                v[k, t] = max(value, 0) + (hit if t == 2 else one)
+        if size > 0:
+            for t in range(3):
+                found[i, t] = v[size - 1, t]
+    return found
+
+
+@compiled
+def _losses(H, n_gold, limit):  # type: ignore[no-untyped-def]
+    """d(1 - 2c/m) for c correct ones and m = g + p brackets in all, (largest c + 1, largest m + 1)."""
+    top_c, top_m = 0, 0
+    for i in range(n_gold.shape[0]):
+        top_c = max(top_c, n_gold[i])
+        top_m = max(top_m, n_gold[i] + limit[i, 1])
+    table = np.zeros((top_c + 1, top_m + 1))
+    for c in range(top_c + 1):
+        for m in range(max(2 * c + 1, 1), top_m + 1):
+            table[c, m] = (1.0 - 2.0 * c / m) ** H.power
+    return table
+
+
+@compiled
+def _value(H, d, gap):  # type: ignore[no-untyped-def]
+    return d - (H.s0 + H.s1 * d) * gap
+
+
+@compiled
+def _slopes(H, c, m, best):  # type: ignore[no-untyped-def]
+    """(lam_c, lam_p) along H = best at Delta = 1 - 2c/m > 0."""
+    delta = 1.0 - 2.0 * c / m
+    d = delta**H.power
+    slope = H.power * d / delta * (H.s0 + H.s1 * best) / (H.s0 + H.s1 * d) ** 2
+    return slope * 2.0 / m, slope * 2.0 * c / m**2
+
+
+@compiled
+def _tightened(H, table, g, limit, truth, best, lam_c, lam_p, M, bound, fresh):  # type: ignore[no-untyped-def]
+    """Lower `bound` (on scores, by pair) by M at lam; the living pair with the best prospect (-1: none)."""
+    top, top_c, top_p = best, -1, -1
+    for p in range(limit[0], limit[1] + 1):
+        for c in range(limit[2], min(g, p) + 1):
+            reach = M + lam_c * c - lam_p * p
+            if fresh or reach < bound[c, p]:
+                bound[c, p] = reach
+            value = _value(H, table[c, g + p], truth - bound[c, p])
+            if value > top:
+                top, top_c, top_p = value, c, p
+    return top_c, top_p
+
+
+@compiled
+def _thresholds(H, table, g, limit, truth, best, lam, J, bound, F):  # type: ignore[no-untyped-def]
+    """Into F: the least score folded by each lam that wins at a living pair."""
+    for j in range(J):
+        F[j] = np.inf
+    for p in range(limit[0], limit[1] + 1):
+        for c in range(limit[2], min(g, p) + 1):
+            d = table[c, g + p]
+            if _value(H, d, truth - bound[c, p]) <= best:
+                continue
+            need = truth - (d - best) / (H.s0 + H.s1 * d)
+            for j in range(J):
+                F[j] = min(F[j], need - lam[j, 0] * c + lam[j, 1] * p)
+
+
+@compiled
+def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, rounds):  # type: ignore[no-untyped-def]
+    """The maximisers of H for the sentences `which`: H (m,), losses (m,), start, edges as in `Derivations`.
+
+    given (N,) is as for `best_other`; correct (N,) bool says which nodes' brackets are given ones, n_gold
+    (n,) how many these are, limit (n, 3) what `limits` found; at most `rounds` bounds are tried.
+    """
+    most = _largest(forest, which)
+    v, o = np.empty((rounds, most)), np.empty((rounds, most))
+    lam, F = np.empty((rounds, 2)), np.empty(rounds)
+    back, tree = np.empty(most, np.int64), np.empty((most, 3))
+    stack, found = np.empty(most + 1, np.int64), np.empty(most, np.int64)
+    table = _losses(H, n_gold, limit)
+    bound = np.empty(table.shape)
+    begin = np.empty(most + 1, np.int64)
+    room, worth = np.empty((1024, 5), np.int64), np.empty(1024)
+    values, losses = np.zeros(which.shape[0]), np.zeros(which.shape[0])
+    start = np.zeros(which.shape[0] + 1, np.int64)
+    edges, used = np.empty(64 * (which.shape[0] + 1), np.int64), 0
+    for r in range(which.shape[0]):
+        i = which[r]
+        first, size, g = forest.start[i], forest.start[i + 1] - forest.start[i], n_gold[i]
+        truth = 0.0
+        for u in range(first, first + size):
+            if given[u] >= 0:
+                truth += _edge_value(forest, given[u], score)
+                if extra.shape[0] > 0:
+                    truth += extra[u]
+        best, best_c, best_p, count = 0.0, g, g, -1
+        at_c, at_p, J = max(g - 1, 0), g, 0
+        while J < rounds and at_c >= 0:
+            # At the given brackets the loss is 0 and H may be infinitely steep: look one bracket off.
+            lam[J, 0], lam[J, 1] = _slopes(
+                H, at_c - (1 if 2 * at_c >= g + at_p else 0), g + at_p, max(best, 0.1)
+            )
+            _folded(forest, i, score, extra, correct, lam[J, 0], lam[J, 1], v[J], back, tree)
+            c, p = int(tree[size - 1, 1]), int(tree[size - 1, 2])
+            value = _value(H, table[c, g + p], truth - tree[size - 1, 0])
+            if value > best:
+                best, best_c, best_p = value, c, p
+                count = _trace(forest, size - 1, back, stack, found, 0)
+            at_c, at_p = _tightened(
+                H, table, g, limit[i], truth, best, lam[J, 0], lam[J, 1], v[J, size - 1], bound, J == 0
+            )
+            J += 1
+        if at_c >= 0:
+            _thresholds(H, table, g, limit[i], truth, best, lam, J, bound, F)
+            for j in range(J):
+                _outside(forest, i, score, extra, correct, lam[j, 0], lam[j, 1], v[j], o[j])
+            room, worth = _enumerate(forest, i, score, extra, correct, lam, F, J, v, o, begin, room, worth)
+            chosen = -1
+            for k in range(begin[size - 1], begin[size]):
+                c, p = room[k, 0], room[k, 1]
+                value = _value(H, table[c, g + p], truth - worth[k])
+                if value > best:
+                    best, best_c, best_p, chosen = value, c, p, k
+            if chosen >= 0:
+                count = _walk(forest, chosen, room, stack, found)
+        if count < 0:  # nothing beats the given tree
+            for u in range(first, first + size):
+                back[u - first] = given[u]
+            count = _trace(forest, size - 1, back, stack, found, 0)
+        values[r], losses[r] = best, 1.0 - 2.0 * best_c / (g + best_p)
+        edges = _appended(edges, used, found, count)
+        used += count
+        start[r + 1] = used
+    return values, losses, start, edges[:used]
+
+
+@compiled
+def _enumerate(forest, i, score, extra, correct, lam, F, J, v, o, begin, room, worth):  # type: ignore[no-untyped-def]
+    """Every derivation of every node that is not dominated and may pass all thresholds.
+
+    room holds (c, p, edge, left, right) and worth the score of each; node k's are those from begin[k] up to
+    begin[k + 1]. Returns (room, worth), which grow where they must.
+    """
+    first, size = forest.start[i], forest.start[i + 1] - forest.start[i]
+    left_over = np.empty(J)
+    n = 0
+    for u in range(first, first + size):
+        k = u - first
+        begin[k] = n
+        if n + 1 >= room.shape[0]:
+            room, worth = _roomier(room, worth)
+        if forest.at[u] == forest.at[u + 1]:
+            room[n, 0], room[n, 1], room[n, 2], room[n, 3], room[n, 4] = 0, 0, -1, -1, -1
+            worth[n] = 0.0
+            n += 1
+            continue
+        own = extra[u] if extra.shape[0] > 0 else 0.0
+        one = 1 if forest.label[u] >= 0 else 0
+        hit = 1 if one == 1 and correct[u] else 0
+        for e in range(forest.at[u], forest.at[u + 1]):
+            a, b = forest.left[e], forest.right[e]
+            plus = own + _edge_value(forest, e, score)
+            hopeless = False
+            for j in range(J):
+                # What derivations of the parts must have left, beyond the best of the others, to pass.
+                left_over[j] = F[j] - o[j, k]
+                whole = plus - lam[j, 0] * hit + lam[j, 1] * one + v[j, a] + (v[j, b] if b >= 0 else 0.0)
+                if whole <= left_over[j]:
+                    hopeless = True
+                    break
+            if hopeless:
+                continue
+            for x in range(begin[a], begin[a + 1]):
+                lo, hi = (begin[b], begin[b + 1]) if b >= 0 else (0, 1)
+                for y in range(lo, hi):
+                    s, c, p = plus + worth[x], room[x, 0] + hit, room[x, 1] + one
+                    if b >= 0:
+                        s, c, p = s + worth[y], c + room[y, 0], p + room[y, 1]
+                    refused = False
+                    for j in range(J):
+                        if s - lam[j, 0] * c + lam[j, 1] * p <= left_over[j]:
+                            refused = True
+                            break
+                    z = begin[k]
+                    while z < n and not refused:
+                        if worth[z] >= s and room[z, 0] <= c and room[z, 1] >= p:
+                            refused = True
+                        elif worth[z] <= s and room[z, 0] >= c and room[z, 1] <= p:
+                            n -= 1
+                            for t in range(5):
+                                room[z, t] = room[n, t]
+                            worth[z] = worth[n]
+                        else:
+                            z += 1
+                    if refused:
+                        continue
+                    if n + 1 >= room.shape[0]:
+                        room, worth = _roomier(room, worth)
+                    room[n, 0], room[n, 1], room[n, 2], room[n, 3] = c, p, e, x
+                    room[n, 4] = y if b >= 0 else -1
+                    worth[n] = s
+                    n += 1
+    begin[size] = n
+    return room, worth
+
+
+@compiled
+def _roomier(room, worth):  # type: ignore[no-untyped-def]
+    n = room.shape[0]
+    larger, longer = np.empty((2 * n, 5), np.int64), np.empty(2 * n)
+    for k in range(n):
+        for t in range(5):
+            larger[k, t] = room[k, t]
+        longer[k] = worth[k]
+    return larger, longer
+
+
+@compiled
+def _walk(forest, item, room, stack, out):  # type: ignore[no-untyped-def]
+    """The edges of an enumerated derivation, parents first, into out; returns how many."""
+    depth, count = 1, 0
+    stack[0] = item
+    while depth > 0:
+        depth -= 1
+        k = stack[depth]
+        if room[k, 2] < 0:
+            continue
+        out[count] = room[k, 2]
+        count += 1
+        if room[k, 4] >= 0:
+            stack[depth] = room[k, 4]
+            depth += 1
+        stack[depth] = room[k, 3]
+        depth += 1
+    return count

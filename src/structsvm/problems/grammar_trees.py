@@ -1,0 +1,100 @@
+"""Trees as nested tuples: a node is (label, child, ...), a leaf the tag of the word at its place.
+
+    ("S", ("NP", "DT", "NN"), ("VP", "VBZ"))
+
+Words stay outside: part-of-speech tags are the terminals (jmlr05 Section 5.4, Johnson 1998).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Symbol = tuple[str, ...]
+"""A nonterminal: (label,), or (label, label of the parent) with parent annotation ('' at the root)."""
+Rule = tuple[Any, ...]
+"""(head, child, ...): the head and nonterminal children are Symbols, tags are strings."""
+Bracket = tuple[str, int, int]
+
+
+def leaves(tree: Any) -> list[str]:
+    """The tags at a tree's leaves, from left to right."""
+    if isinstance(tree, str):
+        return [tree]
+    return [tag for child in tree[1:] for tag in leaves(child)]
+
+
+def brackets(tree: Any) -> list[Bracket]:
+    """(label, lo, hi) of every node, parents before children; tags have no brackets."""
+    found: list[Bracket] = []
+
+    def walk(node: Any, lo: int) -> int:
+        if isinstance(node, str):
+            return lo + 1
+        place = len(found)
+        found.append((node[0], lo, lo))
+        hi = lo
+        for child in node[1:]:
+            hi = walk(child, hi)
+        found[place] = (node[0], lo, hi)
+        return hi
+
+    walk(tree, 0)
+    return found
+
+
+def from_brackets(found: list[Bracket], tags: Any) -> Any:
+    """The tree with these brackets, in the order of `brackets`, over these tags."""
+    place = 0
+
+    def build(lo: int, hi: int) -> list[Any]:
+        nonlocal place
+        children: list[Any] = []
+        at = lo
+        while at < hi:
+            if place < len(found) and found[place][1] == at and found[place][2] <= hi:
+                label, _, end = found[place]
+                place += 1
+                children.append((label, *build(at, end)))
+                at = end
+            else:
+                children.append(str(tags[at]))
+                at += 1
+        return children
+
+    return build(0, len(tags))[0]
+
+
+def rules_of(tree: Any, parents: bool, above: str = "") -> Iterator[Rule]:
+    """The rule of every node, parents before children; `above` is the label over the root."""
+    mark = (above,) if parents else ()
+    below = (tree[0],) if parents else ()
+    children = [child if isinstance(child, str) else (child[0], *below) for child in tree[1:]]
+    yield ((tree[0], *mark), *children)
+    for child in tree[1:]:
+        if not isinstance(child, str):
+            yield from rules_of(child, parents, tree[0])
+
+
+def said(rule: Rule) -> str:
+    """A rule as text: NP -> DT NN, with parents NP^S -> DT NN."""
+    head, *children = ["^".join(one) if isinstance(one, tuple) else one for one in rule]
+    return f"{head} -> {' '.join(children)}"
+
+
+def fault(tree: Any) -> str | None:
+    """What keeps a value from being a tree that a grammar can learn from, or None."""
+    if not isinstance(tree, tuple):
+        return f"{tree!r} is no tree; write a node as a tuple (label, child, ...) and a leaf as its tag"
+    stack: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
+    while stack:
+        node, chain = stack.pop()
+        if isinstance(node, str):
+            continue
+        if not isinstance(node, tuple) or len(node) < 2 or not isinstance(node[0], str):
+            return f"the node {node!r} is not (label, child, ...) with a text as label and at least one child"
+        if node[0] in chain:
+            return f"{node[0]!r} stands twice in a chain of single children; collapse the chain"
+        below = chain | {node[0]} if len(node) == 2 else frozenset()
+        stack += [(child, below) for child in node[1:]]
+    return None

@@ -1,0 +1,246 @@
+"""Parse forests against a plain enumeration of all trees, on random grammars with unary rules and ties."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import islice, product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from structsvm.formulation import FORMULATIONS
+from structsvm.problems import Grammar
+from structsvm.scorer import LinearScorer
+
+LABELS, TAGS = ("A", "B", "C"), ("x", "y")
+MOST = 400
+
+
+def all_trees(rules, symbol, x, chain=frozenset()):
+    """Every tree of a symbol over the tags x, as the definition reads; labels of `chain` are barred."""
+    if symbol[0] in chain:
+        return
+    for head, *children in rules:
+        if head != symbol:
+            continue
+        below = chain | {symbol[0]} if len(children) == 1 else frozenset()
+        for cuts in splits(len(x), len(children)):
+            parts = [x[a:b] for a, b in zip((0, *cuts), (*cuts, len(x)), strict=True)]
+            options = [
+                ([child] if part == (child,) else [])
+                if isinstance(child, str)
+                else list(all_trees(rules, child, part, below))
+                for child, part in zip(children, parts, strict=True)
+            ]
+            for chosen in product(*options):
+                yield (symbol[0], *chosen)
+
+
+def splits(n, k):
+    """All ways to cut n places into k parts, none empty."""
+    if k == 1:
+        if n > 0:
+            yield ()
+        return
+    for first in range(1, n - k + 2):
+        for rest in splits(n - first, k - 1):
+            yield (first, *(first + at for at in rest))
+
+
+def spans(tree, lo=0):
+    """(a Counter of labelled brackets, where the tree ends)."""
+    if isinstance(tree, str):
+        return Counter(), lo + 1
+    found, hi = Counter(), lo
+    for child in tree[1:]:
+        more, hi = spans(child, hi)
+        found += more
+    found[tree[0], lo, hi] += 1
+    return found, hi
+
+
+def one_minus_f1(y, ybar):
+    a, b = spans(y)[0], spans(ybar)[0]
+    return 1.0 - 2.0 * sum((a & b).values()) / (sum(a.values()) + sum(b.values()))
+
+
+def used(tree, above="", parents=False):
+    """The rules of a tree, as `Grammar.rules` has them."""
+    if isinstance(tree, str):
+        return []
+    mark, below = ((above,), (tree[0],)) if parents else ((), ())
+    mine = ((tree[0], *mark), *(c if isinstance(c, str) else (c[0], *below) for c in tree[1:]))
+    return [mine] + [rule for child in tree[1:] for rule in used(child, tree[0], parents)]
+
+
+def random_rules(rng):
+    """Rules over three labels and two tags; unary cycles are frequent."""
+    symbols = [(label,) for label in LABELS]
+    rules = {}
+    for label in symbols[: rng.integers(1, 4)]:
+        rules[label, str(rng.choice(TAGS))] = None
+        for _ in range(rng.integers(1, 4)):
+            size = int(rng.choice([1, 2, 2, 3]))
+            pick = [symbols[k] if k < 3 else TAGS[k - 3] for k in rng.integers(0, 5, size)]
+            if size > 1 or pick[0] != label:
+                rules[(label, *pick)] = None
+    return tuple(rules)
+
+
+def example(seed, longest=6, least=0, most=400):
+    """(rng, rules, start, x, all its trees); drawn until there are from `least` to `most` trees."""
+    rng = np.random.default_rng(seed)
+    while True:
+        rules = random_rules(rng)
+        start = tuple(str(s) for s in rng.permutation(LABELS)[: rng.integers(1, 3)])
+        x = tuple(str(t) for t in rng.choice(TAGS, rng.integers(1, longest + 1)))
+        found = (tree for label in start for tree in all_trees(rules, (label,), x))
+        trees = list(islice(found, most + 1))
+        if least <= len(trees) <= most:
+            return rng, rules, start, x, trees
+
+
+def weights(rng, n):
+    """Random weights; every other time whole numbers, so that trees tie and cycles have positive weight."""
+    return rng.normal(size=n) if rng.random() < 0.5 else rng.integers(-1, 2, n).astype(float)
+
+
+seeds = st.integers(0, 2**40)
+
+
+@settings(max_examples=150, deadline=None)
+@given(seeds)
+def test_best_tree_is_the_best_of_all(seed):
+    rng, rules, start, x, trees = example(seed)
+    problem = Grammar(rules=rules, start=start)
+    f = LinearScorer(problem, weights(rng, problem.n_weights))
+    yhat = problem.argmax(f, x)
+    if not trees:
+        assert yhat is None
+        return
+    index = {rule: k for k, rule in enumerate(rules)}
+    score = {tree: sum(f.w[index[rule]] for rule in used(tree)) for tree in trees}
+    assert len(score) == len(trees)
+    assert score[yhat] == pytest.approx(max(score.values()))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds)
+def test_a_forest_holds_every_tree_once(seed):
+    from structsvm.oracles.cky import forests
+
+    _, rules, start, x, trees = example(seed)
+    tables = Grammar(rules=rules, start=start).tables
+    forest = forests(tables.rules, [tables.words(x)])
+    ways = np.zeros(len(forest.item), dtype=int)
+    for u in range(len(ways)):
+        edges = range(forest.at[u], forest.at[u + 1])
+        ways[u] = sum(
+            ways[forest.left[e]] * (ways[forest.right[e]] if forest.right[e] >= 0 else 1) for e in edges
+        )
+        ways[u] = ways[u] if len(edges) else 1
+    assert (ways[-1] if len(ways) else 0) == len(trees)
+
+
+@settings(max_examples=150, deadline=None)
+@given(seeds)
+def test_every_formulation_against_all_trees(seed):
+    rng, rules, start, x, trees = example(seed, least=1)
+    y = trees[rng.integers(len(trees))]
+    w = weights(rng, len(rules)) * float(rng.choice([0.0, 0.05, 0.3, 2.0]))
+    index = {rule: k for k, rule in enumerate(rules)}
+    gap = {t: sum(w[index[r]] for r in used(y)) - sum(w[index[r]] for r in used(t)) for t in trees}
+    for loss in ("f1", "zero_one"):
+        problem = Grammar(loss=loss, rules=rules, start=start)
+        batch = problem.batch([x, x], [trees[0], y])
+        f = LinearScorer(problem, w)
+        delta = {t: float(t != y) if loss == "zero_one" else one_minus_f1(y, t) for t in trees}
+        for name, formulation in FORMULATIONS.items():
+            H = formulation.H
+            found = batch.search(f, np.array([1]), H)
+            ybar = found.outputs[0]
+            assert found.losses[0] == pytest.approx(delta[ybar]), (loss, name)
+            assert problem.delta(y, ybar) == pytest.approx(delta[ybar])
+            assert (found.rows @ w)[0] == pytest.approx(gap[ybar])
+            largest = max(float(H(delta[t], gap[t])) for t in trees if t != y or len(trees) == 1)
+            mine = float(H(delta[ybar], gap[ybar]))
+            assert max(mine, 0.0) == pytest.approx(max(largest, 0.0), abs=1e-9), (loss, name)
+
+
+@settings(max_examples=80, deadline=None)
+@given(seeds)
+def test_the_second_best_follows_the_best(seed):
+    rng, rules, start, x, trees = example(seed, least=2)
+    problem = Grammar(loss="zero_one", rules=rules, start=start)
+    f = LinearScorer(problem, weights(rng, len(rules)))
+    yhat = problem.argmax(f, x)
+    second = problem.augmented_argmax(f, x, yhat, FORMULATIONS["SVM1"].H)
+    scores = sorted((f(x, tree) for tree in trees), reverse=True)
+    assert second != yhat
+    assert [f(x, yhat), f(x, second)] == pytest.approx(scores[:2])
+
+
+def markov_trees(seen, symbol, x, h, chain=frozenset()):
+    """Trees whose children are read one by one: (head, first?, last h children) must have been seen to go on
+    to each child and to stop; unary rules are seen as a whole."""
+    if symbol[0] in chain:
+        return
+    for child in seen["unary"].get(symbol, ()):
+        if child == x[0:1][0] and len(x) == 1 and isinstance(child, str):
+            yield (symbol[0], child)
+        elif not isinstance(child, str):
+            yield from ((symbol[0], t) for t in markov_trees(seen, child, x, h, chain | {symbol[0]}))
+
+    def read(state, rest, children):
+        if not rest:
+            if len(children) > 1 and (symbol, state, None) in seen["go"]:
+                yield (symbol[0], *children)
+            return
+        for head, before, child in sorted(seen["go"], key=str):
+            if head != symbol or before != state or child is None:
+                continue
+            past = (*(state[1] if state else ()), child)
+            after = (len(children) == 0, past[len(past) - h :] if h else ())
+            for size in range(1, len(rest) + 1):
+                part = rest[:size]
+                if len(part) == len(x):
+                    continue
+                if isinstance(child, str):
+                    options = [child] if part == (child,) else []
+                else:
+                    options = list(markov_trees(seen, child, part, h))
+                for option in options:
+                    yield from read(after, rest[size:], (*children, option))
+
+    yield from read(None, x, ())
+
+
+@settings(max_examples=60, deadline=None)
+@given(seeds, st.sampled_from([0, 1, 2]))
+def test_markovised_children_against_reading_one_by_one(seed, h):
+    rng, rules, start, x, trees = example(seed, longest=4)
+    seen = {"unary": {}, "go": set()}
+    for head, *children in rules:
+        if len(children) == 1:
+            seen["unary"].setdefault(head, []).append(children[0])
+            continue
+        state = None
+        for k, child in enumerate(children):
+            seen["go"].add((head, state, child))
+            past = tuple(children[: k + 1])
+            state = (k == 0, past[len(past) - min(h, len(past)) :] if h else ())
+        seen["go"].add((head, state, None))
+    found = set()
+    for label in start:
+        for tree in markov_trees(seen, (label,), x, h):
+            found.add(tree)
+            assume(len(found) <= MOST)
+    assert found >= set(trees)
+    problem = Grammar(rules=rules, start=start, horizontal=h)
+    f = LinearScorer(problem, weights(rng, problem.n_weights))
+    yhat = problem.argmax(f, x)
+    assert (yhat is None) == (not found)
+    if found:
+        assert f(x, yhat) == pytest.approx(max(f(x, tree) for tree in found))

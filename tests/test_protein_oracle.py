@@ -1,0 +1,96 @@
+"""Local alignment with gaps that depend on the place, against every chain of short pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structsvm.oracles.chains import best_chain
+
+
+def chains(n, m):
+    """Every chain of matches of an n by m pair, the empty one included."""
+
+    def after(i, j):
+        yield ()
+        for ii in range(i, n):
+            for jj in range(j, m):
+                for rest in after(ii + 1, jj + 1):
+                    yield ((ii, jj), *rest)
+
+    return list(after(0, 0))
+
+
+def score(chain, S, gaps):
+    """A chain's score, step by step as the module's docstring says it."""
+    total = 0.0
+    for k, (i, j) in enumerate(chain):
+        total += S[i, j]
+        if k:
+            left, below = chain[k - 1]
+            for step, place in enumerate(range(left + 1, i)):
+                total += gaps[place, 0 if step == 0 else 1]
+            for step in range(j - below - 1):
+                total += gaps[i - 1, 2 if step == 0 else 3]
+    return total
+
+
+NUMBER = st.integers(-3, 3) | st.floats(-3, 3, allow_nan=False)
+
+
+@st.composite
+def cases(draw):
+    n, m = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    S = draw(st.lists(NUMBER, min_size=n * m, max_size=n * m))
+    gaps = draw(st.lists(NUMBER, min_size=4 * n, max_size=4 * n))
+    return np.array(S, float).reshape(n, m), np.array(gaps, float).reshape(n, 4)
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases())
+def test_the_best_of_all_chains(case):
+    S, gaps = case
+    value, chain = best_chain(S, gaps)
+    best = max(score(one, S, gaps) for one in chains(*S.shape))
+    assert value == pytest.approx(best, abs=1e-9)
+    found = tuple(map(tuple, chain.tolist()))
+    assert found in chains(*S.shape)
+    assert score(found, S, gaps) == pytest.approx(best, abs=1e-9)
+
+
+def test_known_gaps():
+    """Two good matches three template places and two target places apart, one price for each step."""
+    S = np.full((5, 4), -9.0)
+    S[0, 0] = S[4, 3] = 10.0
+    gaps = np.zeros((5, 4))
+    gaps[1, 0], gaps[2, 1], gaps[3, 1] = -1.0, -2.0, -4.0  # the first left out, then two more
+    gaps[3, 2], gaps[3, 3] = -0.5, -0.25  # inserted after the last of them
+    value, chain = best_chain(S, gaps)
+    assert value == 20.0 - 7.0 - 0.75
+    assert chain.tolist() == [[0, 0], [4, 3]]
+
+
+def test_nothing_is_aligned_where_nothing_scores_above_zero():
+    value, chain = best_chain(np.full((3, 2), -1.0), np.ones((3, 4)))
+    assert value == 0.0
+    assert chain.tolist() == []
+
+
+def test_positive_gaps_are_used_between_matches_only():
+    """With gap scores above 0 the longest detour wins, and none is taken before the first match."""
+    value, chain = best_chain(np.ones((3, 3)), np.full((3, 4), 5.0))
+    assert chain.tolist() == [[0, 0], [2, 2]]
+    assert value == 12.0
+
+
+def test_of_equal_ends_the_first_is_taken():
+    S = np.array([[-1.0, 2.0, 2.0], [2.0, -9.0, -9.0]])
+    _, chain = best_chain(S, np.full((2, 4), -9.0))
+    assert chain.tolist() == [[0, 1]]
+
+
+def test_scores_that_are_not_finite_are_refused():
+    with pytest.raises(ValueError, match="must be finite"):
+        best_chain(np.array([[np.nan]]), np.zeros((1, 4)))
