@@ -52,6 +52,9 @@ def parse(
     return arrays(trees, part, seed, at_most)
 
 
-def synthesize(seed: int, *, longest: int, at_most: int = TREES, **prepare: Any) -> dict[str, np.ndarray]:
+def synthesize(
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    repetition: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
     """A stand-in of the corpus's size."""
     return pcfg.synthesize(seed, longest=longest, at_most=at_most)

@@ -92,6 +92,9 @@ def documents(path: Path, suffix: str, longest: int | None) -> list[tuple[str, l
     return sorted(found, key=lambda one: one[0])
 
 
-def synthesize(seed: int, *, longest: int, at_most: int = TREES, **prepare: Any) -> dict[str, np.ndarray]:
+def synthesize(
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    repetition: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
     """A stand-in of the corpus's size."""
     return pcfg.synthesize(seed, longest=longest, at_most=at_most)

@@ -62,7 +62,10 @@ def members(path: Path, longest: int | None) -> list[Any]:
         raise DataError(f"{path} is damaged or cut short ({error}); delete it and fetch it again") from None
 
 
-def synthesize(seed: int, *, longest: int, at_most: int = TREES, **prepare: Any) -> dict[str, np.ndarray]:
+def synthesize(
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    repetition: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
     """A stand-in of the sample's size, parts unsaid."""
     made = pcfg.synthesize(seed, longest=longest, at_most=at_most)
     return {**made, "part": np.full(at_most, -1, dtype=np.int64)}
