@@ -90,19 +90,17 @@ def figure_4(results: ExperimentResults, fig: Any) -> None:
         for at, name in enumerate(methods):
             found = [row["test_subtopic_loss"] for row in rows if row["method"] == name]
             se = np.std(found, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0
-            ours = name == SVM
             ax.barh(
-                at, np.mean(found), xerr=se, height=0.7, color=COLOURS[0] if ours else "#b8c4cc",
-                hatch=None if ours else "//", edgecolor="white", ecolor="black", error_kw={"linewidth": 0.9},
+                at, np.mean(found), xerr=se, height=0.7, color=COLOURS[0] if name == SVM else "#b8c4cc",
+                ecolor="black", error_kw={"linewidth": 0.9},
             )  # fmt: skip
             ax.text(
-                0.005,
-                at,
-                f"{np.mean(found):.3f}",
-                va="center",
-                fontsize=7,
-                color="white" if ours else "black",
-            )
+                0.99, at, f"{np.mean(found):.3f}", transform=ax.get_yaxis_transform(), ha="right",
+                va="center", fontsize=7,
+            )  # fmt: skip
+        ax.set_axisbelow(True)
+        ax.grid(axis="y", visible=False)
+        ax.set_xlim(0.0, 1.25 * ax.get_xlim()[1])
         ax.axvline(
             float(np.mean([row["test_best_loss"] for row in rows])),
             color=COLOURS[1],
