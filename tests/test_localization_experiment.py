@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structsvm_suite import evaluate
 from structsvm_suite.baselines import box_prior
 from structsvm_suite.claims import localization as claims
-from structsvm_suite.datasets import uiuc_cars
+from structsvm_suite.datasets import clusters, predictor, uiuc_cars
 from structsvm_suite.detection import curve, right
 from structsvm_suite.figures.localization import _precision_at
-from structsvm_suite.files import write_csv, write_json
+from structsvm_suite.files import sha256, write_arrays, write_csv, write_json
 from structsvm_suite.models import train
 from structsvm_suite.results import ExperimentResults
 
@@ -258,3 +259,22 @@ def test_every_table_of_the_config_names_what_evaluation_gives() -> None:
         "jkse-fast", "jkse-noise-linear", "jkse-chi2", "jkse-nu", "jkse-localization-kernel"
     }  # fmt: skip
     assert json.dumps(config["methods"]["JKSE (chi2)"]["choose"]["among"]).count(",") == 19
+
+
+def test_a_data_set_predicts_in_its_own_way_or_as_the_model_does() -> None:
+    centre = box_prior.train([], [], seed=1, prior="centre")
+    x = np.zeros((20, 31), dtype=np.int64), np.array([[10, 25, 1]])
+    assert predictor(uiuc_cars)(centre, [x])[0].shape[1] == 5
+    assert predictor(clusters)(centre, [x])[0].tolist() == [[5, 3, 15, 28]]
+
+
+def test_an_evaluation_whose_kept_arrays_are_lost_or_changed_is_done_again(tmp_path: Path) -> None:
+    write_arrays(tmp_path / evaluate.KEPT, {"found": np.zeros(3)})
+    files = {evaluate.KEPT: sha256(tmp_path / evaluate.KEPT)}
+    write_json(tmp_path / "metrics.json", {"key": "k", "files": files})
+    assert evaluate._intact(tmp_path / "metrics.json", "k")
+    assert not evaluate._intact(tmp_path / "metrics.json", "another")
+    write_arrays(tmp_path / evaluate.KEPT, {"found": np.ones(3)})
+    assert not evaluate._intact(tmp_path / "metrics.json", "k")
+    (tmp_path / evaluate.KEPT).unlink()
+    assert not evaluate._intact(tmp_path / "metrics.json", "k")
