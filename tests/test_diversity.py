@@ -180,7 +180,7 @@ X1, Y1 = made(1)
         (Diversity(D + 1, 3), Y1[0], r"example 1: phi has shape .* must have 4 columns"),
         (Diversity(D, 3), Selection(Y1[0].documents), "example 1 has no subtopic that a candidate covers"),
         (Diversity(D, 3), Y1[0]._replace(subtopics=np.zeros((10, 5), bool)), "example 1 has no subtopic"),
-        (Diversity(D, 3), Y1[0]._replace(documents=np.array([1])), "the selection has 1 documents, not 3"),
+        (Diversity(D, 3), Y1[0]._replace(documents=np.array([1])), "the selection has 1 documents, not K=3"),
         (Diversity(D, 3), Y1[0]._replace(weights=np.ones(9)), r"subtopics have shape \(10, .*9 weights"),
     ],
 )  # fmt: skip

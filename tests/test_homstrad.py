@@ -59,6 +59,8 @@ def test_a_family_becomes_a_pair(tmp_path):
     assert arrays["identity"][0] == 0.5
     alone = profile(np.array(codes("MKVLA"), np.uint8), np.array([codes("MKVL-")], np.uint8))
     assert x.template_profile == pytest.approx(STEP * alone)
+    lonely = profile(x.target, np.zeros((0, 5), np.uint8))  # the homologue is nearer to the template
+    assert x.target_profile == pytest.approx(STEP * lonely)
     assert data.parse(archive(tmp_path), 0, identity_below=0.9, per_family=3, n_families=5)[
         "lengths"
     ].shape == (5, 3)

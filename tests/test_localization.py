@@ -209,5 +209,7 @@ def test_bad_input_is_named() -> None:
         Localization(WORDS, normalise="cell", search="branch_and_bound")
     with pytest.raises(ValueError, match="gamma must be None or a finite number above 0"):
         registry.kernel("box_chi2", n_words=WORDS, gamma=-1.0)
-    with pytest.raises(ValueError, match="searched by 'scan' only"):
+    with pytest.raises(
+        ValueError, match="takes no joint kernel: search 'branch_and_bound' bounds explicit weights"
+    ):
         StructuredSVM(Localization(WORDS, 2, search="branch_and_bound"), kernel=BoxChi2(WORDS, 2)).fit(X, Y)

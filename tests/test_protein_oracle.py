@@ -40,11 +40,15 @@ def score(chain, S, gaps):
 NUMBER = st.integers(-3, 3) | st.floats(-3, 3, allow_nan=False)
 
 
+RARE = st.sampled_from([-9, -9, -9, 4, 5])
+"""Few matches worth making: long gaps of either kind between them."""
+
+
 @st.composite
 def cases(draw):
-    n, m = draw(st.integers(1, 4)), draw(st.integers(1, 4))
-    S = draw(st.lists(NUMBER, min_size=n * m, max_size=n * m))
-    gaps = draw(st.lists(NUMBER, min_size=4 * n, max_size=4 * n))
+    n, m = draw(st.integers(1, 5)), draw(st.integers(1, 4))
+    S = draw(st.lists(draw(st.sampled_from([NUMBER, RARE])), min_size=n * m, max_size=n * m))
+    gaps = draw(st.lists(draw(st.sampled_from([NUMBER, st.integers(-2, 1)])), min_size=4 * n, max_size=4 * n))
     return np.array(S, float).reshape(n, m), np.array(gaps, float).reshape(n, 4)
 
 
@@ -58,6 +62,19 @@ def test_the_best_of_all_chains(case):
     found = tuple(map(tuple, chain.tolist()))
     assert found in chains(*S.shape)
     assert score(found, S, gaps) == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(5, 2), (2, 5), (4, 3)])
+def test_long_gaps_of_either_kind(shape):
+    """Narrow pairs have few chains and long gaps, whose prices are often nearly alike."""
+    rng = np.random.default_rng(0)
+    every = chains(*shape)
+    for _ in range(400):
+        S = rng.choice([-9.0, 4.0, 5.0, 5.5], size=shape)
+        gaps = rng.choice([-3.0, -2.5, -0.25, 0.5], size=(shape[0], 4))
+        value, chain = best_chain(S, gaps)
+        best = max(score(one, S, gaps) for one in every)
+        assert value == best == score(tuple(map(tuple, chain.tolist())), S, gaps)
 
 
 def test_known_gaps():

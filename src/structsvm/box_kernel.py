@@ -64,10 +64,6 @@ class BoxChi2:
 
     def potentials(self, problem: Any, x: Any, X: Any, Y: Any, coef: np.ndarray) -> np.ndarray:
         """Scores (m,) of all boxes of x under sum_j coef_j k((x_j, y_j), .)."""
-        if problem.search != "scan":
-            raise ValueError(
-                f"the chi-squared kernel is searched by 'scan' only, but search is {problem.search!r}"
-            )
         words, windows = as_input(x)
         tables, at, owner, value, coef, mass = self._expansion(X, Y, coef)
         shape, support = (self.levels, KINDS[self.normalise], self.n_words), (at, owner, value, coef)

@@ -37,45 +37,82 @@ TOKEN = re.compile(r"[()]|[^ \t\r()]+")
 TEST_SHARE = 5
 
 
-def read(name: str, text: str) -> list[Any]:
+def read(name: str, text: str, longest: int | None = None) -> list[Any]:
     """The bracketed trees of a text as nested lists [label, child, ...]; a leaf is [tag, word].
 
-    What is no such tree is an error that gives the line of the file `name`.
+    What is no such tree is an error that gives the line of the file `name`. With `longest`, trees of more
+    words (traces not counted) are passed over without a look inside: most of the time would go there.
     """
-    found: list[Any] = []
-    open_nodes: list[list[Any]] = []
-    begun: list[int] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        for token in TOKEN.findall(line):
+    data = np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
+    at = np.flatnonzero((data == ord("(")) | (data == ord(")")))
+    opens = data[at] == ord("(")
+    depth = np.cumsum(np.where(opens, 1, -1))
+    if np.any(depth < 0):
+        wrong = at[int(np.argmax(depth < 0))]
+        raise DataError(f"{name}, line {_line(data, wrong)}: a bracket is closed that was never opened")
+    ends = np.flatnonzero(depth == 0)
+    starts = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64) if len(ends) else np.zeros(0, np.int64)
+    if len(depth) and depth[-1] != 0:
+        first = at[int(ends[-1]) + 1 if len(ends) else 0]
+        raise DataError(
+            f"{name}, line {_line(data, first)}: the bracket opened there is never closed; complete it"
+        )
+    leaf = np.flatnonzero(opens[:-1] & ~opens[1:])
+    padded = np.concatenate([data, np.zeros(len(TRACE), np.uint8)])
+    trace = np.all([padded[at[leaf] + 1 + k] == byte for k, byte in enumerate(TRACE)], axis=0)
+    words = np.searchsorted(leaf[~trace], ends) - np.searchsorted(leaf[~trace], starts)
+    found, last = [], 0
+    for first, end, n_words in zip(at[starts].tolist(), at[ends].tolist(), words.tolist(), strict=True):
+        _outside(name, data, last, first)
+        last = end + 1
+        if longest is None or n_words <= longest:
+            chunk = data[first:last].tobytes().decode("utf-8")
+            found.append(_node(name, chunk, _line(data, first)))
+    _outside(name, data, last, len(data))
+    return found
+
+
+TRACE = b"-NONE-"
+
+
+def _line(data: np.ndarray, place: int) -> int:
+    return 1 + int(np.count_nonzero(data[:place] == ord("\n")))
+
+
+def _outside(name: str, data: np.ndarray, lo: int, hi: int) -> None:
+    """Raise if anything but white space stands between two trees."""
+    between = data[lo:hi].tobytes()
+    if between.strip():
+        word = between.split()[0].decode("utf-8", "replace")
+        raise DataError(
+            f"{name}, line {_line(data, lo + between.find(between.split()[0]))}: {word!r} stands outside all "
+            "brackets; remove it"
+        )
+
+
+def _node(name: str, text: str, line: int) -> Any:
+    """One balanced tree that begins at a line of the file."""
+    stack: list[list[Any]] = [[]]
+    for offset, row in enumerate(text.split("\n")):
+        where = f"{name}, line {line + offset}"
+        for token in TOKEN.findall(row):
             if token == "(":
-                open_nodes.append([])
-                begun.append(number)
-            elif token == ")":
-                if not open_nodes:
-                    raise DataError(f"{name}, line {number}: a bracket is closed that was never opened")
-                node = open_nodes.pop()
-                begun.pop()
+                stack.append([])
+            elif token != ")":
+                stack[-1].append(token)
+            else:
+                node = stack.pop()
                 if not node:
-                    raise DataError(f"{name}, line {number}: an empty bracket; give it a label and children")
+                    raise DataError(f"{where}: an empty bracket; give it a label and children")
                 if isinstance(node[0], str) and len(node) == 1:
-                    raise DataError(
-                        f"{name}, line {number}: ({node[0]}) has no children; remove or complete it"
-                    )
+                    raise DataError(f"{where}: ({node[0]}) has no children; remove or complete it")
                 if not isinstance(node[0], str):
                     node.insert(0, "")
                 if len(node) > 2 and any(isinstance(child, str) for child in node[1:]):
                     word = next(child for child in node[1:] if isinstance(child, str))
-                    raise DataError(
-                        f"{name}, line {number}: the word {word!r} has no tag of its own; write (TAG word)"
-                    )
-                (open_nodes[-1] if open_nodes else found).append(node)
-            elif open_nodes:
-                open_nodes[-1].append(token)
-            else:
-                raise DataError(f"{name}, line {number}: {token!r} stands outside all brackets; remove it")
-    if open_nodes:
-        raise DataError(f"{name}, line {begun[0]}: the bracket opened there is never closed; complete it")
-    return found
+                    raise DataError(f"{where}: the word {word!r} has no tag of its own; write (TAG word)")
+                stack[-1].append(node)
+    return stack[0][0]
 
 
 def cleaned(node: Any, delete: frozenset[str] = frozenset()) -> Any:
@@ -99,6 +136,11 @@ def cleaned(node: Any, delete: frozenset[str] = frozenset()) -> Any:
             return (label, *chain[-1][1:])
         below = list(below[0][1:])
     return (label, *children)
+
+
+def passed(longest: int, punctuation: str) -> int | None:
+    """The number of words from which on `read` may pass trees over."""
+    return longest if punctuation == "kept" else None
 
 
 def chosen(raw: Iterable[Any], longest: int, punctuation: str, roots: str) -> list[Any]:

@@ -24,23 +24,10 @@ from structsvm.compiled import compiled
 
 
 @compiled
-def _gain(indptr, items, worth, covered, d):  # type: ignore[no-untyped-def]
-    """(gain of set d, the part of it on items worth more than 0), given how often each item is covered."""
-    gain, bound = 0.0, 0.0
-    for k in range(indptr[d], indptr[d + 1]):
-        u = items[k]
-        if covered[u] == 0:
-            gain += worth[u]
-            if worth[u] > 0.0:
-                bound += worth[u]
-    return gain, bound
-
-
-@compiled
 def greedy(indptr, items, worth, K):  # type: ignore[no-untyped-def]
     """The chosen sets, (K,) in the order of choosing; requires K <= n and no item twice in one set."""
     n = indptr.shape[0] - 1
-    covered = np.zeros(worth.shape[0], dtype=np.int64)
+    covered = np.zeros(worth.shape[0], dtype=np.bool_)
     bounds, taken = np.full(n, np.inf), np.zeros(n, dtype=np.bool_)
     chosen = np.empty(K, dtype=np.int64)
     for k in range(K):
@@ -50,18 +37,27 @@ def greedy(indptr, items, worth, K):  # type: ignore[no-untyped-def]
                 continue
             if bounds[d] < top:
                 break
-            gain, bounds[d] = _gain(indptr, items, worth, covered, d)
+            gain, bound = 0.0, 0.0
+            for j in range(indptr[d], indptr[d + 1]):
+                if not covered[items[j]]:
+                    gain += worth[items[j]]
+                    bound += max(worth[items[j]], 0.0)
+            bounds[d] = bound
             if gain > top or (gain == top and d < best):
                 best, top = d, gain
         chosen[k], taken[best] = best, True
         for j in range(indptr[best], indptr[best + 1]):
-            covered[items[j]] += 1
+            covered[items[j]] = True
     return chosen
 
 
 @compiled
 def best_subset(indptr, items, worth, K):  # type: ignore[no-untyped-def]
-    """(the largest F, its sets (K,) rising), first of equals in their order; requires what `greedy` does."""
+    """(the largest F, its sets (K,) rising), first of equals in their order; requires what `greedy` does.
+
+    Below a set chosen at some depth, what the sets after it can still add is at most the sum of their largest
+    bounds, as many as are left to choose.
+    """
     n = indptr.shape[0] - 1
     covered = np.zeros(worth.shape[0], dtype=np.int64)
     value = np.zeros(K + 1)
@@ -69,7 +65,17 @@ def best_subset(indptr, items, worth, K):  # type: ignore[no-untyped-def]
     top, depth, d = -np.inf, 0, 0
     while True:
         left = K - depth
-        if left == 0 or d > n - left or value[depth] + _most(indptr, items, worth, covered, d, left) <= top:
+        most = 0.0
+        if 0 < left <= n - d:
+            bounds = np.zeros(n - d)
+            for other in range(d, n):
+                for j in range(indptr[other], indptr[other + 1]):
+                    if covered[items[j]] == 0:
+                        bounds[other - d] += max(worth[items[j]], 0.0)
+            bounds.sort()
+            for j in range(n - d - left, n - d):
+                most += bounds[j]
+        if left == 0 or left > n - d or value[depth] + most <= top:
             if left == 0 and value[depth] > top:
                 top = value[depth]
                 best[:] = path
@@ -81,36 +87,14 @@ def best_subset(indptr, items, worth, K):  # type: ignore[no-untyped-def]
                 covered[items[j]] -= 1
             d += 1
             continue
-        gain, _ = _gain(indptr, items, worth, covered, d)
-        for j in range(indptr[d], indptr[d + 1]):
-            covered[items[j]] += 1
         path[depth] = d
         depth += 1
-        value[depth] = value[depth - 1] + gain
-        d += 1
-
-
-@compiled
-def _most(indptr, items, worth, covered, first, left):  # type: ignore[no-untyped-def]
-    """What `left` sets from `first` on can add at most: the sum of their largest bounds."""
-    n = indptr.shape[0] - 1
-    bounds = np.empty(n - first)
-    for d in range(first, n):
-        _, bounds[d - first] = _gain(indptr, items, worth, covered, d)
-    bounds.sort()
-    return bounds[n - first - left :].sum()
-
-
-@compiled
-def coverage(indptr, items, worth, chosen):  # type: ignore[no-untyped-def]
-    """F of the chosen sets."""
-    covered = np.zeros(worth.shape[0], dtype=np.int64)
-    total = 0.0
-    for d in chosen:
-        total += _gain(indptr, items, worth, covered, d)[0]
+        value[depth] = value[depth - 1]
         for j in range(indptr[d], indptr[d + 1]):
+            if covered[items[j]] == 0:
+                value[depth] += worth[items[j]]
             covered[items[j]] += 1
-    return total
+        d += 1
 
 
 @compiled
@@ -121,3 +105,8 @@ def union(indptr, items, n_items, chosen):  # type: ignore[no-untyped-def]
         for j in range(indptr[d], indptr[d + 1]):
             covered[items[j]] = True
     return covered
+
+
+def coverage(indptr: np.ndarray, items: np.ndarray, worth: np.ndarray, chosen: np.ndarray) -> float:
+    """F of the chosen sets."""
+    return float(worth[union(indptr, items, len(worth), chosen)].sum())

@@ -74,12 +74,12 @@ def best_selection(
     have = np.asarray(subtopics, dtype=bool)
     weights = have.sum(axis=0).astype(float) if weights is None else np.asarray(weights, dtype=float)
     shared = np.bincount(x.items, minlength=len(x.phi)) > 1
-    indptr, items = _joined(x, have)
+    indptr, items = joined(x, have)
     worth = np.concatenate([0.5 * shared / max(1, int(shared.sum())), weights])
     return Selection(greedy(indptr, items, worth, K), have, weights / weights.sum())
 
 
-def _joined(x: Candidates, subtopics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def joined(x: Candidates, subtopics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(indptr, items) with the subtopics numbered after x's own items."""
     words = sp.csr_matrix((np.ones(len(x.items)), x.items, x.indptr), shape=(len(x), len(x.phi)))
     both = sp.hstack([words, sp.csr_matrix(subtopics, dtype=float)], format="csr")
@@ -158,7 +158,7 @@ class Diversity(Params):
 
     def augmented_argmax(self, f: Any, x: Candidates, y: Selection, H: HType) -> Selection:
         assert y.subtopics is not None
-        return self.violator(f.potentials(x), x, y, *_joined(x, y.subtopics))
+        return self.violator(f.potentials(x), x, y, *joined(x, y.subtopics))
 
     def violator(
         self, worth: np.ndarray, x: Candidates, y: Selection, indptr: np.ndarray, items: np.ndarray
@@ -195,7 +195,7 @@ class DiversityBatch:
     def __init__(self, problem: Diversity, X: Sequence[Candidates], Y: Sequence[Selection] | None) -> None:
         self.problem, self.X, self.Y = problem, X, Y
         known = [] if Y is None else list(zip(X, Y, strict=True))
-        self.joined = [_joined(x, y.subtopics) for x, y in known if y.subtopics is not None]
+        self.joined = [joined(x, y.subtopics) for x, y in known if y.subtopics is not None]
         self.truth = [problem.psi(x, y) for x, y in known]
 
     def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:

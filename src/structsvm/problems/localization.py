@@ -106,6 +106,13 @@ class Localization(Params):
         return n_cells(self.levels) * self.n_words
 
     @property
+    def explicit_only(self) -> str | None:
+        """Why no joint kernel can be used, where that is so."""
+        if self.search == "scan":
+            return None
+        return f"search {self.search!r} bounds explicit weights; choose search 'scan'"
+
+    @property
     def factor(self) -> float:
         """The scale of Psi, 1 unless given or bound."""
         return 1.0 if self.scale is None else float(self.scale)

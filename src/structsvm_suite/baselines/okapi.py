@@ -1,10 +1,10 @@
 """Okapi BM25: the K documents that score highest for the query, each by itself (cacm09 Figure 4).
 
-    score(d) = sum over the query's words v of  idf(v) c_vd (k1 + 1) / (c_vd + k1 (1 - b + b |d| / mean |d|)),
+    score(d) = sum over the query's words v of idf(v) c_vd (k1 + 1) / (c_vd + k1 (1 - b + b |d| / mean |d|))
     idf(v)   = log(1 + (N - N_v + 1/2) / (N_v + 1/2))
 
-with c_vd the count of v in d, k1 = 1.2, b = 0.75 (Robertson et al. 1994), and N documents, N_v of them with v, among
-the training queries' candidates. Equal scores go by the place in the list.
+with c_vd the count of v in d, k1 = 1.2, b = 0.75 (Robertson et al. 1994), and N documents, N_v of them with
+v, among the training queries' candidates. Equal scores go by the place in the list.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Model:
-    """What is known of the collection: documents, documents with each word, mean length; and the parameters."""
+    """What is known of the collection (documents, those with each word, mean length) and the parameters."""
 
     n: int
     having: np.ndarray

@@ -3,8 +3,8 @@
 A word v that is in a share r of the candidates is worth, once one of the chosen documents has it,
 
     unweighted   1
-    entropy      r log2(1 / r), the importance that Essential Pages gives a term (Swaminathan et al. 2008): most
-                 for words in about a third of the candidates, little for those in nearly all or in one
+    entropy      r log2(1 / r), the importance that Essential Pages gives a term (Swaminathan et al. 2008):
+                 most for words in about a third of the candidates, little for those in nearly all or in one
     rare         log2(1 / r), without the first factor
     variance     r (1 - r)
 

@@ -45,7 +45,8 @@ def parse(files: Mapping[str, Path], seed: int, *, queries: int | None = None) -
     every = {row[0] for _, row in read(files["topics.txt"])}
     tokens = _Tokens()
     place: dict[str, int] = {}
-    query, texts, titles = [], [], []
+    query: list[int] = []
+    texts, titles = [], []
     known: dict[str, set[str]] = {"subTopics.txt": set(), "results.txt": set()}
     for name in known:
         for number, row in read(files[name]):

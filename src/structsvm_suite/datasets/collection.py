@@ -37,7 +37,9 @@ def synthesize(
     rng = np.random.default_rng(seed)
     frequency = 1.0 / np.arange(5.0, LANGUAGE + 5.0)
     language = np.cumsum(frequency / frequency.sum())
-    query, pairs, rows, titles, words, n_subtopics = [], [], [], [], [], 0
+    query: list[int] = []
+    pairs: list[tuple[int, int]] = []
+    rows, titles, words, n_subtopics = [], [], [], 0
     for q in range(queries):
         T = int(rng.integers(10, 31))
         popular = rng.dirichlet(np.full(T, 0.7))

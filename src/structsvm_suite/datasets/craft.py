@@ -14,7 +14,7 @@ import numpy as np
 from structsvm_suite.datasets import Remote, pcfg
 from structsvm_suite.datasets.gum import documents
 from structsvm_suite.fetch import DataError
-from structsvm_suite.treebanks import PREPARE, VIEW, arrays, chosen, score, view
+from structsvm_suite.treebanks import PREPARE, VIEW, arrays, chosen, passed, score, view
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
@@ -43,7 +43,7 @@ def parse(
     }
     trees: list[Any] = []
     part: list[int] = []
-    for name, raw in documents(files["craft_penn_trees.tar.xz"], ".tree"):
+    for name, raw in documents(files["craft_penn_trees.tar.xz"], ".tree", passed(longest, punctuation)):
         if name not in named:
             raise DataError(f"{files['craft-ids-train.txt']} and its like do not name article {name}; add it")
         mine = chosen(raw, longest, punctuation, roots)
@@ -52,6 +52,9 @@ def parse(
     return arrays(trees, part, seed, at_most)
 
 
-def synthesize(seed: int, *, longest: int, at_most: int = TREES, **prepare: Any) -> dict[str, np.ndarray]:
+def synthesize(
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    repetition: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
     """A stand-in of the corpus's size."""
     return pcfg.synthesize(seed, longest=longest, at_most=at_most)

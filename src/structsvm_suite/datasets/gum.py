@@ -17,7 +17,7 @@ import numpy as np
 
 from structsvm_suite.datasets import Remote, pcfg
 from structsvm_suite.fetch import DataError
-from structsvm_suite.treebanks import PREPARE, VIEW, arrays, chosen, read, score, view
+from structsvm_suite.treebanks import PREPARE, VIEW, arrays, chosen, passed, read, score, view
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
@@ -46,7 +46,7 @@ def parse(
     splits = parts(files["splits.md"])
     trees: list[Any] = []
     part: list[int] = []
-    for name, raw in documents(files["gum_const.tar.xz"], ".ptb"):
+    for name, raw in documents(files["gum_const.tar.xz"], ".ptb", passed(longest, punctuation)):
         if name not in splits:
             raise DataError(f"{files['splits.md']} does not say in which part {name} is; add it")
         if splits[name] in PARTS:
@@ -75,8 +75,8 @@ def parts(path: Path) -> dict[str, str]:
     return found
 
 
-def documents(path: Path, suffix: str) -> list[tuple[str, list[Any]]]:
-    """(name, raw trees) of every member of a tar file with this suffix, by name."""
+def documents(path: Path, suffix: str, longest: int | None) -> list[tuple[str, list[Any]]]:
+    """(name, raw trees) of every member of a tar file with this suffix, by name; `longest` as for `read`."""
     try:
         with tarfile.open(path) as archive:
             found = []
@@ -84,7 +84,7 @@ def documents(path: Path, suffix: str) -> list[tuple[str, list[Any]]]:
                 handle = archive.extractfile(member) if member.name.endswith(suffix) else None
                 if handle is not None:
                     text = handle.read().decode("utf-8")
-                    found.append((Path(member.name).stem, read(f"{path}/{member.name}", text)))
+                    found.append((Path(member.name).stem, read(f"{path}/{member.name}", text, longest)))
     except (tarfile.TarError, EOFError, OSError) as error:
         raise DataError(f"{path} is no tar archive, or breaks off ({error}); fetch it again") from None
     if not found:
@@ -92,6 +92,9 @@ def documents(path: Path, suffix: str) -> list[tuple[str, list[Any]]]:
     return sorted(found, key=lambda one: one[0])
 
 
-def synthesize(seed: int, *, longest: int, at_most: int = TREES, **prepare: Any) -> dict[str, np.ndarray]:
+def synthesize(
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    repetition: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
     """A stand-in of the corpus's size."""
     return pcfg.synthesize(seed, longest=longest, at_most=at_most)

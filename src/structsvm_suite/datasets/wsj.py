@@ -15,7 +15,7 @@ import numpy as np
 
 from structsvm_suite.datasets import Remote, pcfg
 from structsvm_suite.fetch import DataError
-from structsvm_suite.treebanks import PREPARE, VIEW, arrays, chosen, read, score, view
+from structsvm_suite.treebanks import PREPARE, VIEW, arrays, chosen, passed, read, score, view
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
@@ -37,15 +37,15 @@ def parse(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """All trees that fit, parts unsaid. A file of one's own may also be plain text with bracketed trees."""
     path = files[FILES[0].name]
-    trees = chosen(members(path), longest, punctuation, roots)
+    trees = chosen(members(path, passed(longest, punctuation)), longest, punctuation, roots)
     return arrays(trees, [-1] * len(trees), seed, at_most)
 
 
-def members(path: Path) -> list[Any]:
-    """The raw trees of the archive's combined/*.mrg, or of a plain text file."""
+def members(path: Path, longest: int | None) -> list[Any]:
+    """The raw trees of the archive's combined/*.mrg, or of a plain text file; `longest` as for `read`."""
     if not zipfile.is_zipfile(path) and path.suffix != ".zip":
         try:
-            return read(str(path), path.read_text(encoding="utf-8"))
+            return read(str(path), path.read_text(encoding="utf-8"), longest)
         except UnicodeDecodeError:
             raise DataError(f"{path} is no text in UTF-8; convert it") from None
     try:
@@ -54,13 +54,18 @@ def members(path: Path) -> list[Any]:
             if not names:
                 raise DataError(f"{path} has no member combined/*.mrg; use the treebank archive of nltk_data")
             return [
-                tree for name in names for tree in read(f"{path}/{name}", opened.read(name).decode("utf-8"))
+                tree
+                for name in names
+                for tree in read(f"{path}/{name}", opened.read(name).decode("utf-8"), longest)
             ]
     except (zipfile.BadZipFile, EOFError) as error:
         raise DataError(f"{path} is damaged or cut short ({error}); delete it and fetch it again") from None
 
 
-def synthesize(seed: int, *, longest: int, at_most: int = TREES, **prepare: Any) -> dict[str, np.ndarray]:
+def synthesize(
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    repetition: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
     """A stand-in of the sample's size, parts unsaid."""
     made = pcfg.synthesize(seed, longest=longest, at_most=at_most)
     return {**made, "part": np.full(at_most, -1, dtype=np.int64)}

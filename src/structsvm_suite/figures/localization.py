@@ -99,14 +99,14 @@ def equal_error(results: ExperimentResults, fig: Any) -> None:
     axes[0].set_ylabel("equal error rate (%)")
     handles, names = axes[0].get_legend_handles_labels()
     handles.append(axes[0].plot([], [], "o:", color=GREY, markerfacecolor="white")[0])
-    fig.legend(handles, [*names, "the paper"], loc="outside lower center", ncols=4)
+    fig.legend(handles, [*names, "the paper"], loc="outside lower center", ncols=2 * len(kinds))
 
 
 def _precision_recall(results: ExperimentResults, ax: Any, method: str) -> None:
     """Precision at each recall, mean over draws of the noise."""
     rows = _noise(results, method)
     levels = sorted({row["label_noise"] for row in rows})
-    at = np.linspace(0.0, 1.0, 101)
+    at = np.linspace(0.01, 1.0, 100)
     for k, level in enumerate(levels):
         lines = []
         for row in rows:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from structsvm.problems.grammar_trees import brackets
 from structsvm_suite.claims.parsing import predicted
 from structsvm_suite.figures import figure
@@ -94,7 +92,7 @@ def constraints(results: ExperimentResults, fig: Any) -> None:
 
 
 def shown(results: ExperimentResults) -> tuple[str, Any, Any, Any] | None:
-    """(corpus, truth, the PCFG's tree, the SVM's) of a sentence, of some length, that the SVM gets right."""
+    """(corpus, truth, the PCFG's tree, the SVM's) of a sentence that only the SVM gets right."""
     pair = ("PCFG", "SVM2 margin, C per example")
     for corpus in OPEN:
         rows: list[list[Row]] = [results.rows("table 5", corpus=corpus, method=name) for name in pair]
@@ -104,7 +102,7 @@ def shown(results: ExperimentResults) -> tuple[str, Any, Any, Any] | None:
         found = [
             (y, a, b)
             for y, a, b in zip(Y, base, svm, strict=True)
-            if a is not None and b is not None and counts(y, b)[0] > counts(y, a)[0] and b == y
+            if a is not None and b == y and counts(y, a)[0] < counts(y, a)[2]
         ]
         if found:
             wanted = min(found, key=lambda one: (abs(len(brackets(one[0])) - 7), str(one[0])))
@@ -146,7 +144,7 @@ def _draw(ax: Any, whole: Any, right: set[Any]) -> None:
         for child in node[1:]:
             x, y, hi = place(child, hi)
             below.append((x, y))
-        x, y = float(np.mean([b[0] for b in below])), float(height(node))
+        x, y = 0.5 * (lo + hi - 1), float(height(node))
         good = (node[0], lo, hi) in right
         for bx, by in below:
             ax.plot(
@@ -197,6 +195,7 @@ def parsing_time(results: ExperimentResults, fig: Any) -> None:
         ax.annotate(text, (left, at), va="center", color=GREY, fontsize=8)
     ax.set_yticks(range(len(methods)), [results.label(name) for name in methods])
     ax.invert_yaxis()
-    ax.margins(x=0.3)
+    ax.margins(x=0.35)
+    ax.set_axisbelow(True)
     ax.set(xlabel=f"CPU seconds of one training, {corpus}")
-    ax.legend(loc="lower right")
+    fig.legend(loc="outside upper center", ncols=3)
