@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 from browser import Browser, Page, find
 from test_suite_toy import HERE
-from toy_figures import illustrated
+from toy_figures import illustrated, known
+
+from structsvm_suite import page
+from structsvm_suite.plan import load
+from structsvm_suite.report import report
 
 LARGEST = 5_000_000
 STOPS = "a[href], button, summary, [tabindex='0']"
@@ -86,6 +90,23 @@ def test_it_opens_from_disk_with_every_picture_and_asks_for_nothing(made, browse
         shown = page.value("[...document.images].map((one) => [one.complete, one.naturalWidth, one.alt])")
         assert shown and all(done and width > 0 and alt for done, width, alt in shown)
         assert page.value("document.querySelectorAll('[id^=claim-]').length") == 36
+
+
+def test_a_page_that_would_be_too_large_shows_pixels_instead_of_vectors(made, monkeypatch):
+    def vectors(text):
+        found = re.findall(r'<img src="data:image/([a-z+]+);base64,[^"]+" alt="A (\w+) figure', text)
+        assert [name for _, name in found] == ["small", "middle", "large", "small_time"]
+        return {name for kind, name in found if kind == "svg+xml"} - {"small_time"}
+
+    usual = made.read_text()
+    assert vectors(usual) == {"small", "middle"}
+    monkeypatch.setattr(page, "LARGEST_PAGE", 1)
+    with pytest.MonkeyPatch.context() as patch:
+        known(patch)
+        report(load(made.parent.parent))
+    small = made.read_text()
+    made.write_text(usual)
+    assert vectors(small) <= {"small"} and len(small) < len(usual) - 20_000
 
 
 def test_a_request_an_error_and_a_broken_picture_would_be_seen(made, browser, tmp_path):

@@ -69,7 +69,7 @@ def test_a_figure_with_many_vectors_is_kept_as_pixels(made):
     large = made / "results" / "toy" / "figures" / "large.svg"
     copied = made / "results" / "snapshot" / "toy" / "figures" / "large.svg"
     assert large.stat().st_size > LARGEST["svg"] > copied.stat().st_size
-    assert "data:image/png;base64," in copied.read_text()
+    assert "data:image/webp;base64," in copied.read_text()
     replaced = read_json(made / "results" / "snapshot" / "record.json")["replaced"]
     assert list(replaced) == ["toy/figures/large.svg"]
 

@@ -1,4 +1,4 @@
-"""The toy experiment with figures: a small one, one of thousands of points, and one that shows a clock."""
+"""The toy experiment with figures: of few points, of many, of thousands, and one that shows a clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from test_suite_toy import TOY, project, run_all
 from structsvm_suite import figures
 from structsvm_suite.catalogue import Catalogue
 
-POINTS = {"small": 3, "large": 6000, "small_time": 3}
+POINTS = {"small": 3, "middle": 900, "large": 6000, "small_time": 3}
 SECRET = "its terms <forbid> it"
 
 

@@ -25,7 +25,7 @@ from structsvm_suite import machine
 from structsvm_suite.config import ConfigError
 from structsvm_suite.files import plain, write_bytes, write_json, write_text
 from structsvm_suite.layout import Layout
-from structsvm_suite.page import clocks, page
+from structsvm_suite.page import clocks, page, webp
 from structsvm_suite.plan import Suite, load
 from structsvm_suite.results import ExperimentResults, Results
 
@@ -115,13 +115,13 @@ def _copied(results: ExperimentResults, folder: Path) -> dict[str, str]:
 
 
 def _framed(pixels: bytes) -> str:
-    """A PNG picture inside an SVG file, at half its size in pixels."""
+    """A PNG picture inside an SVG file, as WebP, at half its size in pixels."""
     width, height = struct.unpack(">II", pixels[16:24])
-    inside = base64.b64encode(pixels).decode("ascii")
+    inside = base64.b64encode(webp(pixels)).decode("ascii")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width // 2}" height="{height // 2}" '
         f'viewBox="0 0 {width} {height}">'
-        f'<image width="{width}" height="{height}" href="data:image/png;base64,{inside}"/></svg>\n'
+        f'<image width="{width}" height="{height}" href="data:image/webp;base64,{inside}"/></svg>\n'
     )
 
 
