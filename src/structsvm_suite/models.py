@@ -64,11 +64,11 @@ def train(
     measure, sign = by.partition("_")[2], -1.0 if choose.get("largest") else 1.0
     among = {choose["option"]: choose["among"], **choose.get("with", {})}
     tried: dict[tuple[Any, ...], float] = {}
-    former = None
+    former: list[Any] = []
     for values in itertools.product(*among.values()):
-        one = _fit(with_options(spec, dict(zip(among, values, strict=True))), inner, seed, former)
+        one = _fit(with_options(spec, dict(zip(among, values, strict=True))), inner, seed, *former)
         tried[values] = float(score(inner.validation.Y, one.model.predict(inner.validation.X))[measure])
-        former = one.model if choose.get("path") else None
+        former = [one.model] if choose.get("path") else []
     least = min(sign * found for found in tried.values())
     ties = [values for values, found in tried.items() if sign * found == least]
     best = ties[(len(ties) - 1) // 2 if choose.get("ties") == "middle" else 0]
