@@ -112,7 +112,7 @@ def test_an_option_chosen_within_the_training_part_never_sees_the_test_part(monk
         def predict(self, X):
             return [self.level] * len(X)
 
-    def fit(spec, split, seed):
+    def fit(spec, split, seed, former=None):
         seen.append((spec["level"], list(split.train.X)))
         return models.Trained(Told(spec["level"]))
 
