@@ -163,6 +163,8 @@ def test_every_dataset_and_baseline_of_the_project_keeps_the_contract():
         assert made == set(module.PREPARE) and seen == set(module.VIEW), name
         assert not set(module.PREPARE) & set(module.VIEW), name
     for name in catalogue.baselines:
-        assert (
-            callable(baseline(name).train) and callable(baseline(name).from_arrays) and baseline(name).OPTIONS
-        )
+        module = baseline(name)
+        assert callable(module.train) and callable(module.from_arrays), name
+        taken = inspect.signature(module.train).parameters
+        named = {key for key, one in taken.items() if one.kind is one.KEYWORD_ONLY} - {"seed"}
+        assert named <= set(module.OPTIONS), name  # which may be none
