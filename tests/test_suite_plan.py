@@ -163,14 +163,6 @@ def test_every_dataset_and_baseline_of_the_project_keeps_the_contract():
         assert made == set(module.PREPARE) and seen == set(module.VIEW), name
         assert not set(module.PREPARE) & set(module.VIEW), name
     for name in catalogue.baselines:
-<<<<<<< HEAD
         taken = inspect.signature(baseline(name).train).parameters.values()
         named = {one.name for one in taken if one.kind is one.KEYWORD_ONLY} - {"seed"}
         assert named <= set(baseline(name).OPTIONS) and callable(baseline(name).from_arrays), name
-=======
-        module = baseline(name)
-        assert callable(module.train) and callable(module.from_arrays), name
-        taken = inspect.signature(module.train).parameters
-        named = {key for key, one in taken.items() if one.kind is one.KEYWORD_ONLY} - {"seed"}
-        assert named <= set(module.OPTIONS), name  # which may be none
->>>>>>> h_measures
