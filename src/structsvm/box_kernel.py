@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structsvm.oracles.box_search_chi2 import additive_scan, additive_table, chi2_rows, exponential_scan
-from structsvm.problems.localization import KINDS, as_input, pyramids
+from structsvm.problems.localization_boxes import KINDS, as_input, pyramids
 
 
 class Memory:

@@ -23,57 +23,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from structsvm.formulation import H as HType
-from structsvm.oracles.box_search import (
-    BOX,
-    CELL,
-    RAW,
-    add_histogram,
-    box_loss,
-    box_losses,
-    boxes_of,
-    integrals,
-    most_violated,
-    n_cells,
-    scan,
-    suppressed,
-)
-from structsvm.oracles.box_search_ess import branch_and_bound
+from structsvm.oracles.box_search import box_loss, n_cells
 from structsvm.problem import Found
+from structsvm.problems.localization_boxes import KINDS, NO_BOXES, as_boxes, as_input, pyramids
+from structsvm.problems.localization_search import SEARCHES, Detections
 from structsvm.problems.params import Params
-
-KINDS = {"none": RAW, "cell": CELL, "box": BOX}
-PLAIN = HType(1.0, 0.0, 1.0)
-"""H = Delta - gap: without truths, the search for the best score."""
-NO_BOXES = np.zeros((0, 4), dtype=np.int64)
-
-
-class Detections(NamedTuple):
-    """Boxes (k, 4) and their scores (k,), best first."""
-
-    boxes: np.ndarray
-    scores: np.ndarray
-
-
-class Candidates(NamedTuple):
-    """Boxes (m, 4), their losses (m,), and t and s of H at these."""
-
-    boxes: np.ndarray
-    losses: np.ndarray
-    t: np.ndarray
-    s: np.ndarray
-
-
-class Halves(NamedTuple):
-    """Integral images of the positive and the negative worth of words: what branch and bound works on."""
-
-    positive: np.ndarray
-    negative: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -224,83 +184,6 @@ class Localization(Params):
         return np.split(arrays["boxes"], np.cumsum(arrays["lengths"]))[:-1]
 
 
-class Scan:
-    """Every box that the windows allow; potentials are their scores."""
-
-    @staticmethod
-    def potentials(problem: Localization, w: np.ndarray, x: Any) -> np.ndarray:
-        words, windows = as_input(x)
-        S = integrals(words, problem.worth(w))
-        return scan(S, windows, problem.levels, KINDS[problem.normalise])
-
-    @staticmethod
-    def detect(
-        problem: Localization, scores: Any, words: Any, windows: Any, down: float, across: float, most: int
-    ) -> Detections:
-        boxes = boxes_of(*words.shape, windows)
-        chosen = suppressed(scores, boxes, float(down), float(across), most)
-        return Detections(boxes[chosen], scores[chosen])
-
-    @staticmethod
-    def prepared(words: Any, windows: Any, y: np.ndarray, H: HType) -> Candidates:
-        """The boxes, and t and s of H at their losses; no true box is a violator."""
-        boxes = boxes_of(*words.shape, windows)
-        losses = box_losses(y, boxes)
-        return Candidates(boxes, losses, np.where(losses > 0.0, H.t(losses), -np.inf), H.s(losses))
-
-    @staticmethod
-    def violator(
-        problem: Localization, scores: Any, among: Candidates, at_truth: float
-    ) -> tuple[np.ndarray | None, float, float]:
-        """(box (1, 4) or None, loss, score) of the most violated output."""
-        k = most_violated(scores, among.t, among.s, at_truth)
-        if k < 0:
-            return None, 0.0, at_truth
-        return among.boxes[k : k + 1], float(among.losses[k]), float(scores[k])
-
-
-class BranchAndBound:
-    """All boxes between the smallest and the largest window; potentials are integral images."""
-
-    @staticmethod
-    def potentials(problem: Localization, w: np.ndarray, x: Any) -> Halves:
-        words, W = as_input(x)[0], problem.worth(w)
-        return Halves(integrals(words, np.maximum(W, 0.0)), integrals(words, np.minimum(W, 0.0)))
-
-    @staticmethod
-    def detect(
-        problem: Localization, halves: Any, words: Any, windows: Any, down: float, across: float, most: int
-    ) -> Detections:
-        low, high = windows[:, :2].min(axis=0), windows[:, :2].max(axis=0)
-        found, scores = NO_BOXES, np.zeros(0)
-        for _ in range(most):
-            box, _, score, _ = branch_and_bound(
-                *halves, problem.levels, low, high, NO_BOXES, 0.0, PLAIN, found, float(down), float(across)
-            )
-            if box[0] < 0:
-                break
-            found, scores = np.vstack([found, box]), np.append(scores, score)
-        return Detections(found, scores)
-
-    @staticmethod
-    def prepared(words: Any, windows: Any, y: np.ndarray, H: HType) -> tuple[Any, ...]:
-        """The range of sizes, the truths, and H."""
-        return windows[:, :2].min(axis=0), windows[:, :2].max(axis=0), y, H
-
-    @staticmethod
-    def violator(
-        problem: Localization, halves: Any, among: tuple[Any, ...], at_truth: float
-    ) -> tuple[np.ndarray | None, float, float]:
-        low, high, y, H = among
-        box, loss, score, _ = branch_and_bound(
-            *halves, problem.levels, low, high, y, at_truth, H, NO_BOXES, 0.0, 0.0
-        )
-        return (None, 0.0, at_truth) if box[0] < 0 else (box[None], float(loss), float(score))
-
-
-SEARCHES: dict[str, Any] = {"scan": Scan, "branch_and_bound": BranchAndBound}
-
-
 class LocalizationBatch:
     """Images and truths; an image with several examples is scored once a search, losses are worked out
     once.
@@ -347,37 +230,3 @@ class LocalizationBatch:
 
     def argmax(self, f: Any) -> list[np.ndarray]:
         return [self.problem.argmax(f, x) for x in self.X]
-
-
-def as_input(x: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(words (rows, columns), windows (k, 3)) of an example, as integers."""
-    words, windows = x
-    words, windows = np.asarray(words), np.asarray(windows)
-    if words.ndim != 2 or windows.ndim != 2 or windows.shape[1] != 3:
-        raise ValueError(f"words of shape {words.shape} and windows of shape {windows.shape}")
-    if words.dtype.kind not in "iu" or windows.dtype.kind not in "iu":
-        raise TypeError("words and windows must be integers")
-    return np.ascontiguousarray(words, dtype=np.int64), np.ascontiguousarray(windows, dtype=np.int64)
-
-
-def as_boxes(y: Any) -> np.ndarray:
-    """An output as an integer array (k, 4)."""
-    boxes = np.asarray(y)
-    if boxes.ndim != 2 or boxes.shape[1] != 4:
-        raise ValueError(f"an output is an array (k, 4) of boxes, but this has shape {boxes.shape}")
-    return np.ascontiguousarray(boxes, dtype=np.int64)
-
-
-def pyramids(X: Sequence[Any], Y: Sequence[Any], n_words: int, levels: int, kind: int) -> sp.csr_matrix:
-    """The pyramids of the first boxes of Y in the maps of X, as sorted sparse rows (n, cells * n_words)."""
-    boxes = [as_boxes(y)[0] for y in Y]
-    most = sum(levels * max(int((b[2] - b[0]) * (b[3] - b[1])), 0) for b in boxes)
-    bins, values = np.empty(most, dtype=np.int64), np.empty(most)
-    start = np.zeros(len(boxes) + 1, dtype=np.int64)
-    scratch = np.zeros(n_cells(levels) * n_words)
-    for i, (x, box) in enumerate(zip(X, boxes, strict=True)):
-        at, words = start[i], np.ascontiguousarray(x[0], dtype=np.int64)
-        used = add_histogram(words, box, levels, kind, n_words, scratch, bins[at:], values[at:])
-        start[i + 1] = at + used
-    shape = (len(boxes), len(scratch))
-    return sp.csr_matrix((values[: start[-1]], bins[: start[-1]], start), shape=shape)

@@ -159,7 +159,7 @@ def kernel_values(
     """
     from structsvm.box_kernel import BoxChi2
     from structsvm.oracles.box_search import box_loss, boxes_of
-    from structsvm.problems.localization import KINDS, pyramids
+    from structsvm.problems.localization_boxes import KINDS, pyramids
 
     split, rng = mine.split(run), np.random.default_rng(0)
     problem = mine.model(run).problem_
