@@ -147,3 +147,18 @@ def test_the_check_itself_sees_a_wrong_import(tmp_path: Path) -> None:
         "def f():\n    from structsvm.solvers.bcfw import BCFW\n    import structsvm.dual\n    return BCFW\n"
     )
     assert parts_of_library(wrong) == {"solvers", "dual"}
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: str(path.relative_to(SRC)))
+def test_compiled_code_does_not_argsort(path):
+    """See `structsvm.compiled`: in numba's cache it can be taken for a sort."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and any(
+            "compiled" in ast.unparse(d) for d in node.decorator_list
+        ):
+            called = {
+                ast.unparse(one.func).rpartition(".")[2]
+                for one in ast.walk(node)
+                if isinstance(one, ast.Call)
+            }
+            assert "argsort" not in called, f"{node.name} calls argsort"

@@ -3,6 +3,11 @@
 Divisions follow IEEE rules (no check for zero), so that loops with divisions vectorise.
 Where neither the package's folder nor the user's cache folder can be written, everything
 still works: functions are compiled anew in each process, and one warning says so.
+
+Compiled code must not call `argsort`. numba makes it and `sort` from one factory, and tells the two apart
+in its cache only by a counter that begins anew in each process: where one process compiled a function
+with the one and another process a function with the other, a third that loads both from the cache takes
+one for the other, and gets wrong numbers.
 """
 
 from __future__ import annotations

@@ -30,9 +30,16 @@ def greedy(indptr, items, worth, K):  # type: ignore[no-untyped-def]
     covered = np.zeros(worth.shape[0], dtype=np.bool_)
     bounds, taken = np.full(n, np.inf), np.zeros(n, dtype=np.bool_)
     chosen = np.empty(K, dtype=np.int64)
+    order = np.arange(n)
     for k in range(K):
         best, top = -1, -np.inf
-        for d in np.argsort(-bounds):
+        for i in range(1, n):  # largest bound first; hardly anything moves from round to round
+            d, j = order[i], i - 1
+            while j >= 0 and bounds[order[j]] < bounds[d]:
+                order[j + 1] = order[j]
+                j -= 1
+            order[j + 1] = d
+        for d in order:
             if taken[d]:
                 continue
             if bounds[d] < top:
