@@ -28,7 +28,8 @@ def train(suite: Suite, job: Job) -> None:
     layout = Layout(suite.root)
     experiment = suite.experiments[job.experiment]
     progress = Progress(f"train {job.experiment} {job.name}", len(job.runs))
-    receipts = {corpus: read_json(layout.corpus(job.experiment, corpus)) for corpus in experiment.corpora}
+    corpora = dict.fromkeys(run.corpus for run in job.runs)  # others may not be there yet
+    receipts = {corpus: read_json(layout.corpus(job.experiment, corpus)) for corpus in corpora}
     stored: dict[str, Any] = {}
     for run in job.runs:
         folder = layout.run(job.experiment, run.name)
