@@ -248,3 +248,20 @@ def test_scales_say_what_they_shrink(tmp_path):
     smoke = load(root, "smoke").experiments["toy"]
     assert smoke.shrunk == (("repetitions", 2, 1),) and len(smoke.runs) == 5
     assert load(root, "paper").experiments["toy"].shrunk == ()
+
+
+def test_a_job_needs_its_own_corpora_only(tmp_path):
+    config = copy.deepcopy(TOY)
+    config["data"]["later"] = dict(config["data"]["clusters"])
+    config["studies"] = {
+        "sizes": {"methods": ["margin"], "data": ["clusters"], "vary": {"n_train": [12, 24]}},
+        "solvers": {"methods": ["any"], "data": ["later"], "vary": {"solver": ["n_slack"]}},
+    }
+    config["jobs"] = {"by": ["corpus"]}
+    suite = load(project(tmp_path, config))
+    job = next(one for one in suite.experiments["toy"].jobs if one.runs[0].corpus == "clusters")
+    prepare(suite, "toy", "clusters")  # and not the other
+    train(suite, job)
+    evaluate(suite, job)
+    runs = [read_json(Layout(suite.root).run("toy", run.name) / "metrics.json") for run in job.runs]
+    assert len(runs) == 4 and {run["status"] for run in runs} == {"done"}
