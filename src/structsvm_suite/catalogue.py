@@ -20,10 +20,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import yaml
-
 from structsvm_suite import baselines, datasets
 from structsvm_suite.digests import source_of
+from structsvm_suite.files import read_yaml
 
 Schema = Mapping[str, Any]
 
@@ -38,8 +37,7 @@ class Catalogue:
     @functools.cached_property
     def claims(self) -> dict[str, dict[str, Any]]:
         """What the papers assert, by id."""
-        with open(self.root / "data" / "published" / "claims.yaml", encoding="utf-8") as handle:
-            return {claim["id"]: claim for claim in yaml.safe_load(handle)}
+        return {claim["id"]: claim for claim in read_yaml(self.root / "data" / "published" / "claims.yaml")}
 
     @functools.cached_property
     def datasets(self) -> list[str]:

@@ -17,6 +17,8 @@ from typing import Any
 import yaml
 from jsonschema import Draft202012Validator
 
+from structsvm_suite.files import YAML
+
 Key = tuple[str, ...]
 MOST_LISTED = 16
 
@@ -64,7 +66,7 @@ class Faults:
         raise ConfigError("\n".join([head + ":", *(f"  {line}" for line in lines)]))
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(YAML):  # type: ignore[misc, valid-type]
     """YAML's safe types; 1e-3 is a number here, as everybody expects."""
 
 

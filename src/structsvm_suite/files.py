@@ -19,6 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
+
+YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Safe types only; the compiled parser where there is one."""
 
 
 def write_with(path: Path, write: Callable[[Path], None]) -> None:
@@ -81,6 +85,12 @@ def read_json(path: Path) -> Any:
     """The value in a JSON file."""
     with open(path, encoding="utf-8") as handle:
         return json.load(handle)
+
+
+def read_yaml(path: Path) -> Any:
+    """The value in a YAML file of safe types."""
+    with open(path, encoding="utf-8") as handle:
+        return yaml.load(handle, YAML)
 
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:

@@ -6,16 +6,16 @@ scale is checked, whichever is asked for. All faults are found before anything r
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from structsvm_suite.catalogue import Catalogue
 from structsvm_suite.config import Document, Faults, changes, merged, read, repaired, unknown, validate
+from structsvm_suite.files import read_yaml
 from structsvm_suite.runs import Job, Part, Run, dealt, derive, named, united
 from structsvm_suite.studies import expand
 
@@ -68,9 +68,10 @@ def load(
 ) -> Suite:
     """Read and check the whole configuration; raise ConfigError with every fault there is.
 
-    `scale` overrides the suite's. With `only` no other experiment is read or planned. Without `library`
-    the methods' settings are not held against the library's registry (which must be imported for it),
-    and no run is known to be impossible.
+    `scale` overrides the suite's. With `only` no other experiment is read or planned. Without `library`,
+    as the stages ask that run after a whole plan was made, the other scales are not checked again, nor are
+    the methods' settings against the library's registry (which must be imported for it), and no run is
+    known to be impossible.
     """
     faults = Faults()
     catalogue = Catalogue(root, library)
@@ -110,7 +111,8 @@ def _experiment(
     written = {key: value for key, value in base.items() if key != "scales"}
     within = {**schema, "required": [key for key in schema["required"] if key in written]}
     plan: Experiment | None = None
-    for each in sorted(SCALES, key=lambda one: one == scale):
+    checked = [each for each in SCALES if each != scale] if catalogue.library else []
+    for each in [*checked, scale]:
         override = (overrides or {}).get(each)
         override = override if isinstance(override, dict) else {}
         config = merged(written, override)
@@ -157,7 +159,7 @@ def _arranged(
     return Experiment(name, dict(config), shrunk, tuple(ready), tuple(parts.values()), tuple(dealt_out))
 
 
+@functools.cache
 def _schema(root: Path, name: str) -> dict[str, Any]:
-    with open(root / "configs" / "schema" / f"{name}.yaml", encoding="utf-8") as handle:
-        schema: dict[str, Any] = yaml.safe_load(handle)
+    schema: dict[str, Any] = read_yaml(root / "configs" / "schema" / f"{name}.yaml")
     return schema

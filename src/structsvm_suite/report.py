@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import yaml
-
 from structsvm_suite import machine
 from structsvm_suite.claims import judge
 from structsvm_suite.command import arguments, guarded
-from structsvm_suite.files import plain, write_csv, write_text
+from structsvm_suite.files import plain, read_yaml, write_csv, write_text
 from structsvm_suite.layout import Layout
 from structsvm_suite.page import page
 from structsvm_suite.plan import Suite, load
@@ -26,8 +24,7 @@ def report(suite: Suite) -> None:
     layout = Layout(suite.root)
     progress = Progress("report", 2)
     results = Results(suite.root)
-    with open(layout.published / "claims.yaml", encoding="utf-8") as handle:
-        claims = judge(results, yaml.safe_load(handle))
+    claims = judge(results, read_yaml(layout.published / "claims.yaml"))
     write_csv(layout.claims, claims, ["id", "verdict", "evidence"])
     progress.step("claims.csv")
     current = {name: plain(experiment.config) for name, experiment in suite.experiments.items()}

@@ -19,11 +19,9 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from structsvm_suite import machine
 from structsvm_suite.config import ConfigError
-from structsvm_suite.files import plain, write_bytes, write_json, write_text
+from structsvm_suite.files import plain, read_yaml, write_bytes, write_json, write_text
 from structsvm_suite.layout import Layout
 from structsvm_suite.page import clocks, page, webp
 from structsvm_suite.plan import Suite, load
@@ -52,8 +50,7 @@ def snapshot(root: Path) -> list[str]:
     shutil.copy(layout.claims, beside / "claims.csv")
     copied = Results(root, beside)
     order = [name for name in suite.experiments if name in copied]
-    with open(layout.published / "claims.yaml", encoding="utf-8") as handle:
-        known = {one["id"]: one for one in yaml.safe_load(handle)}
+    known = {one["id"]: one for one in read_yaml(layout.published / "claims.yaml")}
     claims = [{"volatile": False, **known[row["id"]], **row} for row in copied.claims()]
     write_text(beside / "index.html", page([copied[name] for name in order], claims, suite, []))
     write_json(beside / RECORD, _record(suite, copied, replaced))

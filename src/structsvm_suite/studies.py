@@ -101,7 +101,7 @@ class Expansion:
         )
         runs = []
         for point in grid(vary):
-            run = copy.deepcopy(base)
+            run = replace(base, prepare={**base.prepare}, view={**base.view}, model={**base.model})
             for source, values in (("fixed", given.get("fixed", {})), ("vary", point)):
                 for key, value in values.items():
                     self.put(run, module, ("studies", study, source, key), key, value)
