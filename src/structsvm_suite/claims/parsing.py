@@ -7,6 +7,7 @@ the sentences on which they differ (McNemar), and a bootstrap over sentences for
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -162,6 +163,7 @@ def _short(verdict: Verdict) -> str:
     return verdict.verdict if verdict.verdict in (HOLDS, FAILS) else "undecided"
 
 
+@functools.cache  # several claims and a figure ask
 def predicted(mine: ExperimentResults, run: str) -> tuple[list[Any], list[Any]]:
     """(truth, prediction) of a run on its test part."""
     test = mine.split(run).test

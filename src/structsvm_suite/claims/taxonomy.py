@@ -8,6 +8,7 @@ tree loss, one-sided, over documents tested once. In order but not significant: 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -122,6 +123,7 @@ def documents(mine: ExperimentResults, runs: Sequence[Row]) -> dict[str, np.ndar
     }
 
 
+@functools.cache  # three claims and a figure ask
 def predicted(mine: ExperimentResults, run: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(truth, prediction, loss matrix) of a run on its test part."""
     split: Any = mine.split(run)

@@ -47,7 +47,7 @@ def draw(results: ExperimentResults, name: str) -> None:
         fig = plt.figure(layout="constrained")
         _FIGURES[f"{results.name}/{name}"](results, fig)
         fig.get_layout_engine().execute(fig)
-        fig.set_layout_engine("none")  # once for all formats
+        fig.set_layout_engine(None)  # once for all formats
         for kind, metadata in PLAIN.items():
             _save(fig, results.figure(name, kind), metadata)
         plt.close(fig)
