@@ -7,6 +7,7 @@ that stands in the file counts as defined even if what it names is faulty.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from structsvm_suite.catalogue import Catalogue, baseline, dataset
@@ -27,21 +28,18 @@ LIBRARY = {
 PATHS = ("C", "C_per_example")
 
 
+@dataclass(frozen=True)
 class Checks:
-    """One experiment's config at one scale: `config` is its sound part, `written` all that was written."""
+    """One experiment's config at one scale: `config` is what is left of `written` without the parts that its
+    schema refuses; what is wrong is added to `faults`."""
 
-    def __init__(
-        self,
-        name: str,
-        config: Mapping[str, Any],
-        written: Mapping[str, Any],
-        document: Document,
-        scale: str,
-        catalogue: Catalogue,
-        faults: Faults,
-    ) -> None:
-        self.name, self.config, self.written = name, config, written
-        self.document, self.scale, self.catalogue, self.faults = document, scale, catalogue, faults
+    name: str
+    config: Mapping[str, Any]
+    written: Mapping[str, Any]
+    document: Document
+    scale: str
+    catalogue: Catalogue
+    faults: Faults
 
     def fault(self, key: Key, message: str) -> None:
         """One fault, at the line of the key or of the scale that overrides it."""
