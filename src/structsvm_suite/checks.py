@@ -12,10 +12,11 @@ from typing import Any
 
 from structsvm_suite.catalogue import Catalogue, baseline, dataset
 from structsvm_suite.config import Document, Faults, Key, located, unknown, validate
+from structsvm_suite.models import PATHS, SVM
 
 SHARED = ("label", "note", "published_as", "choose", "view", "keep_cuts")
 LIBRARY = {
-    "StructuredSVM": (
+    SVM: (
         "model", "formulation", "solver", "solver_options", "problem", "C", "C_per_example", "eps",
         "gap_tol", "max_iter", "kernel",
     ),
@@ -23,9 +24,6 @@ LIBRARY = {
         "model", "problem", "kernel", "nu", "trainer", "C", "C_per_example", "gap_tol", "max_iter",
     ),
 }  # fmt: skip
-
-
-PATHS = ("C", "C_per_example")
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ class Checks:
     def options(self, method: Mapping[str, Any]) -> dict[str, Any] | None:
         """The options of a method as schemas by name; None if its baseline does not exist."""
         if "baseline" not in method:
-            return {key: {} for key in LIBRARY[method.get("model", "StructuredSVM")]}
+            return {key: {} for key in LIBRARY[method.get("model", SVM)]}
         if method["baseline"] not in self.catalogue.baselines:
             return None
         return dict(baseline(method["baseline"]).OPTIONS)
