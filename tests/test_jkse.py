@@ -23,7 +23,8 @@ from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.sequence import Sequence
 from structsvm.sequence_kernel import SequenceKernel
 from structsvm.solvers import one_class
-from structsvm.solvers.jkse import Binary, Estimate, OneClass, Online
+from structsvm.solvers.jkse import Binary, OneClass, Online
+from structsvm.solvers.jkse_estimate import Estimate
 
 EXACT = {"gap_tol": 1e-9, "max_iter": 100_000}
 

@@ -15,9 +15,10 @@ from hypothesis import given, settings
 
 from structsvm.formulation import FORMULATIONS
 from structsvm.kernels import RBF, LinearKernel, Polynomial
+from structsvm.polynomial import degree2
 from structsvm.problems.sequence import Sequence
 from structsvm.scorer import KernelScorer
-from structsvm.sequence_kernel import SequenceKernel, degree2
+from structsvm.sequence_kernel import SequenceKernel
 from structsvm.solvers.n_slack import NSlack
 from structsvm.space import Joint, Linear
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from structsvm import qp, qp_cvxopt
+from structsvm import qp, qp_blocks, qp_cvxopt
 from structsvm.formulation import Formulation
 from structsvm.store import Cuts, Store, grown
 
@@ -49,7 +49,9 @@ class Dual:
         self._b, self._alpha, self._loss = np.empty(256), np.empty(256), np.empty(256)
         self._block, self._idle = np.empty(256, dtype=np.int32), np.empty(256, dtype=np.int32)
         empty = np.empty((n_blocks, 4), dtype=np.int32)
-        self.blocks = qp.Blocks(empty, np.zeros(n_blocks, dtype=np.int32), np.empty(256, dtype=np.int32))
+        self.blocks = qp_blocks.Blocks(
+            empty, np.zeros(n_blocks, dtype=np.int32), np.empty(256, dtype=np.int32)
+        )
         self.xi = np.zeros(n_blocks)
         self.relaxed_gap, self.violation, self._norm2, self._linear = 0.0, 0.0, 0.0, 0.0
 
@@ -114,13 +116,13 @@ class Dual:
         if need > width:
             members = np.empty((self.n, max(need, 2 * width)), dtype=np.int32)
             members[:, :width] = self.blocks.members
-        self.blocks = qp.Blocks(members, size, grown(place, self.m))
-        qp.enter(self.blocks, self.block, first)
+        self.blocks = qp_blocks.Blocks(members, size, grown(place, self.m))
+        qp_blocks.enter(self.blocks, self.block, first)
         self.store.link(first, self.block, self.blocks)
 
     def measure(self) -> None:
         """Relaxed slacks, gap, KKT violation and the value's terms at the current alpha."""
-        self.relaxed_gap, self.violation, self._norm2, self._linear = qp.measure(
+        self.relaxed_gap, self.violation, self._norm2, self._linear = qp_blocks.measure(
             self.store.rows, self.blocks, self.alpha, self.b, self.cap, self.ridge, self.xi
         )
 
@@ -176,7 +178,7 @@ class Dual:
 
     def slack(self, i: int) -> float:
         """The relaxed slack of block i at the current w, in no need of a measurement."""
-        return float(qp.slack(self.store.rows, self.blocks, self.b, i))
+        return float(qp_blocks.slack(self.store.rows, self.blocks, self.b, i))
 
     def prune(self, idle: int) -> int:
         """Drop the cuts whose alpha was 0 after each of the last `idle` ascents; returns how many.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -48,7 +49,7 @@ def same(then: Any, now: Any) -> bool:
     return isinstance(now, (bool, int, float, str, np.generic)) and bool(then == now)
 
 
-class Structured(BaseEstimator):
+class Structured(BaseEstimator, ABC):
     """What both estimators share: predicting with a scorer, scoring by loss, nested parameters."""
 
     problem: Any
@@ -94,17 +95,17 @@ class Structured(BaseEstimator):
         bind = getattr(self.problem, "bind", None)
         return self.problem if bind is None else bind(X, Y)
 
+    @abstractmethod
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The fitted model as named arrays: the problem, the scorer, and its certificate.
 
         A problem of your own is left out: hand it to `from_arrays` or `load` again.
         """
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def from_arrays(cls, arrays: Any, problem: Any = None) -> Self:
         """The model that `to_arrays` was called on; `problem` is needed if it is not one of the library's."""
-        raise NotImplementedError
 
     def _packed(self, settings: dict[str, Any], fit: dict[str, Any]) -> dict[str, np.ndarray]:
         """What every saved model holds: settings, problem, scorer, and what is kept of the fit."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from structsvm import registry
 from structsvm.estimators import Structured
 from structsvm.pairs import pairs_of
-from structsvm.solvers.jkse import Estimate, Pairs, beside
+from structsvm.solvers.jkse_estimate import Estimate, Pairs, beside
 from structsvm.task import count, require_number
 
 SETTINGS = ("nu", "trainer", "C", "gap_tol", "max_iter", "random_state")
@@ -40,7 +40,7 @@ class JKSE(Structured):
     random_state : an int; the same int gives the same model.
 
     After `fit`: `w_` (None with a kernel), `problem_`, and `fit_` with primal, dual, gap, rho, alpha, xi,
-    n_active, n_outliers and more (`structsvm.solvers.jkse.Estimate`).
+    n_active, n_outliers and more (`structsvm.solvers.jkse_estimate.Estimate`).
     """
 
     def __init__(

@@ -7,6 +7,7 @@ KernelPairs   a joint kernel between pairs: alpha instead of w
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -18,13 +19,20 @@ from structsvm.scorer import KernelScorer, LinearScorer, as_row
 CHUNK = 4096
 
 
-class _Explicit:
+class _Explicit(ABC):
+    """Pairs with explicit psi_i: what follows from a part of them and from their scores."""
+
     explicit = True
     problem: Any
     n: int
 
+    @abstractmethod
     def part(self, points: np.ndarray) -> Any:
-        raise NotImplementedError
+        """These pairs alone."""
+
+    @abstractmethod
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """<w, psi_i> of all (n,)."""
 
     def all_scores(self, alpha: np.ndarray, w: Any) -> np.ndarray:
         return self.scores(w)
@@ -32,9 +40,6 @@ class _Explicit:
     def local(self, points: np.ndarray, alpha: np.ndarray, w: Any) -> tuple[np.ndarray, np.ndarray]:
         few = self.part(points)
         return few.gram(), few.scores(w)
-
-    def scores(self, w: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
 
     def scorer(self, alpha: np.ndarray, w: Any) -> LinearScorer:
         return LinearScorer(self.problem, w)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structsvm.compiled import compiled
-from structsvm.qp import Blocks
+from structsvm.qp_blocks import Blocks
 from structsvm.rows import GramRows, SparseRows
 from structsvm.scorer import KernelScorer, LinearScorer
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -172,14 +173,15 @@ def require_number(name: str, value: Any, *, above: float = 0.0, optional: bool 
         raise ValueError(f"{name} must be a finite number above {above:g}, but it is {value!r}")
 
 
-class Trainable:
+class Trainable(ABC):
     """The one entry of every solver: check, prepare, `solve`."""
 
     name: ClassVar[str]
     needs: ClassVar[Needs]
 
+    @abstractmethod
     def solve(self, task: Task) -> Fit:
-        raise NotImplementedError
+        """The solver's own algorithm on a task that was checked."""
 
     def train(
         self,

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structsvm.compiled import compiled
-from structsvm.qp import Blocks
+from structsvm.qp_blocks import Blocks
 from structsvm.rows import TensorRows, close_block, move
 from structsvm.scorer import LinearScorer
 from structsvm.store import Cuts, grown

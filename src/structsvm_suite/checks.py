@@ -7,14 +7,16 @@ that stands in the file counts as defined even if what it names is faulty.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from structsvm_suite.catalogue import Catalogue, baseline, dataset
 from structsvm_suite.config import Document, Faults, Key, located, unknown, validate
+from structsvm_suite.models import PATHS, SVM
 
 SHARED = ("label", "note", "published_as", "choose", "view", "keep_cuts")
 LIBRARY = {
-    "StructuredSVM": (
+    SVM: (
         "model", "formulation", "solver", "solver_options", "problem", "C", "C_per_example", "eps",
         "gap_tol", "max_iter", "kernel",
     ),
@@ -24,24 +26,18 @@ LIBRARY = {
 }  # fmt: skip
 
 
-PATHS = ("C", "C_per_example")
-
-
+@dataclass(frozen=True)
 class Checks:
-    """One experiment's config at one scale: `config` is its sound part, `written` all that was written."""
+    """One experiment's config at one scale: `config` is what is left of `written` without the parts that its
+    schema refuses; what is wrong is added to `faults`."""
 
-    def __init__(
-        self,
-        name: str,
-        config: Mapping[str, Any],
-        written: Mapping[str, Any],
-        document: Document,
-        scale: str,
-        catalogue: Catalogue,
-        faults: Faults,
-    ) -> None:
-        self.name, self.config, self.written = name, config, written
-        self.document, self.scale, self.catalogue, self.faults = document, scale, catalogue, faults
+    name: str
+    config: Mapping[str, Any]
+    written: Mapping[str, Any]
+    document: Document
+    scale: str
+    catalogue: Catalogue
+    faults: Faults
 
     def fault(self, key: Key, message: str) -> None:
         """One fault, at the line of the key or of the scale that overrides it."""
@@ -114,7 +110,7 @@ class Checks:
     def options(self, method: Mapping[str, Any]) -> dict[str, Any] | None:
         """The options of a method as schemas by name; None if its baseline does not exist."""
         if "baseline" not in method:
-            return {key: {} for key in LIBRARY[method.get("model", "StructuredSVM")]}
+            return {key: {} for key in LIBRARY[method.get("model", SVM)]}
         if method["baseline"] not in self.catalogue.baselines:
             return None
         return dict(baseline(method["baseline"]).OPTIONS)

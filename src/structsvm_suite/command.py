@@ -8,8 +8,11 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from structsvm_suite import machine
 from structsvm_suite.config import ConfigError
 from structsvm_suite.fetch import DataError
+from structsvm_suite.plan import Suite, load
+from structsvm_suite.runs import Job
 
 SCALE = "STRUCTSVM_SCALE"
 """The environment variable by which a workflow tells its jobs the scale."""
@@ -23,6 +26,14 @@ def arguments(stage: str, about: str, *names: str) -> argparse.ArgumentParser:
     for name in names:
         parser.add_argument(f"--{name}", required=True)
     return parser
+
+
+def job_of(argv: Sequence[str] | None, stage: str, about: str, library: bool = True) -> tuple[Suite, Job]:
+    """The job that --experiment and --job name, for a stage that works on one thread; see `plan.load`."""
+    options = arguments(stage, about, "experiment", "job").parse_args(argv)
+    machine.one_thread()
+    suite = load(options.root, options.scale, library=library, only=[options.experiment])
+    return suite, suite.experiments[options.experiment].job(options.job)
 
 
 def guarded(main: Callable[[Sequence[str] | None], None]) -> None:

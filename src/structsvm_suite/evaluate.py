@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from structsvm_suite import keys, machine
+from structsvm_suite import keys
 from structsvm_suite.catalogue import dataset
-from structsvm_suite.command import arguments, guarded
+from structsvm_suite.command import guarded, job_of
 from structsvm_suite.datasets import Examples, Split, predictor
 from structsvm_suite.digests import digest
 from structsvm_suite.files import read_arrays, read_json, sha256, write_arrays, write_json
 from structsvm_suite.layout import Layout
-from structsvm_suite.plan import Suite, load
+from structsvm_suite.plan import Suite
 from structsvm_suite.progress import Progress
 from structsvm_suite.runs import Job, Run
 
@@ -150,11 +150,7 @@ def _losses(model: Any, part: Examples, yhat: Any) -> np.ndarray:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
-    options = arguments("evaluate", "Judge the models of a job.", "experiment", "job").parse_args(argv)
-    machine.one_thread()
-    suite = load(options.root, options.scale, library=False, only=[options.experiment])
-    job = suite.experiments[options.experiment].job(options.job)
-    evaluate(suite, job)
+    evaluate(*job_of(argv, "evaluate", "Judge the models of a job.", library=False))
 
 
 if __name__ == "__main__":

@@ -32,6 +32,8 @@ NUMBERS = (
 SVM = "StructuredSVM"
 MORE: dict[str, tuple[str, ...]] = {SVM: ("bound",), "JKSE": ("nu", "rho", "n_outliers")}
 """What is known of a fit beside NUMBERS, by the kind of model."""
+PATHS = ("C", "C_per_example")
+"""Options that `path` can run along."""
 CLOCKS = ("seconds", "seconds_qp", "seconds_search")
 LISTS = ("structsvm", "structsvm.registry", "structsvm.problems", "structsvm.solvers")
 """Modules that only list others: what a run uses of the library is counted without them."""

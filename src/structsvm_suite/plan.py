@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from structsvm_suite.catalogue import Catalogue
+from structsvm_suite.checks import Checks
 from structsvm_suite.config import Document, Faults, changes, merged, read, repaired, unknown, validate
 from structsvm_suite.files import read_yaml
 from structsvm_suite.runs import Job, Part, Run, dealt, derive, named, united
@@ -117,7 +118,7 @@ def _experiment(
         override = override if isinstance(override, dict) else {}
         config = merged(written, override)
         validate(config, within, document, faults, scale=each)
-        runs = expand(name, repaired(config, within), config, document, each, catalogue, faults)
+        runs = expand(Checks(name, repaired(config, within), config, document, each, catalogue, faults))
         if len(faults.found) > before or each != scale:
             continue
         shrunk = tuple(

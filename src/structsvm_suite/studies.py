@@ -13,29 +13,17 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from structsvm_suite.catalogue import Catalogue, dataset
+from structsvm_suite.catalogue import dataset
 from structsvm_suite.checks import Checks
-from structsvm_suite.config import Document, Faults, Key, unknown, validate
+from structsvm_suite.config import Key, unknown, validate
 from structsvm_suite.runs import Run, grid
 
 NESTED = ("problem", "solver_options", "kernel")
 POOLED = "test_"
 
 
-def expand(
-    name: str,
-    config: Mapping[str, Any],
-    written: Mapping[str, Any],
-    document: Document,
-    scale: str,
-    catalogue: Catalogue,
-    faults: Faults,
-) -> list[Run]:
-    """The runs of an experiment at one scale; every fault on the way is added to `faults`.
-
-    `config` is what is left of `written` without the parts that its schema refuses.
-    """
-    checks = Checks(name, config, written, document, scale, catalogue, faults)
+def expand(checks: Checks) -> list[Run]:
+    """The runs of an experiment at one scale; every fault on the way is added to the checks' own."""
     checks.everything()
     expansion = Expansion(checks)
     runs = expansion.runs()

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from structsvm_suite import keys, machine
-from structsvm_suite.command import arguments, guarded
+from structsvm_suite.command import guarded, job_of
 from structsvm_suite.digests import digest
 from structsvm_suite.files import read_arrays, read_json, sha256, write_arrays, write_csv, write_json
 from structsvm_suite.layout import Layout
-from structsvm_suite.plan import Experiment, Suite, load
+from structsvm_suite.plan import Experiment, Suite
 from structsvm_suite.progress import Progress
 from structsvm_suite.runs import Job, Run
 
@@ -124,11 +124,7 @@ def _one(experiment: Experiment, run: Run, folder: Path, arrays: dict[str, Any])
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
-    options = arguments("train", "Do the trainings of a job.", "experiment", "job").parse_args(argv)
-    machine.one_thread()
-    suite = load(options.root, options.scale, only=[options.experiment])
-    job = suite.experiments[options.experiment].job(options.job)
-    train(suite, job)
+    train(*job_of(argv, "train", "Do the trainings of a job."))
 
 
 if __name__ == "__main__":

@@ -52,6 +52,19 @@ def _worth(at, owner, value, coef, k, v):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def _slid(x, step, left, right, part):  # type: ignore[no-untyped-def]
+    """The columns lo .. hi that leave (part 0) or enter (part 1) a cell when its window reaches place x.
+
+    The cell has columns left .. right there; at the first place all of them enter.
+    """
+    if x == 0:
+        return (left, left) if part == 0 else (left, right)
+    if part == 0:
+        return left - step, min(left, right - step)
+    return max(right - step, left), right
+
+
+@compiled
 def additive_table(window, levels, n_words):  # type: ignore[no-untyped-def]
     """(values still unknown, where each cell's begin) of a window (height, width, step), for `additive_scan`.
 
@@ -94,12 +107,7 @@ def additive_scan(words, window, levels, kind, n_words, at, owner, value, coef, 
                         weight = cell_weight(kind, levels, height, width, room - 1)
                         for part in range(2):  # what leaves the cell, then what enters it
                             change = 2 * part - 1
-                            if x == 0:
-                                lo, hi = (left, left) if part == 0 else (left, right)
-                            elif part == 0:
-                                lo, hi = left - step, min(left, right - step)
-                            else:
-                                lo, hi = max(right - step, left), right
+                            lo, hi = _slid(x, step, left, right, part)
                             for r in range(top, bottom):
                                 for k in range(lo, hi):
                                     word = words[r, k]
@@ -148,12 +156,7 @@ def exponential_scan(words, windows, levels, kind, n_words, at, owner, value, co
                             weight = cell_weight(kind, levels, height, width, (bottom - top) * (right - left))
                             for part in range(2):
                                 change = 2 * part - 1
-                                if x == 0:
-                                    lo, hi = (left, left) if part == 0 else (left, right)
-                                elif part == 0:
-                                    lo, hi = left - step, min(left, right - step)
-                                else:
-                                    lo, hi = max(right - step, left), right
+                                lo, hi = _slid(x, step, left, right, part)
                                 for r in range(top, bottom):
                                     for k in range(lo, hi):
                                         if words[r, k] < 0:

@@ -99,10 +99,13 @@ def _room(array, used):  # type: ignore[no-untyped-def]
 
 @compiled
 def _put(array, k, a, b, c, d):  # type: ignore[no-untyped-def]
+    """The array, grown if need be, with row k set."""
+    array = _room(array, k)
     array[k, 0] = a
     array[k, 1] = b
     array[k, 2] = c
     array[k, 3] = d
+    return array
 
 
 @compiled
@@ -131,8 +134,7 @@ def _forest(rules, words):  # type: ignore[no-untyped-def]
             hi = lo + length
             _clear(chains)
             if length == 1 and 0 <= words[lo] < rules.n_tags:
-                nodes = _room(nodes, n)
-                _put(nodes, n, words[lo], none, lo, hi)
+                nodes = _put(nodes, n, words[lo], none, lo, hi)
                 chains[words[lo]] = n
                 n += 1
             for mid in range(lo + 1, hi):
@@ -145,27 +147,23 @@ def _forest(rules, words):  # type: ignore[no-untyped-def]
                             continue
                         at = cell * Q + rules.step_state[s]
                         if states[at] < 0:
-                            nodes = _room(nodes, n)
-                            _put(nodes, n, K + V + rules.step_state[s], none, lo, hi)
+                            nodes = _put(nodes, n, K + V + rules.step_state[s], none, lo, hi)
                             states[at] = n
                             n += 1
                             listed = _room(listed, used)
                             listed[used, 0] = rules.step_state[s]
                             used += 1
-                        edges = _room(edges, m)
-                        _put(edges, m, states[at], states[a * Q + p], right, rules.step_rule[s])
+                        edges = _put(edges, m, states[at], states[a * Q + p], right, rules.step_rule[s])
                         m += 1
             for k in range(begin[cell], used):
                 q = listed[k, 0]
                 for s in range(rules.end_at[q], rules.end_at[q + 1]):
                     c = rules.end_symbol[s]
                     if chains[c] < 0:
-                        nodes = _room(nodes, n)
-                        _put(nodes, n, c, rules.label[c], lo, hi)
+                        nodes = _put(nodes, n, c, rules.label[c], lo, hi)
                         chains[c] = n
                         n += 1
-                    edges = _room(edges, m)
-                    _put(edges, m, chains[c], states[cell * Q + q], none, rules.end_rule[s])
+                    edges = _put(edges, m, chains[c], states[cell * Q + q], none, rules.end_rule[s])
                     m += 1
             for c in range(V):
                 times[c] = 0
@@ -175,11 +173,9 @@ def _forest(rules, words):  # type: ignore[no-untyped-def]
                 times[rules.symbol[c]] += 1
                 for s in range(rules.up_at[c], rules.up_at[c + 1]):
                     above = rules.up_chain[s]
-                    nodes = _room(nodes, n)
-                    _put(nodes, n, above, rules.label[above], lo, hi)
+                    nodes = _put(nodes, n, above, rules.label[above], lo, hi)
                     chains[above] = n
-                    edges = _room(edges, m)
-                    _put(edges, m, n, chains[c], none, rules.up_rule[s])
+                    edges = _put(edges, m, n, chains[c], none, rules.up_rule[s])
                     n += 1
                     m += 1
             for c in range(K):
@@ -190,12 +186,10 @@ def _forest(rules, words):  # type: ignore[no-untyped-def]
                     tops[at] = chains[c]
                     continue
                 if tops[at] < 0:
-                    nodes = _room(nodes, n)
-                    _put(nodes, n, K + rules.symbol[c], none, lo, hi)
+                    nodes = _put(nodes, n, K + rules.symbol[c], none, lo, hi)
                     tops[at] = n
                     n += 1
-                edges = _room(edges, m)
-                _put(edges, m, tops[at], chains[c], none, none)
+                edges = _put(edges, m, tops[at], chains[c], none, none)
                 m += 1
             for c in range(V):
                 top = tops[cell * V + c]
@@ -206,25 +200,21 @@ def _forest(rules, words):  # type: ignore[no-untyped-def]
                     if states[at] < 0:
                         states[at] = top  # worth nothing: the child stands for the state
                         if rules.first_rule[s] >= 0:
-                            nodes = _room(nodes, n)
-                            _put(nodes, n, K + V + rules.first_state[s], none, lo, hi)
+                            nodes = _put(nodes, n, K + V + rules.first_state[s], none, lo, hi)
                             states[at] = n
                             n += 1
                         listed = _room(listed, used)
                         listed[used, 0] = rules.first_state[s]
                         used += 1
                     if rules.first_rule[s] >= 0:
-                        edges = _room(edges, m)
-                        _put(edges, m, states[at], top, none, rules.first_rule[s])
+                        edges = _put(edges, m, states[at], top, none, rules.first_rule[s])
                         m += 1
             cell += 1
             begin[cell] = used
-    nodes = _room(nodes, n)
-    _put(nodes, n, K + V + Q, none, np.int64(0), T)
+    nodes = _put(nodes, n, K + V + Q, none, np.int64(0), T)
     for c in range(V):
         if T > 0 and rules.start[c] and tops[(cells - 1) * V + c] >= 0:
-            edges = _room(edges, m)
-            _put(edges, m, n, tops[(cells - 1) * V + c], none, none)
+            edges = _put(edges, m, n, tops[(cells - 1) * V + c], none, none)
             m += 1
     return _swept(nodes, n + 1, edges, m)
 

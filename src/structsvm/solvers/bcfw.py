@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structsvm import qp
+from structsvm import qp_blocks
 from structsvm import rows as rows_
 from structsvm.compiled import compiled
 from structsvm.dual import Dual
@@ -114,7 +114,7 @@ class BCFW(Trainable):
     def _step(dual: Dual, found: Violators, gaps: np.ndarray) -> None:
         """Add the planes not held yet and take one line search an example."""
         rows: Any = dual.store.rows
-        held, which = qp.best(rows, dual.blocks, dual.b, found.example)
+        held, which = qp_blocks.best(rows, dual.blocks, dual.b, found.example)
         fresh = found.H > held + 1e-12 * (1.0 + np.abs(held))
         targets = which.copy()
         targets[fresh] = dual.add(*found.take(np.flatnonzero(fresh)))

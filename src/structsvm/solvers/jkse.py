@@ -1,7 +1,8 @@
 """Joint kernel support estimation (jkse09): the support of p(x, y), learnt from pairs alone.
 
 Training looks at Psi(x_i, y_i) of the given pairs, or at a joint kernel between them, and never searches
-an output: its cost does not depend on the size of the output space. Three trainers:
+an output: its cost does not depend on the size of the output space. Three trainers, each of which makes an
+`Estimate` (`jkse_estimate.py`):
 
     OneClass   the one-class SVM, equations 5-8, to a certified duality gap (`one_class.py`)
     Binary     Section 4.1, an SVM on the data and their mirror image
@@ -21,100 +22,21 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from structsvm.compiled import compiled
 from structsvm.dual import FLAT, NotSeparableError
-from structsvm.fit import ConvergenceWarning, Trace, relative
+from structsvm.fit import Trace
 from structsvm.solvers import one_class
+from structsvm.solvers.jkse_estimate import ORIGIN, Estimate, Pairs, warn_unless
+from structsvm.solvers.jkse_estimate import beside as beside
 
 FEW = 5000
 """Up to so many explicit pairs the matrix of their products is cheaper than passes over the rows."""
-
-
-@dataclass
-class Estimate:
-    """What was learnt from n pairs: coefficients, scores and a certificate.
-
-    OneClass: alpha sums to 1, primal and dual are those of equations 5 and 7, and C is None. Binary and
-    Online: rho = 1, primal 1/2 |w|^2 + C/n sum xi and its dual, and `nu` is what this C amounts to.
-    `gap` is None only after pairs were added without retraining.
-    """
-
-    scorer: Any
-    alpha: np.ndarray  # (n,)
-    xi: np.ndarray  # (n,)
-    rho: float
-    nu: float
-    C: float | None
-    primal: float
-    dual: float | None
-    gap: float | None
-    n_iter: int
-    converged: bool
-    n_constraints: int = 0
-    oracle_calls: int = 0
-    exact: bool = True
-    seconds: float = 0.0
-    trace: Trace = field(default_factory=list)
-    pairs: Any = field(default=None, repr=False)
-
-    @property
-    def w(self) -> np.ndarray | None:
-        """The explicit weights, or None for a kernel model."""
-        return self.scorer.w
-
-    @property
-    def n_active(self) -> int:
-        """How many pairs have alpha > 0."""
-        return int(np.count_nonzero(self.alpha))
-
-    @property
-    def n_outliers(self) -> int:
-        """How many pairs lie more than a millionth of rho on the wrong side of the hyperplane."""
-        return int(np.count_nonzero(self.xi > 1e-6 * abs(self.rho)))
-
-    @property
-    def relative_gap(self) -> float | None:
-        return None if self.gap is None else relative(self.gap, self.primal)
-
-
-class Pairs(Protocol):
-    """n pairs. w is the combination sum_i alpha_i psi_i, or None in a kernel's space."""
-
-    n: int
-    explicit: bool
-
-    def gram(self) -> np.ndarray:
-        """All products (n, n)."""
-
-    def longest(self) -> float:
-        """The largest |psi_i|^2."""
-
-    def scores(self, w: np.ndarray) -> np.ndarray:
-        """<w, psi_i> of all (n,), where explicit."""
-
-    def combine(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """sum of weights * psi over the points, where explicit."""
-
-    def local(
-        self, points: np.ndarray, alpha: np.ndarray, w: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The products among a few points, and their scores."""
-
-    def all_scores(self, alpha: np.ndarray, w: np.ndarray | None) -> np.ndarray:
-        """The scores of all (n,) at w, or at alpha in a kernel's space."""
-
-    def scorer(self, alpha: np.ndarray, w: np.ndarray | None) -> Any:
-        """f(x, y) of the combination."""
-
-    def joined(self, other: Any) -> Any:
-        """These pairs, then the other's."""
 
 
 class Trainer(Protocol):
@@ -163,7 +85,7 @@ class OneClass:
             if pairs.explicit:
                 held = np.flatnonzero(found.alpha)
                 w = pairs.combine(held, found.alpha[held])
-        _warn(found.converged, found.gap, found.primal, max_iter)
+        warn_unless(found.converged, found.gap, found.primal, max_iter)
         return Estimate(
             pairs.scorer(found.alpha, w), found.alpha, found.xi, found.rho, nu, None, found.primal,
             found.dual, found.gap, found.steps, found.converged, n_constraints=found.cuts or pairs.n,
@@ -201,7 +123,7 @@ class Binary:
                 break
         gap = max(primal - dual, 0.0)
         converged = left and price == now
-        _warn(converged, gap, primal, max_iter)
+        warn_unless(converged, gap, primal, max_iter)
         held = np.flatnonzero(alpha)
         w = pairs.combine(held, alpha[held]) if pairs.explicit else None
         return Estimate(
@@ -222,7 +144,7 @@ class Binary:
             norm2, total, top = float(alpha @ s), float(alpha.sum()), float(alpha.max())
             if norm2 <= (FLAT * total) ** 2 * longest:
                 if not math.isfinite(C):
-                    raise NotSeparableError(_ORIGIN)
+                    raise NotSeparableError(ORIGIN)
             else:  # the best multiple of alpha, which single coordinates are slow to find
                 factor = min(total / norm2, C / n / top)
                 alpha *= factor
@@ -284,34 +206,6 @@ class Online:
 
 TRAINERS: dict[str, Callable[..., Trainer]] = {kind.name: kind for kind in (OneClass, Binary, Online)}
 
-_ORIGIN = (
-    "the pairs cannot be separated from the origin by these features without slack: set a finite C, or "
-    "use a kernel with positive values"
-)
-
-
-def beside(former: Estimate, new: Estimate, pairs: Pairs) -> Estimate:
-    """Both estimates as one on `pairs` (the former's, then the new ones), each scaled to margin 1.
-
-    Neither is retrained: the former's coefficients keep their proportions. That is the exact solution
-    without slack where the kernel between former and new pairs is 0, as for labels that share no features.
-    The objective is the one-class primal at the best multiple of w; there is no dual to go with it.
-    """
-    for part in (former, new):
-        if not part.rho > 0.0:
-            raise NotSeparableError(_ORIGIN)
-    alpha = np.concatenate([former.alpha / former.rho, new.alpha / new.rho])
-    held = np.flatnonzero(alpha)
-    w = pairs.combine(held, alpha[held]) if pairs.explicit else None
-    scores = pairs.all_scores(alpha, w)
-    chosen, weights, _ = one_class.lowest(scores, former.nu)
-    margin = max(float(weights @ scores[chosen]), 0.0)
-    return replace(
-        new, scorer=pairs.scorer(alpha, w), alpha=alpha, xi=np.maximum(1.0 - scores, 0.0), rho=1.0,
-        primal=-0.5 * margin**2 / float(alpha @ scores), dual=None, gap=None, n_constraints=pairs.n,
-        pairs=pairs,
-    )  # fmt: skip
-
 
 @compiled
 def _coordinate_steps(K, s, alpha, cap, order):  # type: ignore[no-untyped-def]
@@ -346,13 +240,3 @@ def _next(values: dict[float, float], price: float, tol: float) -> float:
     share = values[low] / (values[low] - values[high])
     guess = math.exp(math.log(low) + min(max(share, 0.05), 0.95) * math.log(high / low))
     return price if not low < guess < high else guess
-
-
-def _warn(converged: bool, gap: float, primal: float, max_iter: int) -> None:
-    if not converged:
-        warnings.warn(
-            f"stopped at max_iter = {max_iter} with a duality gap of {gap:.3g} (relative "
-            f"{relative(gap, primal):.2g}); raise max_iter, or ask for less with a larger gap_tol",
-            ConvergenceWarning,
-            stacklevel=5,
-        )

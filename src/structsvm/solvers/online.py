@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from structsvm import qp
+from structsvm import qp_blocks
 from structsvm.compiled import compiled
 from structsvm.dual import Dual
 from structsvm.fit import Fit
@@ -144,7 +144,7 @@ class OLaRank(Trainable):
     def _process(task: Task, dual: Dual, i: int) -> float:
         """A step of example i towards its most violated output; returns by how much the dual rises."""
         found: Violators = task.separation(dual.scorer(), np.array([i]))
-        held, which = qp.best(dual.store.rows, dual.blocks, dual.b, found.example)
+        held, which = qp_blocks.best(dual.store.rows, dual.blocks, dual.b, found.example)
         up = int(which[0])
         if found.H[0] > held[0] + 1e-12 * (1.0 + abs(held[0])):
             cuts = Cuts(found.scale, found.example, found.outputs, found.rows)

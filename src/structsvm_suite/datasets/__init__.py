@@ -16,7 +16,7 @@ repetitions apart; seeds already do. Arrays hold numbers or text, never objects:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -32,6 +32,11 @@ class Remote(NamedTuple):
     mirror: str
     url: str | None = None
     packed: str | None = None
+
+
+def mirrored(folder: str, sums: Mapping[str, str]) -> tuple[Remote, ...]:
+    """Files that only a mirror has, all in one folder of it: SHA-256 sums by name."""
+    return tuple(Remote(name, total, f"{folder}/{name}") for name, total in sums.items())
 
 
 class Examples(NamedTuple):

@@ -11,20 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from structsvm_suite.datasets import Remote, pcfg
+from structsvm_suite.datasets import mirrored, pcfg
 from structsvm_suite.datasets.gum import documents
 from structsvm_suite.fetch import DataError
 from structsvm_suite.treebanks import PREPARE, VIEW, arrays, chosen, passed, score, view
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
-_SUMS = {
-    "craft_penn_trees.tar.xz": "1d28cb9182a9d9d9257f27fe885debeb5eaaa7a38b1ba804f2667dfdf8a7731d",
-    "craft-ids-train.txt": "9215bc144bb67f3f2c93555068e166fe9934d9f941e1df1ae1e842dac15ccae9",
-    "craft-ids-dev.txt": "96e26a2a6e818a36b23ed14891ab195616f752c42abc686585b8a1d39bd3bafe",
-    "craft-ids-test.txt": "9b86db4128e9314e24bcc1f910fdba01bc08686b1754adcdbe6eb39a730a0f33",
-}
-FILES = tuple(Remote(name, total, f"treebank-craft/{name}") for name, total in _SUMS.items())
+FILES = mirrored(
+    "treebank-craft",
+    {
+        "craft_penn_trees.tar.xz": "1d28cb9182a9d9d9257f27fe885debeb5eaaa7a38b1ba804f2667dfdf8a7731d",
+        "craft-ids-train.txt": "9215bc144bb67f3f2c93555068e166fe9934d9f941e1df1ae1e842dac15ccae9",
+        "craft-ids-dev.txt": "96e26a2a6e818a36b23ed14891ab195616f752c42abc686585b8a1d39bd3bafe",
+        "craft-ids-test.txt": "9b86db4128e9314e24bcc1f910fdba01bc08686b1754adcdbe6eb39a730a0f33",
+    },
+)
 PARTS = {"train": 0, "dev": 1, "test": 1}
 TREES = 2395
 """Clauses of at most 15 tokens in the real corpus: how many the stand-in has."""

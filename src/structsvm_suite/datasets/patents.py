@@ -14,7 +14,7 @@ words of the training part.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,16 +96,24 @@ def view(
     features: str = "flat",
 ) -> Split:
     """One fold to test on and a few documents a class of the others to train on."""
+    counts = loaded(arrays)
+    drawn = seed, instances_per_class, round
+    return one_round(arrays, lambda train, test: tfidf(counts[train], counts[test]), drawn, features)
+
+
+def one_round(
+    arrays: Mapping[str, np.ndarray],
+    inputs: Callable[[np.ndarray, np.ndarray], tuple[Any, Any]],
+    drawn: Sequence[int],
+    features: str,
+) -> Split:
+    """A round: `drawn` is what `folded` takes after y, and `inputs` makes X of the training and of the
+    test part, given the numbers of their documents."""
     kept, y, codes = large_enough(arrays["y"], arrays["codes"])
-    train, test = folded(y, seed, instances_per_class, round)
-    counts = loaded(arrays)[kept]
-    X_train, X_test = tfidf(counts[train], counts[test])
-    problem = class_features(codes, features)
-    return Split(
-        Examples(X_train, y[train]),
-        Examples(X_test, y[test]),
-        problem={**problem, "n_features": X_train.shape[1]},
-    )
+    train, test = folded(y, *drawn)
+    X_train, X_test = inputs(kept[train], kept[test])
+    problem = {**class_features(codes, features), "n_features": X_train.shape[1]}
+    return Split(Examples(X_train, y[train]), Examples(X_test, y[test]), problem=problem)
 
 
 def class_features(codes: Sequence[str], features: str) -> dict[str, Any]:

@@ -17,19 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from structsvm_suite.datasets import Examples, Remote, Split, patents
-from structsvm_suite.datasets.patents import class_features, folded, large_enough, score, tfidf
+from structsvm_suite.datasets import Split, mirrored, patents
+from structsvm_suite.datasets.patents import score, tfidf
 from structsvm_suite.fetch import DataError
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
-_SUMS = {
-    "train-D.npy": "eee105cfe6b91e04e3d964061a4cc2f04df2f53c1fadec063f9d902e467ab0b9",
-    "train_label-D.txt": "8d1dc8a848f7ccef934aaabec538d832a012d06e86306ef053cac136c946b0ee",
-    "test-D.npy": "57e4a0a7a293cd13402b80a9d7dd2ad21cbec7f1e580d5fb3a495479b72d692d",
-    "test_label-D.txt": "d6efdbc1c4c4350d33745938d9f681a68d21137f822012b00e64a31c082c8753",
-}
-FILES = tuple(Remote(name, total, f"wipo-d/{name}") for name, total in _SUMS.items())
+FILES = mirrored(
+    "wipo-d",
+    {
+        "train-D.npy": "eee105cfe6b91e04e3d964061a4cc2f04df2f53c1fadec063f9d902e467ab0b9",
+        "train_label-D.txt": "8d1dc8a848f7ccef934aaabec538d832a012d06e86306ef053cac136c946b0ee",
+        "test-D.npy": "57e4a0a7a293cd13402b80a9d7dd2ad21cbec7f1e580d5fb3a495479b72d692d",
+        "test_label-D.txt": "d6efdbc1c4c4350d33745938d9f681a68d21137f822012b00e64a31c082c8753",
+    },
+)
 PREPARE: dict[str, Any] = {}
 VIEW = patents.VIEW
 DIMENSIONS, GROUPS = 100, 57
@@ -100,8 +102,6 @@ def view(
     features: str = "flat",
 ) -> Split:
     """One fold to test on and a few documents a class of the others to train on."""
-    kept, y, codes = large_enough(arrays["y"], arrays["codes"])
-    train, test = folded(y, seed, instances_per_class, round)
-    X = np.column_stack([arrays["X"][kept], np.ones(len(kept))])
-    problem = {**class_features(codes, features), "n_features": X.shape[1]}
-    return Split(Examples(X[train], y[train]), Examples(X[test], y[test]), problem=problem)
+    X = np.column_stack([arrays["X"], np.ones(len(arrays["X"]))])
+    drawn = seed, instances_per_class, round
+    return patents.one_round(arrays, lambda train, test: (X[train], X[test]), drawn, features)
