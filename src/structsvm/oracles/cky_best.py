@@ -33,22 +33,15 @@ def _edge_value(forest, e, score):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _edge_total(forest, e, score, v):  # type: ignore[no-untyped-def]
-    """The value of edge e over the best values v of its one or two nodes."""
-    total = _edge_value(forest, e, score) + v[forest.left[e]]
-    if forest.right[e] >= 0:
-        total += v[forest.right[e]]
-    return total
-
-
-@compiled
 def _inside(forest, i, score, extra, v, back):  # type: ignore[no-untyped-def]
     """The best value of every node of sentence i, into v, and its edge, into back (-1 for a leaf)."""
     first = forest.start[i]
     for u in range(first, forest.start[i + 1]):
         value, chosen = -np.inf, -1
         for e in range(forest.at[u], forest.at[u + 1]):
-            total = _edge_total(forest, e, score, v)
+            total = _edge_value(forest, e, score) + v[forest.left[e]]
+            if forest.right[e] >= 0:
+                total += v[forest.right[e]]
             if total > value or chosen < 0:
                 value, chosen = total, e
         if chosen < 0:

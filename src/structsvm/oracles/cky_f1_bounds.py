@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from structsvm.compiled import compiled
-from structsvm.oracles.cky_best import _edge_total, _edge_value
+from structsvm.oracles.cky_best import _edge_value
 
 
 @compiled
@@ -25,7 +25,9 @@ def _folded(forest, i, score, extra, correct, lam_c, lam_p, v, back, tree):  # t
     for u in range(first, forest.start[i + 1]):
         value, chosen = -np.inf, -1
         for e in range(forest.at[u], forest.at[u + 1]):
-            total = _edge_total(forest, e, score, v)
+            total = _edge_value(forest, e, score) + v[forest.left[e]]
+            if forest.right[e] >= 0:
+                total += v[forest.right[e]]
             if total > value:
                 value, chosen = total, e
         k = u - first
