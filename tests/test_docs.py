@@ -8,6 +8,8 @@ from test_suite_toy import HERE, TOY, project
 
 from structsvm_suite.cli import main
 from structsvm_suite.docs import api, documents, readings
+from structsvm_suite.files import write_csv, write_json
+from structsvm_suite.front import BEGIN, COLUMNS, END, FIGURE, SHOWN, SIZES, TABLE, front
 
 SYMBOLS = HERE / "docs" / "symbols.md"
 
@@ -93,3 +95,42 @@ def test_links_between_documents_lead_somewhere():
                 assert address[1:] in anchors, (document.name, address)
             elif not address.startswith("http"):
                 assert (document.parent / address.partition("#")[0]).exists(), (document.name, address)
+
+
+def test_the_readme_tells_the_snapshots_own_numbers(tmp_path):
+    folder = tmp_path / "results" / "snapshot"
+    write_csv(
+        folder / "claims.csv",
+        [
+            {"id": "a", "verdict": "holds"},
+            {"id": "b", "verdict": "holds"},
+            {"id": "c", "verdict": "not tested"},
+        ],
+        ["id", "verdict", "evidence"],
+    )
+    data = {"one": {"data": {"x": "real", "y": "synthetic"}}, "two": {"data": {"z": "real"}}}
+    write_json(folder / "record.json", {"scale": "paper", "experiments": data})
+    config = {"figures": {FIGURE: {"caption": "A curve."}}, "tables": {TABLE: {}}}
+    write_json(folder / SHOWN / "summary.json", {"config": config})
+    write_csv(folder / SHOWN / "runs.csv", [], ["run"])
+    rows = [
+        {
+            "n_train": n,
+            "method": method,
+            "measure": measure,
+            "value": n + k / 10,
+            "published": n if k else None,
+        }
+        for n in SIZES
+        for k, (name, what, _) in enumerate(COLUMNS)
+    ]
+    write_csv(folder / SHOWN / f"{TABLE}.csv", rows, list(rows[0]))
+    assert front(tmp_path) is None
+    (tmp_path / "README.md").write_text(f"Before.\n{BEGIN}\nstale\n{END}\nAfter.\n")
+    text = str(front(tmp_path))
+    assert text.startswith(f"Before.\n{BEGIN}\n**Of the papers' 3 claims 2 hold, 0 fail and 1 stay open**")
+    assert text.endswith(f"figures/{FIGURE}.svg)\n{END}\nAfter.\n") and "stale" not in text
+    assert "2 real data sets and 1 synthetic" in text
+    assert "| 20 | 20.0 | 20.1 (20) | 20.2 (20) | 20.3 (20) |" in text
+    (tmp_path / "README.md").write_text(text)
+    assert front(tmp_path) == text

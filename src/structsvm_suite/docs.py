@@ -2,6 +2,7 @@
 
     docs/readings.md    every experiment's `reading`, from its config
     docs/api.md         every public name of the library with its docstring, read without importing anything
+    README.md           the part on the snapshot (`structsvm_suite.front`)
 `structsvm docs` writes them; a test holds them against the configs and the modules.
 """
 
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from structsvm_suite.config import Faults, read
+from structsvm_suite.front import front
 from structsvm_suite.page import PAPERS
 
 LIBRARY = "structsvm"
@@ -22,10 +24,12 @@ Named = ast.FunctionDef | ast.ClassDef
 
 def documents(root: Path) -> dict[Path, str]:
     """What each generated document should say, by its path."""
-    return {
+    told = {
         root / "docs" / "readings.md": readings(root),
         root / "docs" / "api.md": api(root / "src" / LIBRARY),
+        root / "README.md": front(root),
     }
+    return {path: text for path, text in told.items() if text is not None}
 
 
 def readings(root: Path) -> str:
