@@ -116,8 +116,8 @@ def test_the_readme_tells_the_snapshots_own_numbers(tmp_path):
     rows = [
         {
             "n_train": n,
-            "method": method,
-            "measure": measure,
+            "method": name,
+            "measure": what,
             "value": n + k / 10,
             "published": n if k else None,
         }
