@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structsvm_suite.claims.localization import CHI2, ERROR, LINEAR, SSVM, kernel_values
+from structsvm_suite.claims.localization import CHI2, ERROR, LINEAR, NOISE, SSVM, kernel_values
 from structsvm_suite.datasets.uiuc_cars import pictures_of
 from structsvm_suite.detection import curve as detection_curve
 from structsvm_suite.detection import ellipse, right
@@ -20,8 +20,8 @@ PAPER_SECONDS = 5 * 3600.0
 
 
 def _noise(results: ExperimentResults, method: str, kind: str = "swap") -> list[Row]:
-    """Runs of the noise study under one reading of the noise."""
-    return [row for row in results.rows("noise", method=method) if row.get("noise_kind") in (kind, None)]
+    """Runs of Table 1 under one reading of the noise."""
+    return [row for row in results.rows(NOISE, method=method) if row.get("noise_kind") in (kind, None)]
 
 
 def _first(results: ExperimentResults, method: str) -> str:
@@ -227,7 +227,7 @@ def training_time(results: ExperimentResults, fig: Any) -> None:
     ax = fig.add_subplot()
     clocks = {row["run"]: float(row["fit_seconds"]) for row in results.timings() if row.get("fit_seconds")}
     names: list[str] = []
-    for method, study in [*((m, "noise") for m in METHODS), ("S-SVM (chi2)", "machine")]:
+    for method, study in [*((m, NOISE) for m in METHODS), ("S-SVM (chi2)", "machine")]:
         found = [clocks[row["run"]] for row in results.rows(study, method=method) if row["run"] in clocks]
         if found:
             k = len(names)
