@@ -37,7 +37,8 @@ def constraints(problem: Any, X: Any, Y: Any, outputs: Any) -> list[Constraint]:
     for i, y in enumerate(Y):
         at_truth = dense(problem.psi(X[i], y))
         for ybar in outputs(X[i]):
-            if not np.array_equal(ybar, y):
+            nested = isinstance(y, tuple) and isinstance(ybar, tuple)
+            if not (ybar == y if nested else np.array_equal(ybar, y)):
                 found.append(Constraint(i, problem.delta(y, ybar), at_truth - dense(problem.psi(X[i], ybar))))
     return found
 

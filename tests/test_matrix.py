@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 import references
 import scipy.sparse as sp
+from test_cky import all_trees
 from toy_chain import ToyChain, chains
 
 from structsvm import NotSeparableError, registry
 from structsvm.formulation import FORMULATIONS
 from structsvm.kernels import LinearKernel, Product
-from structsvm.problems import Multiclass
+from structsvm.problems import Grammar, Multiclass
 
 SOLVERS = ("n_slack", "n_slack_a", "n_slack_b", "n_slack_cvxopt", "one_slack", "bcfw")
 LINEAR_ONLY = ("one_slack", "bcfw")
@@ -35,6 +36,27 @@ def points(n: int, *, noise: float, seed: int = 1) -> tuple[np.ndarray, np.ndarr
     return X, np.where(wrong, (Y + 1) % K, Y)
 
 
+S, A, B = ("S",), ("A",), ("B",)
+RULES = (
+    (S, A, B), (S, B, A), (S, A, "x", B), (A, "x"), (B, "x"), (B, "y"), (A, A, B), (B, "y", A), (A, B), (B, A)
+)  # fmt: skip
+"""A may be B and B may be A: so there are other trees of the same brackets, which cost nothing by F1."""
+SENTENCES = ("xx", "yx", "xxx", "yxx", "xxy", "yyx", "xyxy")
+
+
+def parses(x: Any) -> list[Any]:
+    """Every tree of a sentence."""
+    return list(all_trees(RULES, S, x))
+
+
+def treebank(problem: Grammar, *, noise: bool) -> tuple[list[Any], list[Any]]:
+    """Sentences with the trees that some weights make the best; every third tree the worst under noise."""
+    w = np.random.default_rng(7).normal(size=problem.n_weights)
+    X = [tuple(tags) for tags in SENTENCES]
+    ranked = [sorted(parses(x), key=lambda y, x=x: problem.psi(x, y) @ w) for x in X]
+    return X, [trees[0 if noise and i % 3 == 0 else -1] for i, trees in enumerate(ranked)]
+
+
 @cache
 def case(name: str, separable: bool) -> tuple[Any, Any, Any, list[references.Constraint]]:
     """(problem, X, Y, every constraint)."""
@@ -45,6 +67,11 @@ def case(name: str, separable: bool) -> tuple[Any, Any, Any, list[references.Con
         )
         X, Y = chains(6, noise=0.0 if separable else 0.5)
         return problem, X, Y, references.constraints(problem, X, Y, problem.outputs)
+    if name.startswith("grammar"):
+        loss = "zero_one" if "0/1" in name else "f1"
+        problem = Grammar(loss=loss, rules=RULES, start=("S",), spans=True)
+        X, Y = treebank(problem, noise=not separable)
+        return problem, X, Y, references.constraints(problem, X, Y, parses)
     problem = Multiclass(K, D, loss=LOSS if "matrix" in name else None)
     X, Y = points(15, noise=noise)
     listed = references.constraints(problem, X, Y, lambda x: range(K))
@@ -59,6 +86,8 @@ CASES = (
     "chain hamming dense",
     "chain hamming sparse",
     "chain 0/1 dense",
+    "grammar 1-F1",
+    "grammar 0/1",
 )
 
 
