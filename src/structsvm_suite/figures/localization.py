@@ -138,22 +138,22 @@ def _kept(results: ExperimentResults, run: str) -> tuple[list[np.ndarray], list[
 @figure("precision_recall_linear")
 def precision_recall_linear(results: ExperimentResults, fig: Any) -> None:
     """S-SVM and JKSE side by side."""
-    fig.set_size_inches(7.2, 3.4)
+    fig.set_size_inches(7.2, 3.7)
     axes = fig.subplots(1, 2, sharey=True)
     for ax, method in zip(axes, (SSVM, LINEAR), strict=True):
         _precision_recall(results, ax, method)
     axes[0].set_ylabel("precision")
-    axes[0].legend(loc="lower left")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7)
 
 
 @figure("precision_recall_chi2")
 def precision_recall_chi2(results: ExperimentResults, fig: Any) -> None:
     """JKSE with the chi-squared kernel."""
-    fig.set_size_inches(3.8, 3.4)
+    fig.set_size_inches(3.8, 4.0)
     ax = fig.add_subplot()
     _precision_recall(results, ax, CHI2)
     ax.set_ylabel("precision")
-    ax.legend(loc="lower left")
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
 @figure("kernel_matrices")
