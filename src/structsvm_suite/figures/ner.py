@@ -62,12 +62,13 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
     """Token error (left) and F1 of entities (right) against the number of training sentences."""
     fig.set_size_inches(7.2, 3.4)
     left, right = fig.subplots(1, 2)
-    studies = ("sizes", "sizes, degree 2")
-    names = [name for study in studies for name in results.config["studies"][study]["methods"]]
+    studies = ("sizes", "sizes, whole", "sizes, degree 2")
+    of_studies = (results.config["studies"][study]["methods"] for study in studies)
+    names = list(dict.fromkeys(name for methods in of_studies for name in methods))
     rows = [row for study in studies for row in results.rows(study)]
     for k, name in enumerate(names):
         mine = [row for row in rows if row["method"] == name]
-        label = results.label(name) if name != names[-1] else "SVM, degree 2, C per example"
+        label = results.label(name)
         Series(k).ours(left, *curve(mine, "n_train", "test_error"), label)
         Series(k).ours(right, *curve(mine, "n_train", "test_f1"), label)
     for ax in (left, right):
