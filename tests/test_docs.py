@@ -131,6 +131,6 @@ def test_the_readme_tells_the_snapshots_own_numbers(tmp_path):
     assert text.startswith(f"Before.\n{BEGIN}\n**Of the papers' 3 claims 2 hold, 0 fail and 1 stay open**")
     assert text.endswith(f"figures/{FIGURE}.svg)\n{END}\nAfter.\n") and "stale" not in text
     assert "2 real data sets and 1 synthetic" in text
-    assert "| 20 | 20.0 | 20.1 (20) | 20.2 (20) | 20.3 (20) |" in text
+    assert "| 20 | 20.0 | 20.1 (20.0) | 20.2 (20.0) | 20.3 (20.0) |" in text
     (tmp_path / "README.md").write_text(text)
     assert front(tmp_path) == text

@@ -61,7 +61,7 @@ def _table(mine: ExperimentResults) -> list[str]:
         cells = []
         for method, measure, _ in COLUMNS:
             row = found[size, method, measure]
-            told = "" if row["published"] is None else f" ({row['published']:g})"
+            told = "" if row["published"] is None else f" ({row['published']:.1f})"
             cells.append(f"{row['value']:.1f}{told}")
         lines.append(f"| {size} | {' | '.join(cells)} |")
     return [
