@@ -86,11 +86,9 @@ def support(results: ExperimentResults, fig: Any) -> None:
     fig.set_size_inches(7.2, 3.0)
     names = results.config["studies"]["formulations"]["methods"]
     printed = [name for name in names if "per example" not in name]
-    panels = {
-        "C/n as printed": printed,
-        "C per example": [name for name in names if name not in printed],
-    }
-    axes = fig.subplots(1, len(panels), sharey=True)
+    others = [name for name in names if name not in printed]
+    panels = {"C/n as printed": printed, **({"C per example": others} if others else {})}
+    axes = fig.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, (title, methods) in zip(axes, panels.items(), strict=True):
         for k, name in enumerate(methods):
             rows = results.rows("formulations", method=name)
