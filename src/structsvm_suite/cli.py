@@ -11,6 +11,7 @@ structsvm docs                     write what docs/ says of the configs and the 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,6 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     try:
         return COMMANDS[options.command](options)
+    except BrokenPipeError:  # the reader, `head` for one, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ConfigError, DataError, FileNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -77,7 +77,8 @@ def svm_best(results: Mapping[str, ExperimentResults]) -> Verdict:
     few = _too_few(mine)
     if few is not None:
         return few
-    told, verdicts = [], []
+    told: list[str] = []
+    verdicts: list[bool] = []
     for reading, suffix in READINGS.items():
         less = {name: _less(mine, name, f"SVM{suffix}") for name in ("CRF", "Perceptron")}
         if not all(less.values()):
@@ -95,7 +96,8 @@ def formulations(results: Mapping[str, ExperimentResults]) -> Verdict:
     deviations over folds.
     """
     mine = results["ner"]
-    told, verdicts = [], []
+    told: list[str] = []
+    verdicts: list[bool] = []
     for reading, suffix in READINGS.items():
         errors = {
             name: [row["test_error"] for row in mine.rows("formulations", method=name + suffix)]
@@ -120,7 +122,8 @@ def support(results: Mapping[str, ExperimentResults]) -> Verdict:
     loss is at least 1 and, to one decimal, at most 1.2.
     """
     mine = results["ner"]
-    told, verdicts = [], []
+    told: list[str] = []
+    verdicts: list[bool] = []
     for reading, suffix in READINGS.items():
         found = {
             name: [
