@@ -14,7 +14,8 @@ from structsvm_suite import tables
 from structsvm_suite.cli import main
 from structsvm_suite.compare import exact, numbers, stable
 from structsvm_suite.figures.grouped import curve, published
-from structsvm_suite.files import read_csv
+from structsvm_suite.files import read_csv, read_yaml
+from structsvm_suite.page import page, volatile_blocks
 from structsvm_suite.plan import load
 from structsvm_suite.report import report
 from structsvm_suite.results import Results
@@ -160,6 +161,26 @@ def test_nothing_outside_the_volatile_parts_changes_when_everything_is_done_agai
     )
 
 
+def test_a_verdict_about_time_flips_without_a_difference_in_bytes(chosen):
+    root, suite = chosen
+    toy = Results(root)["toy"]
+    listed = read_yaml(root / "data" / "published" / "claims.yaml")
+    toy.config["claims"] = [one["id"] for one in listed]
+    clocked = sum(one.get("volatile", False) for one in listed)
+    assert 0 < clocked < len(listed)
+
+    def shown(about_time, others):
+        claims = [{"volatile": False, "evidence": "e", **one} for one in listed]
+        for one in claims:
+            one["verdict"] = about_time if one["volatile"] else others
+        text = page([toy], claims, suite, [])
+        assert text.count(f">{about_time}<") >= 2 * clocked  # at the top, and in the toy's own section
+        return volatile_blocks().sub("", text)
+
+    assert shown("holds", "fails") == shown("fails", "fails")
+    assert shown("holds", "fails") != shown("holds", "holds")
+
+
 def test_comparisons_tell_numbers_apart_by_their_spread(chosen, tmp_path, capsys):
     root, suite = chosen
     shutil.copytree(root / "results", tmp_path / "other")
@@ -184,7 +205,7 @@ def test_comparisons_tell_numbers_apart_by_their_spread(chosen, tmp_path, capsys
     assert (
         main(["--root", str(root), "compare", str(root / "results"), str(tmp_path / "other"), "--exact"]) == 1
     )
-    assert "toy/toy.csv" in capsys.readouterr().out
+    assert re.search(r"toy/toy.csv: line 2 '.*' and line 2 '.*', differs", capsys.readouterr().out)
     assert suite.scale == "standard"
 
 

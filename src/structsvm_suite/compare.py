@@ -25,6 +25,7 @@ _VOLATILE_FILES = ("timings.csv", "trace.csv", "clock.json", RECORD)
 SAME = 1e-6
 ERRORS = 3.0
 WITHOUT_SPREAD = 0.01
+AROUND = 30
 TOLERANCES = (
     f"the same: to a relative {SAME:g}; within: {ERRORS:g} standard errors of the difference, "
     f"or {WITHOUT_SPREAD:.0%} where there is no spread"
@@ -92,9 +93,20 @@ def exact(first: Path, second: Path, volatile_claims: frozenset[str] = frozenset
     for name in sorted(names):
         a, b = one.get(name), two.get(name)
         if a != b:
-            told = [f"{len(x)} bytes" if x is not None else "missing" for x in (a, b)]
-            result.append(Difference(name, told[0], told[1], False))
+            result.append(Difference(name, *_where_apart(a, b), False))
     return result
+
+
+def _where_apart(a: bytes | None, b: bytes | None) -> tuple[str, str]:
+    """What two files hold where they first part, with the line; of pictures and arrays, their sizes."""
+    if a is None or b is None or b"\0" in a + b:
+        told = [f"{len(x)} bytes" if x is not None else "missing" for x in (a, b)]
+    else:
+        at = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+        line = a.count(b"\n", 0, at) + 1
+        around = slice(max(0, at - AROUND), at + AROUND)
+        told = [f"line {line} {x[around].decode('utf-8', errors='replace')!r}" for x in (a, b)]
+    return told[0], told[1]
 
 
 def numbers(first: Path, second: Path) -> Comparison:

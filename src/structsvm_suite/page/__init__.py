@@ -2,7 +2,8 @@
 
 What a clock, a memory meter or a machine decides stands between the marks VOLATILE_BEGIN and
 VOLATILE_END and nowhere else, so that everything outside them is the same to the byte for the
-same configuration. Sections are built from result files alone: a new experiment appears by itself.
+same configuration; the verdicts on claims about time are among it, and so is the number of claims
+that hold. Sections are built from result files alone: a new experiment appears by itself.
 """
 
 from __future__ import annotations
