@@ -10,7 +10,8 @@ import shutil
 import pytest
 from test_suite_toy import TOY, project, run_all
 
-from structsvm_suite import tables
+from structsvm_suite import claims, tables
+from structsvm_suite.claims import decided
 from structsvm_suite.cli import main
 from structsvm_suite.compare import exact, numbers, stable
 from structsvm_suite.figures.grouped import curve, published
@@ -179,6 +180,20 @@ def test_a_verdict_about_time_flips_without_a_difference_in_bytes(chosen):
 
     assert shown("holds", "fails") == shown("fails", "fails")
     assert shown("holds", "fails") != shown("holds", "holds")
+
+
+def test_a_claim_whose_data_are_gone_is_not_tested_and_says_what_to_do(chosen, tmp_path, monkeypatch):
+    shutil.copytree(chosen[0], tmp_path / "root")
+    results = Results(tmp_path / "root")
+
+    def check(found):
+        return decided(len(found["toy"].split(found["toy"].runs[0]["run"]).test.Y) > 0, "seen")
+
+    monkeypatch.setitem(claims._CHECKS, "align-sublinear", check)
+    assert claims.judge(results, [{"id": "align-sublinear"}])[0]["verdict"] == "holds"
+    shutil.rmtree(tmp_path / "root" / "data" / "ready")
+    row = claims.judge(results, [{"id": "align-sublinear"}])[0]
+    assert row["verdict"] == "not tested" and "make reproduce ONLY=toy prepares them again" in row["evidence"]
 
 
 def test_comparisons_tell_numbers_apart_by_their_spread(chosen, tmp_path, capsys):

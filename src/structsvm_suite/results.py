@@ -32,6 +32,10 @@ def number(text: str) -> Any:
     return text
 
 
+class NotReadyError(FileNotFoundError):
+    """Results are there, but not the prepared data that they came from."""
+
+
 class ExperimentResults:
     """One experiment's files."""
 
@@ -95,7 +99,13 @@ class ExperimentResults:
 
     def ready(self, run: str) -> dict[str, Any]:
         """The prepared arrays that one run read."""
-        return read_arrays(self.layout.part(self.name, self.record(run)["part"]))
+        path = self.layout.part(self.name, self.record(run)["part"])
+        if not path.is_file():
+            raise NotReadyError(
+                f"the data that {self.name} was run on are gone ({path.name} in {path.parent}): "
+                f"make reproduce ONLY={self.name} prepares them again"
+            )
+        return read_arrays(path)
 
     def split(self, run: str) -> Any:
         """The data that one run saw."""

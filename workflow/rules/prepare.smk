@@ -6,6 +6,7 @@ rule prepare:
         "data/ready/{experiment}/{corpus}.json",
     log:
         "results/{experiment}/logs/prepare_{corpus}.log",
+    priority: 2
     params:
         key=PIPELINE.prepare_key,
     shell:

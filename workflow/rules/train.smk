@@ -6,6 +6,8 @@ rule train:
         "results/{experiment}/jobs/{job}.trained.json",
     log:
         "results/{experiment}/logs/train_{job}.log",
+    # Before evaluations: long trainings are then not left to the end, where they would run alone.
+    priority: 1
     params:
         key=PIPELINE.train_key,
     shell:

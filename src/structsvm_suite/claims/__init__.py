@@ -3,8 +3,8 @@
     @claim("align-sublinear")
     def sublinear(results): return holds("slope 0.8, ...") or fails("...") or untested("...")
 
-A check sees result files only. Its criterion is written in its docstring and in its evidence, and is not
-loosened until it passes: a claim that fails is a finding.
+A check sees result files and the prepared data that they came from, nothing else. Its criterion is written
+in its docstring and in its evidence, and is not loosened until it passes: a claim that fails is a finding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from structsvm_suite.results import ExperimentResults
+from structsvm_suite.results import ExperimentResults, NotReadyError
 
 HOLDS, FAILS, UNTESTED = "holds", "fails", "not tested"
 
@@ -79,5 +79,7 @@ def judge(
             verdict = untested("no check of this claim yet") if check is None else check(results)
         except KeyError as missing:
             verdict = untested(f"no results of {missing.args[0]!r} yet")
+        except NotReadyError as gone:
+            verdict = untested(str(gone))
         rows.append({"volatile": False, **one, "verdict": verdict.verdict, "evidence": verdict.evidence})
     return rows

@@ -9,7 +9,6 @@ import numpy as np
 from structsvm_suite.claims.measures import DIRECT, MEASURES, RIVALS, STUDIES, cases, sign_test
 from structsvm_suite.figures import figure
 from structsvm_suite.figures.style import COLOURS, GREY, MARKERS
-from structsvm_suite.files import read_arrays
 from structsvm_suite.one_vs_rest import used
 from structsvm_suite.results import ExperimentResults
 
@@ -87,7 +86,7 @@ def topics(results: ExperimentResults, fig: Any) -> None:
 def shares(results: ExperimentResults, study: str) -> np.ndarray:
     """The share of positive training rows, in percent, of every topic of a study's data set."""
     run = results.rows(study)[0]["run"]
-    arrays = read_arrays(results.layout.part(results.name, results.record(run)["part"]))
+    arrays = results.ready(run)
     counts = arrays["train_topics"].sum(axis=0, dtype=float)[used(arrays)]
     return np.asarray(100.0 * counts / len(arrays["train_topics"]))
 

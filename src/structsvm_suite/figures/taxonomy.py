@@ -12,7 +12,6 @@ from structsvm_suite.datasets.patents import FOLDS, large_enough, parents
 from structsvm_suite.figures import figure
 from structsvm_suite.figures.grouped import curve
 from structsvm_suite.figures.style import COLOURS, GREY, MARKERS, Series, number_ticks
-from structsvm_suite.files import read_arrays
 from structsvm_suite.results import ExperimentResults, Row
 
 PANELS = {"accuracy": ("test_accuracy", "accuracy (%)"), "tree_loss": ("test_loss", "tree loss")}
@@ -98,7 +97,7 @@ def node_errors(
 
 
 def _codes(results: ExperimentResults, row: Row) -> list[str]:
-    arrays = read_arrays(results.layout.part(results.name, results.record(row["run"])["part"]))
+    arrays = results.ready(row["run"])
     return large_enough(arrays["y"], arrays["codes"])[2]
 
 
