@@ -211,3 +211,40 @@ def test_without_a_folder_for_compiled_code_everything_works(tmp_path: Path) -> 
     )
     assert run.returncode == 0, run.stderr
     assert Path(run.stdout.strip()).parent == copy
+
+
+CALLER = """
+from structsvm.callee import f
+from structsvm.compiled import compiled
+
+@compiled
+def g(x):
+    return f(x)
+"""
+CALLEE = """
+from structsvm.compiled import compiled
+
+@compiled
+def f(x):
+    return {} * x
+"""
+
+
+def test_compiled_code_is_not_kept_beyond_a_change_of_what_it_calls(tmp_path: Path) -> None:
+    """numba alone would go on with the caller's compiled code, since the caller's own file is the same."""
+    copy = tmp_path / "structsvm"
+    copy.mkdir()
+    shutil.copy(Path(structsvm.__file__).parent / "compiled.py", copy)
+    (copy / "__init__.py").write_text("")
+    (copy / "caller.py").write_text(CALLER)
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    env.pop("NUMBA_CACHE_DIR", None)
+    program = "from structsvm.caller import g; print(g(1.0), sum(g.stats.cache_hits.values()))"
+    told = []
+    for factor in (2, 2, 3):
+        (copy / "callee.py").write_text(CALLEE.format(factor))
+        run = subprocess.run(
+            [sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True
+        )
+        told.append(run.stdout.split())
+    assert told == [["2.0", "0"], ["2.0", "1"], ["3.0", "0"]]

@@ -4,6 +4,10 @@ Divisions follow IEEE rules (no check for zero), so that loops with divisions ve
 Where neither the package's folder nor the user's cache folder can be written, everything
 still works: functions are compiled anew in each process, and one warning says so.
 
+numba keeps compiled code until the file it is from changes, and with it the compiled code of other files
+that it calls, as that was then. `compiled` therefore marks what is kept by all compiled code of
+the package: where any of it changes, all is compiled anew.
+
 Compiled code must not call `argsort`. numba makes it and `sort` from one factory, and tells the two apart
 in its cache only by a counter that begins anew in each process: where one process compiled a function
 with the one and another process a function with the other, a third that loads both from the cache takes
@@ -12,8 +16,11 @@ one for the other, and gets wrong numbers.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -25,7 +32,11 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` without the interpreter; arguments fix the types at the first call."""
     global _warned
     try:
-        return numba.njit(cache=True, error_model="numpy", nogil=True)(function)
+        made: Any = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
+        kept = getattr(made._cache, "_cache_file", None)
+        if kept is not None:
+            kept._source_stamp = (kept._source_stamp, _stamp())
+        return made
     except RuntimeError as error:
         if not _warned:
             _warned = True
@@ -36,3 +47,11 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
                 stacklevel=2,
             )
         return numba.njit(error_model="numpy", nogil=True)(function)
+
+
+@functools.cache
+def _stamp() -> str:
+    """A digest of every file of the package that has compiled code."""
+    sources = [path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py"))]
+    marked = [source for source in sources if b"@compiled" in source or b"@overload" in source]
+    return hashlib.sha256(b"".join(marked)).hexdigest()

@@ -138,7 +138,7 @@ class Dual:
     def _ascent(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
         floor = max(floor, 1e-13 * (1.0 + float(np.abs(self.b).max())))
         found, _, flat = qp.ascend(
-            self.store.rows, self.blocks, self.alpha, self.b, self.cap, self.ridge,
+            self.store.rows, self.store.spare(), self.blocks, self.alpha, self.b, self.cap, self.ridge,
             tol, floor, self._flat, max_epochs, self.rounds + 7919 * seed, self.xi,
         )  # fmt: skip
         self._require_separable(flat)

@@ -9,7 +9,7 @@ zero cut and zero offset makes them one: it holds what is left under the cap, or
 
 How cuts are kept is the business of `rows.py`; `inner`, `move` and `local_gram`, between
 `open_block` and `close_block`, are all that the ascent asks of them. How far the optimum is, the
-measures of `qp_blocks.py` say at every pass.
+measures of `qp_blocks.py` say at every pass. Long ascents are made short by the strides of `qp_stride.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ from structsvm.qp_blocks import best as best
 from structsvm.qp_blocks import enter as enter
 from structsvm.qp_blocks import measure
 from structsvm.qp_blocks import slack as slack
-from structsvm.rows import close_block, inner, local_gram, move, open_block
+from structsvm.qp_stride import stride
+from structsvm.rows import close_block, combination, inner, local_gram, move, open_block
+
+SWEEPS = 2
+"""An ascent of so many epochs does without strides."""
 
 
 @compiled
@@ -191,12 +195,13 @@ def scratch_for(width):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ascend(rows, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs, seed, xi):  # type: ignore[no-untyped-def]
+def ascend(rows, spare, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs, seed, xi):  # type: ignore[no-untyped-def]
     """Block-coordinate ascent until the relaxed gap is at most `tol` (or every block's KKT
     violation at most `floor`). Blocks are visited in an order drawn from `seed`. An epoch visits
     every block and every cut once, then the blocks that were furthest off a few times more over
-    their awake cuts. With a hard margin it also stops once a convex combination of the cuts has a
-    squared norm of at most `flat_tol`.
+    their awake cuts; after the first SWEEPS a stride follows, for which `spare` has the cuts of `rows`
+    and a w of its own, 0 at first. With a hard margin there are no strides, and it also stops once a
+    convex combination of the cuts has a squared norm of at most `flat_tol`.
 
     Fills xi and returns (what `measure` returns at the end, epochs, squared norm of the hard
     margin's convex combination or infinity).
@@ -215,7 +220,11 @@ def ascend(rows, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs,
     flat, nod = np.inf, 1e300
     found = (np.inf, np.inf, 0.0, 0.0)
     epoch = 0
+    alpha0, w0, d = np.empty(0), np.empty(0), np.empty(0)
     while epoch < max_epochs and found[0] > tol and found[1] > floor:
+        striding = epoch >= SWEEPS and n > 1 and not hard
+        if striding:
+            alpha0, w0 = alpha.copy(), combination(rows).copy()
         for j in range(n - 1, 0, -1):
             state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
             other = int((state >> np.uint64(33)) % np.uint64(j + 1))
@@ -244,6 +253,10 @@ def ascend(rows, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs,
                     left += gaps[i]
             if left <= 0.1 * total:
                 break
+        if striding:
+            if d.shape[0] == 0:
+                d = np.zeros(alpha.shape[0])
+            stride(rows, spare, blocks, alpha, b, cap, ridge, alpha0, w0, d)
         epoch += 1
         if hard:
             flat = stretch(rows, blocks, alpha, b)

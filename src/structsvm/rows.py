@@ -1,4 +1,4 @@
-"""Three ways to keep cuts a_c and their combination w, and the five things the ascent does with them.
+"""Three ways to keep cuts a_c and their combination w, and what the ascent does with them.
 
 SparseRows   each a_c as a sparse row; w as a vector
 TensorRows   a_c = s_c * x_i (x) (Lambda(y_i) - Lambda(ybar_c)) without ever forming the product;
@@ -77,6 +77,18 @@ def move(rows: Any, c: int, amount: float) -> None:
 
 def close_block(rows: Any, i: int) -> None:
     """Carry out what was moved in block i."""
+    raise TypeError("compiled code only")
+
+
+def combination(rows: Any) -> np.ndarray:
+    """w, or what stands for it, as a vector."""
+    raise TypeError("compiled code only")
+
+
+def products(
+    rows: Any, alpha: np.ndarray, s: np.ndarray, d: np.ndarray, w: np.ndarray, w0: np.ndarray, v: np.ndarray
+) -> tuple[float, float, float, float, float, float]:
+    """<w, w>, <w, t>, <w, v>, <t, t>, <t, v>, <v, v> for combinations w of alpha, t = w - w0 of s, v of d."""
     raise TypeError("compiled code only")
 
 
@@ -174,6 +186,47 @@ def _close_block(rows, i):  # type: ignore[no-untyped-def]
         rows.change[:] = 0.0
 
     return tensor
+
+
+@overload(combination)
+def _combination(rows):  # type: ignore[no-untyped-def]
+    if rows.instance_class is SparseRows:
+        return lambda rows: rows.w
+    if rows.instance_class is TensorRows:
+        return lambda rows: rows.W.reshape(rows.W.size)
+    return lambda rows: rows.q
+
+
+@overload(products)
+def _products(rows, alpha, s, d, w, w0, v):  # type: ignore[no-untyped-def]
+    if rows.instance_class is not GramRows:
+
+        def explicit(rows, alpha, s, d, w, w0, v):  # type: ignore[no-untyped-def]
+            ww, wt, wv, tt, tv, vv = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for j in range(w.shape[0]):
+                t = w[j] - w0[j]
+                ww += w[j] * w[j]
+                wt += w[j] * t
+                wv += w[j] * v[j]
+                tt += t * t
+                tv += t * v[j]
+                vv += v[j] * v[j]
+            return ww, wt, wv, tt, tv, vv
+
+        return explicit
+
+    def gram(rows, alpha, s, d, w, w0, v):  # type: ignore[no-untyped-def]
+        ww, wt, wv, tt, tv, vv = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for c in range(w.shape[0]):
+            ww += alpha[c] * w[c]
+            wt += s[c] * w[c]
+            wv += d[c] * w[c]
+            tt += s[c] * (w[c] - w0[c])
+            tv += s[c] * v[c]
+            vv += d[c] * v[c]
+        return ww, wt, wv, tt, tv, vv
+
+    return gram
 
 
 @overload(local_gram)

@@ -35,6 +35,7 @@ class Store(Protocol):
 
     @property
     def rows(self) -> Any: ...
+    def spare(self) -> Any: ...
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None: ...
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None: ...
     def keep(self, mask: np.ndarray) -> None: ...
@@ -96,6 +97,10 @@ class RowStore:
     @property
     def rows(self) -> SparseRows:
         return SparseRows(self._data, self._indices, self._start, self.w, self._pool, self._pool_at)
+
+    def spare(self) -> SparseRows:
+        """`rows` with a w of their own, which is 0."""
+        return self.rows._replace(w=np.zeros(len(self.w)))
 
     @property
     def norms2(self) -> np.ndarray:
@@ -169,6 +174,10 @@ class GramStore:
     @property
     def rows(self) -> GramRows:
         return GramRows(self._G, self._q[: self.m])
+
+    def spare(self) -> GramRows:
+        """`rows` with a q of their own, which is 0."""
+        return self.rows._replace(q=np.zeros(self.m))
 
     @property
     def norms2(self) -> np.ndarray:

@@ -81,6 +81,10 @@ class TensorStore:
             self._label, self._block, self._ybar, self._scale, self._u, self._change,
         )  # fmt: skip
 
+    def spare(self) -> TensorRows:
+        """`rows` with a w of their own, which is 0."""
+        return self.rows._replace(W=np.zeros((self.phi.shape[1], self.Lambda.shape[1])))
+
     @property
     def norms2(self) -> np.ndarray:
         y, ybar = self._label[self._block[: self.m]], self._ybar[: self.m]

@@ -97,8 +97,10 @@ def merged(A: sp.csr_matrix, B: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_ma
     by_column = A.tocsc()
     marks = np.random.default_rng(0).integers(0, 2**63, size=(2, A.shape[0]), dtype=np.uint64)
     sums = np.add.reduceat(marks[:, by_column.indices], by_column.indptr[:-1], axis=1)
-    _, group = np.unique(sums, axis=1, return_inverse=True)
-    group = group.ravel()
+    order = np.lexsort(sums[::-1])
+    changed = np.any(np.diff(sums[:, order], axis=1, prepend=sums[:, order[:1]]), axis=0)
+    group = np.empty(len(order), dtype=np.int64)
+    group[order] = np.cumsum(changed)
     v = by_column.data[by_column.indptr[:-1]]
     share = v / np.sqrt(np.bincount(group, weights=v * v))[group]
     together = sp.csr_matrix((share, (np.arange(len(v)), group)))
