@@ -17,7 +17,7 @@ from structsvm_suite.baselines import box_prior
 from structsvm_suite.claims import localization as claims
 from structsvm_suite.datasets import clusters, predictor, uiuc_cars
 from structsvm_suite.detection import curve, right
-from structsvm_suite.figures.localization import _precision_at
+from structsvm_suite.figures.localization import _noise, _precision_at
 from structsvm_suite.files import sha256, write_arrays, write_csv, write_json
 from structsvm_suite.models import train
 from structsvm_suite.results import ExperimentResults
@@ -152,6 +152,16 @@ def results(
     write_csv(folder / "timings.csv", clocks, list(clocks[0]))
     write_json(folder / "summary.json", {"config": {}})
     return {"localization": ExperimentResults(tmp_path, "localization")}
+
+
+def test_a_curve_begins_at_the_runs_without_noise_whichever_reading_they_stand_under(tmp_path: Path) -> None:
+    found = results(tmp_path)["localization"]
+    levels = {kind: [row["run"] for row in _noise(found, "JKSE (linear)", kind)] for kind in ("swap", "far")}
+    assert levels["far"] == [f"JKSE (linear),far,{level}" for level in LEVELS]  # it has its own
+    found.runs = [row for row in found.runs if row["noise_kind"] == "swap" or row["label_noise"] > 0]
+    shared = [row["run"] for row in _noise(found, "JKSE (linear)", "far")]
+    assert shared == [f"JKSE (linear),swap,{LEVELS[0]}", *levels["far"][1:]]
+    assert [row["run"] for row in _noise(found, "JKSE (linear)")] == levels["swap"]
 
 
 def changed(method: str, level: float, value: float) -> dict[str, Any]:
