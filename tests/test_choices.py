@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 import yaml
 from sklearn.svm import LinearSVC
-from test_suite_toy import HERE, project
+from test_suite_toy import HERE, TOY, project, run_all
 
 from structsvm_suite import models
 from structsvm_suite.baselines import linear_svm
 from structsvm_suite.config import ConfigError
 from structsvm_suite.datasets import Examples, Split, optdigits
+from structsvm_suite.files import read_csv, read_json
+from structsvm_suite.layout import Layout
 from structsvm_suite.plan import load
 
 
@@ -124,3 +126,25 @@ def test_a_choice_that_cannot_be_is_a_fault(tmp_path, method, choose, message):
     with pytest.raises(ConfigError) as error:
         load(project(tmp_path, config, "measures"))
     assert message in str(error.value)
+
+
+def test_a_row_has_the_value_that_its_training_chose_and_the_page_tells_it(tmp_path):
+    """C is given as 1 and chosen among others: what is shown is what was chosen, never what was given."""
+    choose = {"option": "C", "among": [0.01, 30.0], "by": "inner_error"}
+    methods = {name: {**TOY["methods"]["margin"], "label": name.upper()} for name in ("chosen", "given")}
+    methods["chosen"]["choose"] = choose
+    config = {
+        **TOY, "methods": methods, "tables": {},
+        "studies": {"s": {"methods": ["chosen"]}, "t": {"methods": ["given"], "vary": {"C": [1.0, 2.0]}}},
+    }  # fmt: skip
+    root = project(tmp_path, config)
+    suite = run_all(root)
+    rows = {row["run"]: row for row in read_csv(root / "results" / "toy" / "runs.csv")}
+    values = []
+    for run in suite.experiments["toy"].runs:
+        record = read_json(Layout(root).run("toy", run.name) / "run.json")
+        want = record["chosen"]["value"] if run.method == "chosen" else run.model["C"]
+        assert float(rows[run.name]["C"]) == want == record["numbers"]["C"]
+        values += [f"{want:g}"] if run.method == "chosen" else []
+    told = ", ".join(f"{v} in {values.count(v)} of 2 runs" for v in dict.fromkeys(values))
+    assert f"CHOSEN: C = {told}, chosen by inner_error" in (root / "results" / "index.html").read_text()

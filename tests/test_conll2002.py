@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import zipfile
 from pathlib import Path
@@ -64,6 +65,14 @@ def test_a_malformed_line_is_named(tmp_path, text, line, said):
 def test_text_in_another_encoding_is_named_by_line():
     with pytest.raises(DataError, match=r"f\.txt, line 2: the text is not UTF-8"):
         data.sentences("f.txt", b"a b O\n" + "Sí RG O\n".encode("latin-1"))
+
+
+def test_a_mark_of_the_encoding_is_no_part_of_the_first_word_and_compressed_text_is_said_to_be():
+    assert data.sentences("f.txt", b"\xef\xbb\xbfAna NC B-PER\n") == [[("Ana", data.TAGS.index("B-PER"))]]
+    with pytest.raises(DataError, match=r"f\.gz is compressed by gzip; unpack it"):
+        data.sentences("f.gz", gzip.compress(b"Ana NC B-PER\n"))
+    with pytest.raises(DataError, match=r"line 1: an empty column in 'Ana  B-PER', but a token has three"):
+        data.sentences("f.txt", b"Ana  B-PER\n")
 
 
 def test_a_truncated_zip_and_a_missing_member_name_the_file(tmp_path):

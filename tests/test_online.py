@@ -73,6 +73,27 @@ def test_the_dual_rises_to_the_optimum_and_not_past_it(name: str, formulation: s
     assert many.gap <= 1.1e-3 * exact.primal
 
 
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=30)
+def test_support_patterns_are_the_examples_with_mass_at_any_moment(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, per = 7, 3
+    dual = Dual(RowStore(None, 2), n, FORMULATIONS["SVM1"], 10.0)
+    block = np.repeat(np.arange(n), per)
+    cuts = Cuts(np.ones(n * per), block, [0] * n * per, sp.csr_matrix(rng.normal(size=(n * per, 2))))
+    dual.add(block, np.ones(n * per), np.ones(n * per), cuts)
+    patterns = online.Patterns(dual)
+    assert patterns.known == 0 and not len(patterns.draw(rng, 5))
+    for _ in range(20):
+        touched = rng.integers(n, size=rng.integers(1, 4))
+        for i in touched:
+            dual.alpha[block == i] = rng.uniform(size=per) * (rng.uniform(size=per) < 0.3)
+        patterns.see(dual, touched)
+        held = {int(i) for i in block[dual.alpha > 0]}
+        drawn = {int(i) for i in patterns.draw(rng, 200)}
+        assert patterns.known == len(held) and drawn == held
+
+
 def test_the_certificate_is_that_of_a_full_search() -> None:
     problem, X, Y = words(3)
     f = FORMULATIONS["SVM1 margin"]

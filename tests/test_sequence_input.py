@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from structsvm.formulation import FORMULATIONS
 from structsvm.problems.sequence import Sequence
 from structsvm.scorer import LinearScorer
 
@@ -26,6 +27,7 @@ BAD = {
     "large": (np.ones((2, D)), np.array([0, L]), "label 3 of token 1 of example 1 is no integer from 0 to 2"),
     "negative": (np.ones((2, D)), np.array([-1, 0]), "label -1 of token 0 of example 1"),
     "fraction": (np.ones((2, D)), np.array([0.5, 0]), "label 0.5 of token 0 of example 1"),
+    "names": (np.ones((2, D)), np.array(["a", "b"]), "label a of token 0 of example 1 is no integer"),
     "nan label": (np.ones((2, D)), np.array([0, np.nan]), "label nan of token 1 of example 1"),
 }
 
@@ -78,3 +80,13 @@ def test_lengths_must_agree() -> None:
         problem.delta(np.array([0, 1]), np.array([0, 1, 2]))
     with pytest.raises(ValueError, match="w has 3 weights, but this problem has 15"):
         problem.potentials(np.zeros(3), np.ones((2, D)))
+
+
+@pytest.mark.parametrize("extension", [{}, {"triplets": True}, {"input_transitions": True}])
+def test_a_sequence_of_length_0_is_refused_by_both_searches(extension: dict[str, Any]) -> None:
+    problem = Sequence(L, D, **extension)
+    f, x = LinearScorer(problem, np.zeros(problem.n_weights)), np.ones((0, D))
+    with pytest.raises(ValueError, match="sequence 0 has no tokens"):
+        problem.argmax(f, x)
+    with pytest.raises(ValueError, match="sequence 0 has no tokens"):
+        problem.augmented_argmax(f, x, np.zeros(0, dtype=int), FORMULATIONS["SVM1 margin"].H)

@@ -2,6 +2,7 @@
 
 Every planned run is a row of runs.csv, with its reason if it was skipped or failed. Where a method's
 option was chosen on the test set, all its runs are there, and `chosen` marks those that tables use.
+Where each training chose an option for itself, its row has the value it chose.
 Clocks and memory go to timings.csv, and into figures whose names end in _time; nothing else has them.
 """
 
@@ -70,7 +71,8 @@ def _collected(experiment: Experiment, layout: Layout) -> tuple[list[dict[str, A
                 "reason": judged["reason"],
                 "chosen": True,
                 **{key: value for key, value in run.varied.items() if key not in FIRST},
-                **{key: value for key, value in judged["metrics"].items() if key not in run.varied},
+                **{key: value for key, value in judged["metrics"].items() if run.varied.get(key) is None},
+                **_chosen(record),
             }
         )
         if (folder / "clock.json").is_file():
@@ -78,6 +80,13 @@ def _collected(experiment: Experiment, layout: Layout) -> tuple[list[dict[str, A
             facts = clock.pop("machine")
             clocks.append({"run": run.name, **clock, **facts})
     return rows, clocks
+
+
+def _chosen(record: dict[str, Any]) -> dict[str, Any]:
+    """The options that a training chose for itself, by their last name."""
+    chosen = record.get("chosen") or {}
+    values = {chosen["option"]: chosen["value"], **chosen.get("with", {})} if chosen else {}
+    return {option.rpartition(".")[2]: value for option, value in values.items()}
 
 
 def _choose(experiment: Experiment, rows: list[dict[str, Any]]) -> None:

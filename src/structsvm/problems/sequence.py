@@ -210,7 +210,10 @@ class Sequence(Params):
             y, top = np.asarray(labels), self.n_labels - 1
             if y.shape != x.shape[:1]:
                 raise ValueError(f"example {i} has {x.shape[0]} tokens, but labels of shape {y.shape}")
-            wrong = np.flatnonzero(~((y >= 0) & (y <= top) & (y == np.floor(y))))
+            if y.dtype.kind in "biuf":
+                wrong = np.flatnonzero(~((y >= 0) & (y <= top) & (y == np.floor(y))))
+            else:
+                wrong = np.arange(len(y))
             if len(wrong):
                 t = int(wrong[0])
                 raise ValueError(f"label {y[t]} of token {t} of example {i} is no integer from 0 to {top}")

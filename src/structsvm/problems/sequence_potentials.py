@@ -47,6 +47,9 @@ def chains(potentials: tuple[Any, ...], offsets: np.ndarray, bars: Bars) -> Chai
     E, A, triplets = Potentials(*potentials)
     N, L = E.shape
     start, stop = offsets[:-1], offsets[1:] - 1
+    if np.any(stop < start):
+        i = int(np.flatnonzero(stop < start)[0])
+        raise ValueError(f"sequence {i} has no tokens: leave sequences of length 0 out")
     if bars.first is not None or bars.final is not None:
         E = np.array(E, dtype=float)
         E[start] += 0.0 if bars.first is None else bars.first

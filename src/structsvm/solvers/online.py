@@ -89,6 +89,41 @@ def optimize_steps(rows, blocks, alpha, b, patterns, cap):  # type: ignore[no-un
     return gain
 
 
+@compiled
+def _listed(blocks, alpha, seen, order, place, known):  # type: ignore[no-untyped-def]
+    """Enter those of the examples `seen` that have mass into order[:known], and drop those that have none."""
+    for i in seen:
+        total = 0.0
+        for p in range(blocks.size[i]):
+            total += alpha[blocks.members[i, p]]
+        if total > 0.0 and place[i] < 0:
+            place[i], order[known] = known, i
+            known += 1
+        elif total <= 0.0 and place[i] >= 0:
+            known -= 1
+            last = order[known]
+            order[place[i]], place[last] = last, place[i]
+            place[i] = -1
+    return known
+
+
+class Patterns:
+    """The support patterns: the examples that have mass, to be drawn from."""
+
+    def __init__(self, dual: Dual) -> None:
+        self._order, self._place = np.empty(dual.n, dtype=np.int64), np.full(dual.n, -1)
+        self.known = 0
+        self.see(dual, np.arange(dual.n))
+
+    def see(self, dual: Dual, examples: np.ndarray) -> None:
+        """Take note of examples whose mass may have changed."""
+        self.known = _listed(dual.blocks, dual.alpha, examples, self._order, self._place, self.known)
+
+    def draw(self, rng: np.random.Generator, k: int) -> np.ndarray:
+        """k of them with replacement, or none if there are none."""
+        return self._order[rng.integers(max(self.known, 1), size=k if self.known else 0)]
+
+
 @dataclass(frozen=True)
 class OLaRank(Trainable):
     """At most `passes` over the examples, each in an order drawn from the seed (or as given); with more than
@@ -106,25 +141,20 @@ class OLaRank(Trainable):
         dual, search = task.dual(task.n), task.separation
         dual.measure()
         rng = np.random.default_rng(task.seed)
-        patterns = np.empty(task.n, dtype=np.int64)
-        supports = np.unique(dual.block[dual.support()])
-        patterns[: len(supports)] = supports
-        known, is_support = len(supports), np.isin(np.arange(task.n), supports)
+        patterns = Patterns(dual)
         iteration, near = 0, False
         while iteration < min(self.passes, task.max_iter) and not near:
             iteration += 1
             for i in rng.permutation(task.n) if self.shuffle else range(task.n):
                 self._process(task, dual, int(i))  # ProcessNew
-                if not is_support[i] and np.any(
-                    dual.alpha[dual.blocks.members[i, : dual.blocks.size[i]]] > 0.0
-                ):
-                    patterns[known], is_support[i], known = i, True, known + 1
-                if not known:
-                    continue
-                drawn = patterns[rng.integers(known, size=(self.reprocess, 1 + self.optimize))]
-                for row in drawn:
-                    self._process(task, dual, int(row[0]))  # ProcessOld
-                    optimize_steps(dual.store.rows, dual.blocks, dual.alpha, dual.b, row[1:], dual.cap)
+                patterns.see(dual, np.array([i]))
+                for _ in range(self.reprocess):
+                    for old in patterns.draw(rng, 1):
+                        self._process(task, dual, int(old))  # ProcessOld
+                        patterns.see(dual, np.array([old]))
+                    some = patterns.draw(rng, self.optimize)
+                    optimize_steps(dual.store.rows, dual.blocks, dual.alpha, dual.b, some, dual.cap)
+                    patterns.see(dual, some)
             dual.refresh()
             values = {"dual": dual.value}
             if self.passes > 1:

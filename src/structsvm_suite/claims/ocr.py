@@ -59,8 +59,31 @@ def ocr_fails(results: Mapping[str, ExperimentResults]) -> Verdict:
         + ", ".join(f"{name} {p[name]:.2g}" for name in others)
         + "; "
         + ", ".join(f"{part}: {_yes(held)}" for part, held in parts.items())
+        + _along_nu(mine, [runs["JKSE"][r] for r in shared])
     )
     return decided(all(parts.values()), evidence)
+
+
+def errors_along_nu(mine: ExperimentResults, rows: Sequence[Row]) -> dict[float, list[float]]:
+    """JKSE's letter errors on the validation folds, one a run, for each nu that every run tried."""
+    tried: list[dict[float, float]] = []
+    for row in rows:
+        chosen = mine.record(row["run"]).get("chosen") or {}
+        tried.append(dict(chosen.get("validation_letter_error", [])))
+    shared = sorted(set.intersection(*(set(one) for one in tried))) if tried else []
+    return {nu: [one[nu] for one in tried] for nu in shared}
+
+
+def _along_nu(mine: ExperimentResults, rows: Sequence[Row]) -> str:
+    """How JKSE's validation error depends on nu, in words."""
+    means = {nu: sum(found) / len(found) for nu, found in errors_along_nu(mine, rows).items()}
+    if not means:
+        return ""
+    best, worst = min(means, key=lambda nu: means[nu]), max(means, key=lambda nu: means[nu])
+    return (
+        f"; JKSE's validation error depends on nu: {means[best]:.1f}% at nu = {best:g}, "
+        f"{means[worst]:.1f}% at nu = {worst:g}"
+    )
 
 
 def _by_rotation(rows: Sequence[Row]) -> dict[Any, Row]:

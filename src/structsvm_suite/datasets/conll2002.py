@@ -11,6 +11,7 @@ neighbours (`linear`), or as those under the degree-2 map (`degree 2`); `token_f
 
 from __future__ import annotations
 
+import codecs
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -115,7 +116,9 @@ def sentences(name: str, data: bytes) -> list[Sentence]:
     found: list[Sentence] = [[]]
     number = {tag: k for k, tag in enumerate(TAGS)}
     before: str | None = None
-    for at, raw in enumerate(data.splitlines(), start=1):
+    if data[:2] == b"\x1f\x8b":
+        raise DataError(f"{name} is compressed by gzip; unpack it first")
+    for at, raw in enumerate(data.removeprefix(codecs.BOM_UTF8).splitlines(), start=1):
         try:
             fields = raw.decode("utf-8").split(" ")
         except UnicodeDecodeError:
@@ -126,8 +129,9 @@ def sentences(name: str, data: bytes) -> list[Sentence]:
             before = None
             continue
         if len(fields) != 3 or not all(fields):
+            here = f"{len(fields)} columns" if len(fields) != 3 else "an empty column"
             raise DataError(
-                f"{name}, line {at}: {len(fields)} columns in {raw.decode('utf-8')!r}, but a token has three "
+                f"{name}, line {at}: {here} in {raw.decode('utf-8')!r}, but a token has three "
                 "(word, part of speech, tag), parted by single spaces; correct the line"
             )
         word, _, tag = fields

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structsvm_suite.claims.ocr import kernel_terms
+from structsvm_suite.claims.ocr import errors_along_nu, kernel_terms
 from structsvm_suite.figures import figure
 from structsvm_suite.figures.grouped import curve
 from structsvm_suite.figures.style import COLOURS, GREY, Series, number_ticks
@@ -41,6 +41,30 @@ def errors(results: ExperimentResults, fig: Any) -> None:
     ax.set_yticks(range(len(names)), [results.label(name) for name in names])
     ax.invert_yaxis()
     ax.set(xlabel="test letter error (%)", xlim=(0, 100))
+
+
+@figure("nu")
+def nu(results: ExperimentResults, fig: Any) -> None:
+    """JKSE's error on the validation folds, every rotation and their mean, and where each chose."""
+    ax = fig.add_subplot()
+    rows = results.rows("folds", method="JKSE")
+    errors = errors_along_nu(results, rows)
+    lines = np.array(list(errors.values())).T.reshape(-1, len(errors))
+    series = Series(4)
+    for k, line in enumerate(lines):
+        ax.plot(list(errors), line, color=GREY, linewidth=0.6, label="one rotation" if k == 0 else None)
+        at = int(np.argmin(line))
+        ax.plot(
+            [list(errors)[at]], [line[at]], "o", color=series.colour, markersize=5, markerfacecolor="none",
+            label="its choice" if k == 0 else None,
+        )  # fmt: skip
+    if len(lines):
+        ax.plot(list(errors), lines.mean(axis=0), color=series.colour, linewidth=1.8, label="mean")
+    paper = {row["method"]: row["value"] for row in results.published("ocr")}.get("JKSE")
+    if paper is not None:
+        ax.axhline(paper, color=GREY, linestyle=":", linewidth=1.0, label="the paper's test error")
+    ax.set(xlabel="nu", ylabel="validation letter error (%)", ylim=(0, 100), xlim=(0, 1.02))
+    ax.legend(loc="lower left")
 
 
 def _one(results: ExperimentResults, method: str) -> Row:

@@ -12,12 +12,14 @@ import base64
 import importlib.resources
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import jinja2
 
 from structsvm_suite import machine, tables
+from structsvm_suite.files import cell
 from structsvm_suite.plan import Suite
 from structsvm_suite.results import ExperimentResults
 
@@ -163,19 +165,19 @@ def method(name: str, spec: dict[str, Any]) -> dict[str, str]:
 
 
 def choices(results: ExperimentResults) -> list[str]:
-    """Which value each choice over all runs fell on."""
+    """Which values each choice fell on: one over all runs, or one in each."""
     told = []
     for name, spec in results.config["methods"].items():
         choose = spec.get("choose")
-        if choose is None or not choose["by"].startswith("test_"):
+        if choose is None:
             continue
-        option = choose["option"].rpartition(".")[2]
-        values = dict.fromkeys(
-            row.get(option) for row in results.runs if row["method"] == name and row["chosen"]
-        )
-        told.append(
-            f"{name}: {option} = {', '.join(str(value) for value in values)}, chosen by {choose['by']}"
-        )
+        rows = [r for r in results.runs if r["method"] == name and r["chosen"] and r["status"] == "done"]
+        for option, among in {choose["option"]: choose["among"], **choose.get("with", {})}.items():
+            key = option.rpartition(".")[2]
+            times = Counter(cell(row.get(key, among[0])) for row in rows)
+            values = ", ".join(f"{value} in {n} of {len(rows)} runs" for value, n in times.most_common())
+            if rows:
+                told.append(f"{spec.get('label', name)}: {key} = {values}, chosen by {choose['by']}")
     return told
 
 
