@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_suite_toy import HERE, TOY, project, write_config
@@ -148,6 +149,38 @@ def test_a_run_does_not_count_problems_and_solvers_that_it_does_not_use():
     other = code_of({**spec, "problem": {"name": "Alignment"}}, "clusters")
     assert code_of(spec, "clusters") != other != code_of({**spec, "solver": "bcfw"}, "clusters")
     assert code_of({"baseline": "generative_alignment"}, "alignment") != other
+
+
+@pytest.mark.parametrize(
+    ("model", "module", "counts"),
+    [
+        ("JKSE", "structsvm.solvers.jkse", True),
+        ("JKSE", "structsvm.solvers.one_class", True),
+        ("JKSE", "structsvm.pairs", True),
+        ("JKSE", "structsvm.solvers.n_slack", False),
+        ("SVM", "structsvm.solvers.jkse", False),
+        ("SVM", "structsvm.qp_stride", True),
+        ("SVM", "structsvm.solvers.bcfw", False),
+    ],
+)
+def test_an_edit_of_the_library_makes_those_runs_old_that_use_it(monkeypatch, model, module, counts):
+    from structsvm_suite import digests
+    from structsvm_suite.models import code_of
+
+    svm = {"formulation": "SVM1", "solver": "n_slack", "problem": {"name": "Multiclass"}}
+    spec = svm if model == "SVM" else {"model": "JKSE", "problem": {"name": "Multiclass"}}
+    before, source_of = code_of(spec, "clusters"), digests.source_of
+
+    def edited(name):
+        path, text = source_of(name)
+        return path, text + b"# edited" if name == module else text
+
+    digests._source_digest.cache_clear()
+    monkeypatch.setattr(digests, "source_of", edited)
+    try:
+        assert (code_of(spec, "clusters") != before) is counts
+    finally:
+        digests._source_digest.cache_clear()
 
 
 def test_every_dataset_and_baseline_of_the_project_keeps_the_contract():

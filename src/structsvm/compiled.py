@@ -5,8 +5,8 @@ Where neither the package's folder nor the user's cache folder can be written, e
 still works: functions are compiled anew in each process, and one warning says so.
 
 numba keeps compiled code until the file it is from changes, and with it the compiled code of other files
-that it calls, as that was then. `compiled` therefore marks what is kept by all compiled code of
-the package: where any of it changes, all is compiled anew.
+that it calls and the constants it read, as they were then. `compiled` therefore marks what is kept by all
+code of the package: where any of it changes, all is compiled anew.
 
 Compiled code must not call `argsort`. numba makes it and `sort` from one factory, and tells the two apart
 in its cache only by a counter that begins anew in each process: where one process compiled a function
@@ -33,7 +33,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     global _warned
     try:
         made: Any = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
-        kept = getattr(made._cache, "_cache_file", None)
+        kept = getattr(getattr(made, "_cache", None), "_cache_file", None)
         if kept is not None:
             kept._source_stamp = (kept._source_stamp, _stamp())
         return made
@@ -51,7 +51,6 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @functools.cache
 def _stamp() -> str:
-    """A digest of every file of the package that has compiled code."""
-    sources = [path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py"))]
-    marked = [source for source in sources if b"@compiled" in source or b"@overload" in source]
-    return hashlib.sha256(b"".join(marked)).hexdigest()
+    """A digest of every file of the package."""
+    sources = (path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
+    return hashlib.sha256(b"".join(hashlib.sha256(source).digest() for source in sources)).hexdigest()

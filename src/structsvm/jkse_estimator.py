@@ -77,7 +77,11 @@ class JKSE(Structured):
         """
         check_is_fitted(self, "fit_")
         problem, former = self.problem_, self.fit_
+        if former.pairs is None:
+            raise ValueError("a saved model has left its training pairs behind: call fit on all pairs")
         new = self._pairs(problem, X, Y)
+        if type(new) is not type(former.pairs):
+            raise ValueError("X must come as in fit, a dense array or a sparse matrix: convert it")
         both = former.pairs.joined(new)
         if not retrain:
             return self._keep(problem, beside(former, self._train(new, None), both))

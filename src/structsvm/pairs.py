@@ -74,11 +74,8 @@ class RowPairs(_Explicit):
         return self.M.T @ whole
 
     def joined(self, other: RowPairs) -> RowPairs:
-        put = (
-            sp.vstack([self.M, other.M], format="csr")
-            if sp.issparse(self.M)
-            else np.vstack([self.M, other.M])
-        )
+        both = [self.M, other.M]
+        put = sp.vstack(both, format="csr") if any(sp.issparse(M) for M in both) else np.vstack(both)
         return RowPairs(self.problem, put)
 
 
@@ -131,8 +128,10 @@ class KernelPairs:
     explicit = False
 
     def __init__(self, problem: Any, kernel: Any, X: Any, Y: Any) -> None:
-        self.problem, self.kernel, self.X, self.Y = problem, kernel, X, Y
-        self.n = len(Y)
+        self.problem, self.kernel, self.n = problem, kernel, len(Y)
+        # Lists of our own: a kernel knows the last it met again, and the caller's may change between fits.
+        everyone = np.arange(self.n)
+        self.X, self.Y = _items(X, everyone), _items(Y, everyone)
         self._K: np.ndarray | None = None
 
     def _pick(self, points: np.ndarray) -> tuple[Any, Any]:

@@ -15,6 +15,9 @@ from structsvm.rows import close_block, combination, move, products
 TINY = 1e-12
 """Of a sweep that moves |w|^2 by less than this share of it, rounding leaves no direction."""
 
+ROUNDING = 1e-13
+"""A block above its cap by no more than this share is at it."""
+
 LONGEST = 100.0
 """A stride is at most so many times a sweep or the stride before; else rounding grows with it."""
 
@@ -67,13 +70,13 @@ def stride(rows, spare, blocks, alpha, b, cap, ridge, alpha0, w0, d):  # type: i
             c = blocks.members[i, p]
             total += alpha[c]
             aim += max(alpha[c] + x * s[c] + y * d[c], 0.0)
-        back = cap / aim if aim > cap else 1.0
+        back = cap / aim if aim > cap * (1.0 + ROUNDING) else 1.0
         moved = False
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
             u = x * s[c] + y * d[c]
             d[c] = u
-            if alpha[c] + u < 0.0 or back < 1.0:
+            if alpha[c] + u < 0.0 or (back < 1.0 and alpha[c] + u > 0.0):
                 d[c] = back * max(alpha[c] + u, 0.0) - alpha[c]
                 move(spare, c, d[c] - u)
                 moved = True

@@ -212,6 +212,8 @@ def code_of(spec: Mapping[str, Any], dataset_module: str) -> str:
     problem = registry.PROBLEMS[spec["problem"]["name"]]
     modules += ["structsvm.estimators", "structsvm.kernels", problem.__module__]
     without = [*LISTS, "structsvm_suite.catalogue"]
+    if spec.get("model") == "JKSE":
+        modules += ["structsvm.jkse_estimator", "structsvm.solvers.jkse"]
     if spec.get("kernel"):
         modules.append(registry.KERNELS[spec["kernel"]["name"]].__module__)
     if "formulation" in spec:

@@ -37,6 +37,8 @@ from structsvm.solvers.jkse_estimate import beside as beside
 
 FEW = 5000
 """Up to so many explicit pairs the matrix of their products is cheaper than passes over the rows."""
+HIGHEST = 1e12
+"""A search for C gives up at so many times where it began."""
 
 
 class Trainer(Protocol):
@@ -105,7 +107,8 @@ class Binary:
         began = time.process_time()
         n, K, rng = pairs.n, pairs.gram(), np.random.default_rng(seed)
         alpha = np.zeros(n) if start is None else np.array(start, dtype=float)
-        now = price = C if C is not None else max(1.0 / pairs.longest(), float(alpha.sum()) / nu)
+        now = price = C if C is not None else max(_least_price(pairs), float(alpha.sum()) / nu)
+        highest = HIGHEST * price
         values: dict[float, float] = {}
         trace: Trace = []
         while True:
@@ -119,6 +122,8 @@ class Binary:
             if C is None:
                 values[price] = math.log(attained / nu)
                 price = _next(values, price, max(tol, 1e-9))
+                if price > highest:
+                    raise NotSeparableError(f"no C amounts to nu = {nu:g}: {ORIGIN}, or raise nu")
             if price == now or len(trace) == max_iter:
                 break
         gap = max(primal - dual, 0.0)
@@ -172,7 +177,7 @@ class Online:
         began = time.process_time()
         n, rng = pairs.n, np.random.default_rng(seed)
         alpha = np.zeros(n) if start is None else np.array(start, dtype=float)
-        price = C if C is not None else max(1.0 / pairs.longest(), float(alpha.sum()) / nu)
+        price = C if C is not None else max(_least_price(pairs), float(alpha.sum()) / nu)
         np.minimum(alpha, price / n, out=alpha)
         held = np.flatnonzero(alpha)
         w = pairs.combine(held, alpha[held]) if pairs.explicit else None
@@ -219,6 +224,14 @@ def _coordinate_steps(K, s, alpha, cap, order):  # type: ignore[no-untyped-def]
             alpha[p] = after
             for r in range(alpha.shape[0]):
                 s[r] += change * K[p, r]
+
+
+def _least_price(pairs: Pairs) -> float:
+    """Where a search for C begins: below it every alpha is at its bound."""
+    longest = pairs.longest()
+    if not longest > 0.0:
+        raise NotSeparableError(f"Psi(x, y) is 0 for every pair: {ORIGIN}")
+    return 1.0 / longest
 
 
 def _objectives(C: float, n: int, norm2: float, total: float, scores: np.ndarray) -> tuple[float, float]:

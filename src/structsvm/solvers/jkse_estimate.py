@@ -119,7 +119,7 @@ def beside(former: Estimate, new: Estimate, pairs: Pairs) -> Estimate:
     held = np.flatnonzero(alpha)
     w = pairs.combine(held, alpha[held]) if pairs.explicit else None
     scores = pairs.all_scores(alpha, w)
-    chosen, weights, _ = one_class.lowest(scores, former.nu)
+    chosen, weights, _ = one_class.lowest(scores, max(former.nu, 1.0 / pairs.n))  # 0 where C is infinite
     margin = max(float(weights @ scores[chosen]), 0.0)
     return replace(
         new, scorer=pairs.scorer(alpha, w), alpha=alpha, xi=np.maximum(1.0 - scores, 0.0), rho=1.0,
