@@ -146,5 +146,6 @@ def test_a_row_has_the_value_that_its_training_chose_and_the_page_tells_it(tmp_p
         want = record["chosen"]["value"] if run.method == "chosen" else run.model["C"]
         assert float(rows[run.name]["C"]) == want == record["numbers"]["C"]
         values += [f"{want:g}"] if run.method == "chosen" else []
-    told = ", ".join(f"{v} in {values.count(v)} of 2 runs" for v in dict.fromkeys(values))
-    assert f"CHOSEN: C = {told}, chosen by inner_error" in (root / "results" / "index.html").read_text()
+    told = ", ".join(f"{v} ({values.count(v)})" for v in dict.fromkeys(values))
+    page = (root / "results" / "index.html").read_text()
+    assert f"CHOSEN: C chosen by inner_error, in 2 runs: {told}" in page

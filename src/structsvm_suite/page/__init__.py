@@ -175,9 +175,11 @@ def choices(results: ExperimentResults) -> list[str]:
         for option, among in {choose["option"]: choose["among"], **choose.get("with", {})}.items():
             key = option.rpartition(".")[2]
             times = Counter(cell(row.get(key, among[0])) for row in rows)
-            values = ", ".join(f"{value} in {n} of {len(rows)} runs" for value, n in times.most_common())
+            values = ", ".join(f"{value} ({n})" for value, n in times.most_common())
             if rows:
-                told.append(f"{spec.get('label', name)}: {key} = {values}, chosen by {choose['by']}")
+                told.append(
+                    f"{spec.get('label', name)}: {key} chosen by {choose['by']}, in {len(rows)} runs: {values}"
+                )
     return told
 
 
