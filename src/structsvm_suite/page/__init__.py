@@ -176,10 +176,8 @@ def choices(results: ExperimentResults) -> list[str]:
             key = option.rpartition(".")[2]
             times = Counter(cell(row.get(key, among[0])) for row in rows)
             values = ", ".join(f"{value} ({n})" for value, n in times.most_common())
-            if rows:
-                told.append(
-                    f"{spec.get('label', name)}: {key} chosen by {choose['by']}, in {len(rows)} runs: {values}"
-                )
+            said = f"{key} chosen by {choose['by']}, in {len(rows)} runs: {values}"
+            told += [f"{spec.get('label', name)}: {said}"] if rows else []
     return told
 
 
