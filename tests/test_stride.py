@@ -102,4 +102,4 @@ def test_where_blocks_share_weights_strides_save_epochs(kind: str, shape: str) -
     )  # fmt: skip
     assert found[0] <= tol
     assert by_definition(cut, dual.alpha, dual.cap, dual.ridge)["gap"] <= 1.01 * tol
-    assert 3 * strided < epochs, (strided, epochs)
+    assert 2 * strided < epochs, (strided, epochs)
