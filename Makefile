@@ -18,7 +18,7 @@ export PYTHONHASHSEED = 0
 .PHONY: help env reproduce test bench clean
 
 help:
-	@echo 'structsvm: structured prediction with large margins'
+	@echo 'structmargin: structured prediction with large margins'
 	@echo
 	@echo '  make reproduce   run the experiments and write results/index.html'
 	@echo '                     SCALE=smoke | standard | paper   how large (standard)'

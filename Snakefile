@@ -2,8 +2,8 @@
 #   snakemake              everything
 #   snakemake alignment    one experiment
 #   --config scale=smoke   smaller (smoke, standard, paper)
-# What is run is in configs/; how it is planned is in src/structsvm_suite/plan.py.
-from structsvm_suite.workflow import Pipeline
+# What is run is in configs/; how it is planned is in src/structmargin_suite/plan.py.
+from structmargin_suite.workflow import Pipeline
 
 PIPELINE = Pipeline.open(workflow, config)
 

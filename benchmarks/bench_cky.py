@@ -1,9 +1,9 @@
 """Milliseconds a parse: plain, second best and the exact search for 1 - F1, beside nltk's parser.
 
-Sentences of 10 tags (or the longest there are) from the GUM corpus where STRUCTSVM_DATA has it, else from the
-made-up language; the grammar has all rules of the training part. CPU time on one thread, the best of several
-rounds, kernels compiled. Forests are built once a sentence and serve every search of a training; a prediction
-pays for both. Scores of the best trees must agree with nltk's.
+Sentences of 10 tags (or the longest there are) from the GUM corpus where STRUCTMARGIN_DATA has it, else from
+the made-up language; the grammar has all rules of the training part. CPU time on one thread, the best of
+several rounds, kernels compiled. Forests are built once a sentence and serve every search of a training; a
+prediction pays for both. Scores of the best trees must agree with nltk's.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 from nltk import PCFG, Nonterminal, ProbabilisticProduction, ViterbiParser
 
-from structsvm.formulation import FORMULATIONS
-from structsvm.oracles.cky import forests
-from structsvm.oracles.cky_best import best
-from structsvm.scorer import LinearScorer
-from structsvm_suite.baselines import pcfg as baseline
-from structsvm_suite.datasets import gum, pcfg
-from structsvm_suite.treebanks import view
+from structmargin.formulation import FORMULATIONS
+from structmargin.oracles.cky import forests
+from structmargin.oracles.cky_best import best
+from structmargin.scorer import LinearScorer
+from structmargin_suite.baselines import pcfg as baseline
+from structmargin_suite.datasets import gum, pcfg
+from structmargin_suite.treebanks import view
 
 N_SENTENCES, N_NLTK, ROUNDS = 200, 3, 3
 
 
 def main() -> None:
-    folder = Path(os.environ.get("STRUCTSVM_DATA", "data/mirror"))
+    folder = Path(os.environ.get("STRUCTMARGIN_DATA", "data/mirror"))
     files = {one.name: folder / one.mirror for one in gum.FILES}
     here = all(path.is_file() for path in files.values())
     stored = (

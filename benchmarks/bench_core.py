@@ -72,7 +72,7 @@ def crammer_singer(X: Any, y: np.ndarray, K: int) -> dict[str, Any]:
 def ours(
     problem: Any, formulation: str, solver: str, C: float, gap_tol: float, X: Any, Y: Any
 ) -> dict[str, Any]:
-    from structsvm import StructuredSVM
+    from structmargin import StructuredSVM
 
     eps = 0.02 if solver in ("n_slack_a", "n_slack_b") else 1e-9  # with one cut at a time eps decides
     fit = StructuredSVM(problem, formulation, solver, C=C, eps=eps, gap_tol=gap_tol).fit(X, Y).fit_
@@ -86,7 +86,7 @@ def _seconds(trace: list[dict[str, float]], tol: float) -> float:
 
 
 def one(kind: str, solver: str, gap_tol: float) -> dict[str, Any]:
-    from structsvm.problems import Multiclass, Sequence
+    from structmargin.problems import Multiclass, Sequence
 
     if kind == "chain":
         X, Y = chain()

@@ -22,15 +22,15 @@ K = 5
 
 
 def queries(n: int) -> tuple[list[Any], list[Any]]:
-    from structsvm_suite import coverage
-    from structsvm_suite.datasets import collection
+    from structmargin_suite import coverage
+    from structmargin_suite.datasets import collection
 
     return coverage.examples(collection.synthesize(0, queries=n), K, "labelled")
 
 
 def training(n: int) -> dict[str, Any]:
-    from structsvm import StructuredSVM
-    from structsvm.problems import Diversity
+    from structmargin import StructuredSVM
+    from structmargin.problems import Diversity
 
     X, Y = queries(n)
     problem = Diversity(X[0].phi.shape[1], K)
@@ -51,8 +51,8 @@ def training(n: int) -> dict[str, Any]:
 
 
 def searches(n: int) -> dict[str, Any]:
-    from structsvm.oracles.greedy import best_subset, coverage, greedy
-    from structsvm_suite.baselines.word_coverage import coverage_of
+    from structmargin.oracles.greedy import best_subset, coverage, greedy
+    from structmargin_suite.baselines.word_coverage import coverage_of
 
     X, _ = queries(20)
     spent, shares = {"greedy": 0.0, "exact": 0.0}, []

@@ -1,10 +1,11 @@
 """Cars in street pictures: milliseconds an image for each search, seconds for each training.
 
-The real UIUC cars where the folder STRUCTSVM_DATA holds them, else pictures drawn by rule; 1,000 words, four
-pyramid levels, C = 1 per example, to a relative gap of 1e-2 (5e-2 for the chi-squared machine, whose training
-boxes are 16 pixels apart, as in the experiment). Test images are scanned at boxes of 100 x 40 pixels, 4
-pixels apart; branch and bound finds the best box of any size up to 200 x 80 pixels in a map of 8-pixel
-squares. Each row is a process of its own. The paper: 5 hours for an S-SVM, minutes an image for chi-squared.
+The real UIUC cars where the folder STRUCTMARGIN_DATA holds them, else pictures drawn by rule; 1,000 words,
+four pyramid levels, C = 1 per example, to a relative gap of 1e-2 (5e-2 for the chi-squared machine, whose
+training boxes are 16 pixels apart, as in the experiment). Test images are scanned at boxes of 100 x 40
+pixels, 4 pixels apart; branch and bound finds the best box of any size up to 200 x 80 pixels in a map of
+8-pixel squares. Each row is a process of its own. The paper: 5 hours for an S-SVM, minutes an image for chi-
+squared.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ SEARCHES = ("linear scan", "chi2 scan", "exponential chi2 scan", "branch and bou
 
 
 def split(train_step: int = 1, stride: int = 4) -> Any:
-    from structsvm_suite.datasets import uiuc_cars
+    from structmargin_suite.datasets import uiuc_cars
 
     options = {"stride": stride, "test_images": N_IMAGES, "crops": 20, "n_words": WORDS}
-    path = Path(os.environ.get("STRUCTSVM_DATA") or "data/mirror") / uiuc_cars.FILES[0].mirror
+    path = Path(os.environ.get("STRUCTMARGIN_DATA") or "data/mirror") / uiuc_cars.FILES[0].mirror
     if path.is_file():
         arrays = uiuc_cars.parse({path.name: path}, 0, **options)
     else:
@@ -42,9 +43,9 @@ def split(train_step: int = 1, stride: int = 4) -> Any:
 
 
 def trained(name: str, train: Any, gap_tol: float | None = None) -> Any:
-    from structsvm import JKSE, StructuredSVM
-    from structsvm.box_kernel import BoxChi2
-    from structsvm.problems import Localization
+    from structmargin import JKSE, StructuredSVM
+    from structmargin.box_kernel import BoxChi2
+    from structmargin.problems import Localization
 
     model, normalise = TRAININGS[name]
     kernel = None if normalise is None else BoxChi2(WORDS, 4, normalise)
@@ -70,11 +71,11 @@ def training(name: str) -> dict[str, Any]:
 
 
 def search(name: str) -> dict[str, Any]:
-    from structsvm import JKSE
-    from structsvm.box_kernel import BoxChi2
-    from structsvm.oracles.box_search import count_boxes
-    from structsvm.problems import Localization
-    from structsvm.scorer import LinearScorer
+    from structmargin import JKSE
+    from structmargin.box_kernel import BoxChi2
+    from structmargin.oracles.box_search import count_boxes
+    from structmargin.problems import Localization
+    from structmargin.scorer import LinearScorer
 
     kernels = {
         "chi2 scan": BoxChi2(WORDS, 4, "none"),

@@ -2,7 +2,7 @@
 
 Two Gaussian clouds, 100 features, 5% positive; one_slack, 'SVM1 margin', C = 500, eps = 0.001, an intercept
 where prediction is by sign. Each figure is of a process of its own, one thread, compiled beforehand. Where
-STRUCTSVM_SVM_PERF names a folder with `svm_perf_learn`, it runs on the same rows with C and epsilon on its
+STRUCTMARGIN_SVM_PERF names a folder with `svm_perf_learn`, it runs on the same rows with C and epsilon on its
 own scale (see `PERF_C`); its seconds are those it prints, without reading the file. The last table has a
 search over all P N tables, which slack re-scaling needs, beside the O(n log n) one of margin re-scaling.
 """
@@ -42,8 +42,8 @@ def intercept(measure: str) -> float:
 
 
 def ours(measure: str, n: int) -> dict[str, Any]:
-    from structsvm import StructuredSVM
-    from structsvm.problems import Measure
+    from structmargin import StructuredSVM
+    from structmargin.problems import Measure
 
     X, y = sample(n)
     problem = Measure(measure, intercept=intercept(measure))
@@ -61,7 +61,7 @@ def ours(measure: str, n: int) -> dict[str, Any]:
 
 def svm_perf(measure: str, n: int) -> dict[str, Any]:
     X, y = sample(n)
-    program = Path(os.environ["STRUCTSVM_SVM_PERF"]) / "svm_perf_learn"
+    program = Path(os.environ["STRUCTMARGIN_SVM_PERF"]) / "svm_perf_learn"
     with tempfile.TemporaryDirectory() as name:
         rows, model = Path(name) / "rows", Path(name) / "model"
         with open(rows, "w") as out:
@@ -79,9 +79,9 @@ def svm_perf(measure: str, n: int) -> dict[str, Any]:
 
 
 def searches(n: int) -> dict[str, Any]:
-    from structsvm.formulation import FORMULATIONS
-    from structsvm.oracles.contingency import worst_labelling
-    from structsvm.problems import Measure
+    from structmargin.formulation import FORMULATIONS
+    from structmargin.oracles.contingency import worst_labelling
+    from structmargin.problems import Measure
 
     X, y = sample(n)
     scores = X @ np.random.default_rng(1).standard_normal(FEATURES)
@@ -107,14 +107,14 @@ def main() -> None:
     for measure in MEASURES:
         row = in_fresh_process(__file__, "ours", measure, "20000")
         rows.append({"measure": measure, **row})
-        if os.environ.get("STRUCTSVM_SVM_PERF"):
+        if os.environ.get("STRUCTMARGIN_SVM_PERF"):
             peer = in_fresh_process(__file__, "svm_perf", measure, "20000")
             rows[-1] |= {"SVM-perf cpu": peer["cpu"], "ratio": peer["cpu"] / row["cpu"]}
     print(f"20,000 x {FEATURES}, 5% positive, C = {C:g}, eps = {EPS:g}")
     shown = ["measure", "cpu", "passes", "ms a search", "objective", "gap", "train loss", "grew_mb"]
     print(table(rows, [*shown, "SVM-perf cpu", "ratio"]))
-    if not os.environ.get("STRUCTSVM_SVM_PERF"):
-        print("SVM-perf is left out: STRUCTSVM_SVM_PERF names no folder")
+    if not os.environ.get("STRUCTMARGIN_SVM_PERF"):
+        print("SVM-perf is left out: STRUCTMARGIN_SVM_PERF names no folder")
 
     rows = [
         {"rows": n, **{m: in_fresh_process(__file__, "ours", m, str(n))["cpu"] for m in MEASURES}}

@@ -7,8 +7,8 @@ data loaded.
 
 CRFsuite minimises another objective; its row is for time and test error. Left out unless there:
     pystruct     if it can be imported
-    SVM-hmm      if STRUCTSVM_SVM_HMM names the folder of svm_hmm_learn and svm_hmm_classify
-Without the real data (STRUCTSVM_DATA or data/raw), the synthetic stand-in is used, and its own optimum.
+    SVM-hmm      if STRUCTMARGIN_SVM_HMM names the folder of svm_hmm_learn and svm_hmm_classify
+Without the real data (STRUCTMARGIN_DATA or data/raw), the synthetic stand-in is used, and its own optimum.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from structsvm_suite.datasets import Split, ocr
+from structmargin_suite.datasets import Split, ocr
 
 C_PER_EXAMPLE = 0.1
 TOLERANCES = (1e-2, 1e-3)
@@ -69,7 +69,7 @@ def shown(name: str, tol: float, found: dict[str, Any]) -> str:
 
 def real() -> Path | None:
     """The real file, in the mirror or already fetched."""
-    mirror = Path(os.environ.get("STRUCTSVM_DATA") or ROOT / "data" / "mirror") / ocr.FILES[0].mirror
+    mirror = Path(os.environ.get("STRUCTMARGIN_DATA") or ROOT / "data" / "mirror") / ocr.FILES[0].mirror
     for path in (mirror, ROOT / "data" / "raw" / "ocr" / ocr.FILES[0].name):
         if path.is_file():
             return path
@@ -97,8 +97,8 @@ def measured(split: Split, train: Callable[[], Any], predict: Callable[[Any], An
 
 
 def ours(solver: str, tol: float) -> dict[str, Any]:
-    from structsvm import StructuredSVM
-    from structsvm.problems import Sequence
+    from structmargin import StructuredSVM
+    from structmargin.problems import Sequence
 
     split = fold()
 
@@ -159,7 +159,7 @@ def pystruct(tol: float) -> dict[str, Any]:
 
 
 def svm_hmm(tol: float) -> dict[str, Any]:
-    split, folder = fold(), Path(os.environ["STRUCTSVM_SVM_HMM"])
+    split, folder = fold(), Path(os.environ["STRUCTMARGIN_SVM_HMM"])
     C = C_PER_EXAMPLE * len(split.train.Y)
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
@@ -191,7 +191,7 @@ ROWS: dict[str, Callable[[float], dict[str, Any]]] = {
 MISSING: dict[str, Callable[[], bool]] = {
     "CRFsuite L-BFGS": lambda: importlib.util.find_spec("pycrfsuite") is None,
     "pystruct 1-slack": lambda: importlib.util.find_spec("pystruct") is None,
-    "SVM-hmm": lambda: not os.environ.get("STRUCTSVM_SVM_HMM"),
+    "SVM-hmm": lambda: not os.environ.get("STRUCTMARGIN_SVM_HMM"),
 }
 
 

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from sklearn.svm import OneClassSVM
 
-from structsvm.jkse_estimator import JKSE
-from structsvm.kernels import RBF
-from structsvm.problems.multiclass import Multiclass
-from structsvm.problems.sequence import Sequence
-from structsvm.sequence_kernel import SequenceKernel
-from structsvm.solvers import one_class
-from structsvm.solvers.jkse import Online
+from structmargin.jkse_estimator import JKSE
+from structmargin.kernels import RBF
+from structmargin.problems.multiclass import Multiclass
+from structmargin.problems.sequence import Sequence
+from structmargin.sequence_kernel import SequenceKernel
+from structmargin.solvers import one_class
+from structmargin.solvers.jkse import Online
 
 
 def main() -> None:

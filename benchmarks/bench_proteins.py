@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from structsvm import StructuredSVM
-from structsvm.formulation import FORMULATIONS
-from structsvm.problems import ProteinAlignment
-from structsvm.problems.protein_features import MODELS
-from structsvm.scorer import LinearScorer
-from structsvm_suite.baselines import blosum
-from structsvm_suite.protein_families import draw, odds, structure, target
-from structsvm_suite.protein_profiles import profile
+from structmargin import StructuredSVM
+from structmargin.formulation import FORMULATIONS
+from structmargin.problems import ProteinAlignment
+from structmargin.problems.protein_features import MODELS
+from structmargin.scorer import LinearScorer
+from structmargin_suite.baselines import blosum
+from structmargin_suite.protein_families import draw, odds, structure, target
+from structmargin_suite.protein_profiles import profile
 
 N_PAIRS, LENGTH, ROUNDS = 100, 200, 5
 
 
 def pairs() -> tuple[list[Any], list[np.ndarray]]:
     """Templates of LENGTH places and targets of about as many, with their true chains."""
-    from structsvm.problems.protein_features import Pair
+    from structmargin.problems.protein_features import Pair
 
     rng, chances = np.random.default_rng(0), odds()
     X, Y = [], []
@@ -75,7 +75,7 @@ def main() -> None:
             best = rate(lambda batch=batch, f=f: batch.argmax(f))  # type: ignore[misc]
             search = rate(lambda batch=batch, f=f: batch.search(f, every, H))  # type: ignore[misc]
             print(
-                f"{f'structsvm, {model}, {gaps}':28}{problem.n_weights:>9,}{best:>10,.0f}{search:>10,.0f}"
+                f"{f'structmargin, {model}, {gaps}':28}{problem.n_weights:>9,}{best:>10,.0f}{search:>10,.0f}"
                 f"{1e9 / best / cells:>9.1f}{seconds:>12.2f}{fit.n_iter:>8}"
             )
 

@@ -14,8 +14,8 @@ import numpy as np
 from Bio import Align
 from Bio.Align import substitution_matrices
 
-from structsvm.oracles.smith_waterman import align, count_steps, pack, scores
-from structsvm_suite.datasets.alignment import random_letters
+from structmargin.oracles.smith_waterman import align, count_steps, pack, scores
+from structmargin_suite.datasets.alignment import random_letters
 
 LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 N_PAIRS, LENGTH, ROUNDS = 2000, 50, 7
@@ -38,9 +38,9 @@ def main() -> None:
         return aligned.score
 
     rows: list[tuple[str, Callable[[], np.ndarray]]] = [
-        ("structsvm, score only", lambda: scores(packed, pairs, substitution, gap)),
-        ("structsvm, path", lambda: align(packed, pairs, substitution, gap).score),
-        ("structsvm, path and counts", with_counts),
+        ("structmargin, score only", lambda: scores(packed, pairs, substitution, gap)),
+        ("structmargin, path", lambda: align(packed, pairs, substitution, gap).score),
+        ("structmargin, path and counts", with_counts),
         ("Biopython PairwiseAligner, path", biopython(text, substitution, gap)),
     ]
     try:
@@ -58,7 +58,7 @@ def main() -> None:
             raise SystemExit(f"{name} finds other scores")
         best[name] = min(cpu_seconds(run) for _ in range(ROUNDS)) / N_PAIRS * 1e6
     for name, value in best.items():
-        print(f"{name:46}{value:14.2f}{value / best['structsvm, path and counts']:8.1f}")
+        print(f"{name:46}{value:14.2f}{value / best['structmargin, path and counts']:8.1f}")
 
 
 def cpu_seconds(run: Callable[[], np.ndarray]) -> float:

@@ -28,7 +28,7 @@ ROWS = {
 
 def documents(features: str) -> tuple[Any, np.ndarray, dict[str, Any]]:
     """(tf-idf rows of 10,000 words, labels, the problem's parameters)."""
-    from structsvm_suite.datasets.patents import class_features, loaded, synthesize, tfidf
+    from structmargin_suite.datasets.patents import class_features, loaded, synthesize, tfidf
 
     made = synthesize(0, n_documents=1710, n_groups=160, n_words=10_000)
     counts, y = loaded(made), made["y"]
@@ -50,7 +50,7 @@ def linear_svc(X: Any, y: np.ndarray) -> dict[str, Any]:
 
 
 def ours(problem: Any, formulation: str, X: Any, y: np.ndarray, gap_tol: float) -> dict[str, Any]:
-    from structsvm import StructuredSVM
+    from structmargin import StructuredSVM
 
     C = float(len(y))
     fit = StructuredSVM(problem, formulation, C=C, eps=1e-9, gap_tol=gap_tol).fit(X, y).fit_
@@ -65,7 +65,7 @@ def ours(problem: Any, formulation: str, X: Any, y: np.ndarray, gap_tol: float) 
 
 
 def one(name: str) -> dict[str, Any]:
-    from structsvm.problems import Taxonomy
+    from structmargin.problems import Taxonomy
 
     features, formulation = ROWS[name]
     X, y, params = documents(features)

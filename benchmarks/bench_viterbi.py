@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from structsvm.formulation import FORMULATIONS
-from structsvm.oracles.viterbi import best, best_folded, best_other
-from structsvm.oracles.viterbi_by_distance import ROUNDS, best_by_loss, by_distance
-from structsvm.problems.sequence import Sequence
-from structsvm.scorer import LinearScorer
+from structmargin.formulation import FORMULATIONS
+from structmargin.oracles.viterbi import best, best_folded, best_other
+from structmargin.oracles.viterbi_by_distance import ROUNDS, best_by_loss, by_distance
+from structmargin.problems.sequence import Sequence
+from structmargin.scorer import LinearScorer
 
 REPEATS = 15
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from structsvm.formulation import FORMULATIONS
-from structsvm.problem import Problem
-from structsvm.problems.alignment import Alignment
-from structsvm.scorer import LinearScorer
+from structmargin.formulation import FORMULATIONS
+from structmargin.problem import Problem
+from structmargin.problems.alignment import Alignment
+from structmargin.scorer import LinearScorer
 
 PROBLEM = Alignment(n_letters=2)
 STEP = {"M": (1, 1), "D": (1, 0), "I": (0, 1)}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from structsvm.problems.alignment import Alignment
-from structsvm_suite.baselines.generative_alignment import error_by_gap, fit, predict
-from structsvm_suite.datasets.alignment import generate
+from structmargin.problems.alignment import Alignment
+from structmargin_suite.baselines.generative_alignment import error_by_gap, fit, predict
+from structmargin_suite.datasets.alignment import generate
 
 X, Y = generate(np.random.default_rng(7), 600)
 

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis.extra.numpy import array_shapes, arrays
 from toy_chain import ToyChain, chains
 
-from structsvm import StructuredSVM, archive
-from structsvm.estimators import SAVED
-from structsvm.kernels import RBF, LinearKernel, Pairwise, Polynomial, Product
-from structsvm.problems import Multiclass
+from structmargin import StructuredSVM, archive
+from structmargin.estimators import SAVED
+from structmargin.kernels import RBF, LinearKernel, Pairwise, Polynomial, Product
+from structmargin.problems import Multiclass
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(20, 3))
@@ -136,11 +136,11 @@ def test_nothing_is_ever_unpickled(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_model_says_so(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
-    with pytest.raises(ValueError, match="no structsvm model"):
+    with pytest.raises(ValueError, match="no structmargin model"):
         StructuredSVM.load(tmp_path / "other.npz")
-    text = np.frombuffer(json.dumps({"format": "structsvm-99", "tree": None}).encode(), dtype=np.uint8)
+    text = np.frombuffer(json.dumps({"format": "structmargin-99", "tree": None}).encode(), dtype=np.uint8)
     np.savez(tmp_path / "later.npz", json=text)
-    with pytest.raises(ValueError, match=r"structsvm-99.*structsvm-1"):
+    with pytest.raises(ValueError, match=r"structmargin-99.*structmargin-1"):
         StructuredSVM.load(tmp_path / "later.npz")
     text = np.frombuffer(
         json.dumps({"format": archive.FORMAT, "tree": {"object": "os.system", "fields": {}}}).encode(),

@@ -15,12 +15,12 @@ import pytest
 import scipy.sparse as sp
 from toy_chain import ToyChain, chains
 
-import structsvm
-from structsvm import SearchError, StructuredSVM, registry
-from structsvm.formulation import FORMULATIONS
-from structsvm.kernels import LinearKernel, Product
-from structsvm.problem import best_of, top_of
-from structsvm.problems import Multiclass
+import structmargin
+from structmargin import SearchError, StructuredSVM, registry
+from structmargin.formulation import FORMULATIONS
+from structmargin.kernels import LinearKernel, Product
+from structmargin.problem import best_of, top_of
+from structmargin.problems import Multiclass
 
 X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -1.0]])
 Y = np.array([0, 1, 2, 0])
@@ -181,24 +181,24 @@ NO_CACHE = """
 import warnings
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    import structsvm
-    from structsvm.formulation import FORMULATIONS, h_value
+    import structmargin
+    from structmargin.formulation import FORMULATIONS, h_value
     value = h_value(FORMULATIONS["SVM2 slack"].H, 4.0, 0.25)
 told = [str(w.message) for w in caught if "compiled code is not kept" in str(w.message)]
 assert len(told) == 1, told
 assert "NUMBA_CACHE_DIR" in told[0]
 assert value == 1.5
-from structsvm import qp
+from structmargin import qp
 import numpy as np
 assert qp.solve_block(np.eye(1), np.ones(1), np.zeros(1), 1, np.inf, 0.0, 0.0, 1e-9, 10) == 1.0
-print(structsvm.__file__)
+print(structmargin.__file__)
 """
 
 
 def test_without_a_folder_for_compiled_code_everything_works(tmp_path: Path) -> None:
     """A copy of the package whose cache folders cannot be made: files stand where they would be."""
-    copy = tmp_path / "structsvm"
-    shutil.copytree(Path(structsvm.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    copy = tmp_path / "structmargin"
+    shutil.copytree(Path(structmargin.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in [copy, *(path for path in copy.rglob("*") if path.is_dir())]:
         (folder / "__pycache__").write_text("in the way")
     (tmp_path / "home").write_text("in the way")
@@ -214,15 +214,15 @@ def test_without_a_folder_for_compiled_code_everything_works(tmp_path: Path) -> 
 
 
 CALLER = """
-from structsvm.callee import f
-from structsvm.compiled import compiled
+from structmargin.callee import f
+from structmargin.compiled import compiled
 
 @compiled
 def g(x):
     return f(x)
 """
 CALLEE = """
-from structsvm.compiled import compiled
+from structmargin.compiled import compiled
 
 @compiled
 def f(x):
@@ -232,14 +232,14 @@ def f(x):
 
 def test_compiled_code_is_not_kept_beyond_a_change_of_what_it_calls(tmp_path: Path) -> None:
     """numba alone would go on with the caller's compiled code, since the caller's own file is the same."""
-    copy = tmp_path / "structsvm"
+    copy = tmp_path / "structmargin"
     copy.mkdir()
-    shutil.copy(Path(structsvm.__file__).parent / "compiled.py", copy)
+    shutil.copy(Path(structmargin.__file__).parent / "compiled.py", copy)
     (copy / "__init__.py").write_text("")
     (copy / "caller.py").write_text(CALLER)
     env = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     env.pop("NUMBA_CACHE_DIR", None)
-    program = "from structsvm.caller import g; print(g(1.0), sum(g.stats.cache_hits.values()))"
+    program = "from structmargin.caller import g; print(g(1.0), sum(g.stats.cache_hits.values()))"
     told = []
     for factor in (2, 2, 3):
         (copy / "callee.py").write_text(CALLEE.format(factor))

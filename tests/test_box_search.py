@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics.pairwise import chi2_kernel
 
-from structsvm.formulation import FORMULATIONS
-from structsvm.oracles.box_search import (
+from structmargin.formulation import FORMULATIONS
+from structmargin.oracles.box_search import (
     box_losses,
     boxes_of,
     integrals,
@@ -21,8 +21,8 @@ from structsvm.oracles.box_search import (
     scan,
     suppressed,
 )
-from structsvm.oracles.box_search_chi2 import additive_scan, additive_table, exponential_scan
-from structsvm.oracles.box_search_ess import branch_and_bound
+from structmargin.oracles.box_search_chi2 import additive_scan, additive_table, exponential_scan
+from structmargin.oracles.box_search_ess import branch_and_bound
 
 KINDS = {"none": 0, "cell": 1, "box": 2}
 NO_BOXES = np.zeros((0, 4), dtype=np.int64)

@@ -10,13 +10,13 @@ import yaml
 from sklearn.svm import LinearSVC
 from test_suite_toy import HERE, TOY, project, run_all
 
-from structsvm_suite import models
-from structsvm_suite.baselines import linear_svm
-from structsvm_suite.config import ConfigError
-from structsvm_suite.datasets import Examples, Split, optdigits
-from structsvm_suite.files import read_csv, read_json
-from structsvm_suite.layout import Layout
-from structsvm_suite.plan import load
+from structmargin_suite import models
+from structmargin_suite.baselines import linear_svm
+from structmargin_suite.config import ConfigError
+from structmargin_suite.datasets import Examples, Split, optdigits
+from structmargin_suite.files import read_csv, read_json
+from structmargin_suite.layout import Layout
+from structmargin_suite.plan import load
 
 
 def sample(n=90, seed=0):

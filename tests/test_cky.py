@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from structsvm.formulation import FORMULATIONS
-from structsvm.problems import Grammar, grammar_batch
-from structsvm.scorer import LinearScorer
+from structmargin.formulation import FORMULATIONS
+from structmargin.problems import Grammar, grammar_batch
+from structmargin.scorer import LinearScorer
 
 LABELS, TAGS = ("A", "B", "C"), ("x", "y")
 MOST = 400
@@ -130,7 +130,7 @@ def test_best_tree_is_the_best_of_all(seed):
 @settings(max_examples=60, deadline=None)
 @given(seeds)
 def test_a_forest_holds_every_tree_once(seed):
-    from structsvm.oracles.cky import forests
+    from structmargin.oracles.cky import forests
 
     _, rules, start, x, trees = example(seed)
     tables = Grammar(rules=rules, start=start).tables

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from test_cky import example, one_minus_f1
 
-from structsvm.formulation import FORMULATIONS
-from structsvm.problems import Grammar, grammar_batch
-from structsvm.scorer import LinearScorer
+from structmargin.formulation import FORMULATIONS
+from structmargin.problems import Grammar, grammar_batch
+from structmargin.scorer import LinearScorer
 
 SENTENCES, TRUTHS, TRIES = 6, 3, 90
 

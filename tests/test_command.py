@@ -8,7 +8,7 @@ import re
 import pytest
 from test_suite_toy import TOY, project, write_config
 
-from structsvm_suite.cli import main
+from structmargin_suite.cli import main
 
 
 @pytest.fixture

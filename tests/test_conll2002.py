@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_suite_toy import project
 
-from structsvm import StructuredSVM
-from structsvm.problems.sequence import Sequence
-from structsvm_suite.datasets import conll2002 as data
-from structsvm_suite.fetch import DataError
-from structsvm_suite.plan import load
-from structsvm_suite.prepare import prepare
-from structsvm_suite.token_features import binary, degree2, merged, spelling
+from structmargin import StructuredSVM
+from structmargin.problems.sequence import Sequence
+from structmargin_suite.datasets import conll2002 as data
+from structmargin_suite.fetch import DataError
+from structmargin_suite.plan import load
+from structmargin_suite.prepare import prepare
+from structmargin_suite.token_features import binary, degree2, merged, spelling
 
 GOOD = "Ana NC B-PER\nvive VMI O\nen SP O\nNueva NC B-LOC\nYork NC I-LOC\n\n\nSí RG O\n. Fp O\n"
 
@@ -119,7 +119,7 @@ def test_refused_data_leave_nothing_behind(tmp_path, monkeypatch, kind):
     path = zipped(mirror, "Ana NC B-PER\nbad\n")
     own = {**TINY["data"]["c"], "source": "file", "path": str(path)}
     config = TINY if kind == "wrong sum" else {**TINY, "data": {"c": own}}
-    monkeypatch.setenv("STRUCTSVM_DATA", str(tmp_path / "mirror"))
+    monkeypatch.setenv("STRUCTMARGIN_DATA", str(tmp_path / "mirror"))
     root = project(tmp_path / "project", config, "tiny")
     with pytest.raises(DataError, match="SHA-256" if kind == "wrong sum" else "line 2: 1 columns"):
         prepare(load(root), "tiny", "c")
@@ -127,10 +127,10 @@ def test_refused_data_leave_nothing_behind(tmp_path, monkeypatch, kind):
 
 
 def test_the_real_corpus_has_the_counts_it_should():
-    folder = os.environ.get("STRUCTSVM_DATA")
+    folder = os.environ.get("STRUCTMARGIN_DATA")
     path = Path(folder or "") / data.FILES[0].mirror
     if not folder or not path.is_file():
-        print("CoNLL-2002 is not at hand (STRUCTSVM_DATA): its counts were not checked")
+        print("CoNLL-2002 is not at hand (STRUCTMARGIN_DATA): its counts were not checked")
         return
     counts = {}
     for part in ("train", "testa", "testb"):

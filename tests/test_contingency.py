@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from structsvm.formulation import FORMULATIONS
-from structsvm.oracles.contingency import (
+from structmargin.formulation import FORMULATIONS
+from structmargin.oracles.contingency import (
     Table,
     beaten,
     best_table,

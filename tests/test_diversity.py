@@ -11,11 +11,11 @@ import pytest
 import references
 from hypothesis import given, settings
 
-from structsvm import StructuredSVM
-from structsvm.formulation import FORMULATIONS
-from structsvm.problems import Diversity
-from structsvm.problems.diversity import Candidates, Selection, best_selection, missed
-from structsvm.scorer import LinearScorer
+from structmargin import StructuredSVM
+from structmargin.formulation import FORMULATIONS
+from structmargin.problems import Diversity
+from structmargin.problems.diversity import Candidates, Selection, best_selection, missed
+from structmargin.scorer import LinearScorer
 
 MARGIN = FORMULATIONS["SVM1 margin"].H
 D = 3

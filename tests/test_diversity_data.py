@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from structsvm.problems import Diversity
-from structsvm.problems.diversity import Selection
-from structsvm_suite import coverage
-from structsvm_suite.datasets import ambient, collection
-from structsvm_suite.fetch import DataError, obtain
+from structmargin.problems import Diversity
+from structmargin.problems.diversity import Selection
+from structmargin_suite import coverage
+from structmargin_suite.datasets import ambient, collection
+from structmargin_suite.fetch import DataError, obtain
 
 TEXTS = {
     "topics.txt": "ID\tdescription\n1\tJaguar\n2\tBeagle dog\n",
@@ -80,7 +80,7 @@ def test_a_faulty_file_is_named_by_line(tmp_path, changed, message):
 
 
 def test_the_counts_of_the_real_collection(tmp_path):
-    mirror = os.environ.get("STRUCTSVM_DATA")
+    mirror = os.environ.get("STRUCTMARGIN_DATA")
     if not mirror:
         print("no real data of AMBIENT here: its counts are not checked")
         return

@@ -6,10 +6,10 @@ import re
 
 from test_suite_toy import HERE, TOY, project
 
-from structsvm_suite.cli import main
-from structsvm_suite.docs import api, documents, readings
-from structsvm_suite.files import write_csv, write_json
-from structsvm_suite.front import BEGIN, COLUMNS, END, FIGURE, SHOWN, SIZES, TABLE, front
+from structmargin_suite.cli import main
+from structmargin_suite.docs import api, documents, readings
+from structmargin_suite.files import write_csv, write_json
+from structmargin_suite.front import BEGIN, COLUMNS, END, FIGURE, SHOWN, SIZES, TABLE, front
 
 SYMBOLS = HERE / "docs" / "symbols.md"
 
@@ -17,7 +17,7 @@ SYMBOLS = HERE / "docs" / "symbols.md"
 def test_generated_documents_are_up_to_date():
     for path, text in documents(HERE).items():
         assert path.is_file() and path.read_text(encoding="utf-8") == text, (
-            f"run structsvm docs: {path.name} is old"
+            f"run structmargin docs: {path.name} is old"
         )
 
 
@@ -77,7 +77,7 @@ def test_every_symbol_has_its_name_in_its_file():
     assert len(rows) > 30
     for names, files in rows:
         text = "".join(
-            (HERE / "src" / "structsvm" / path).read_text() for path in re.findall(r"`(.+?)`", files)
+            (HERE / "src" / "structmargin" / path).read_text() for path in re.findall(r"`(.+?)`", files)
         )
         for name in re.findall(r"`(.+?)`", names):
             assert re.search(rf"\b{re.escape(name)}\b", text), (name, files)

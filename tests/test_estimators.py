@@ -12,10 +12,10 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from toy_chain import ToyChain, chains
 
-from structsvm import FORMULATIONS, StructuredSVM, certify, registry
-from structsvm.kernels import LinearKernel, Polynomial, Product
-from structsvm.problems import Multiclass
-from structsvm.solvers.n_slack import NSlack
+from structmargin import FORMULATIONS, StructuredSVM, certify, registry
+from structmargin.kernels import LinearKernel, Polynomial, Product
+from structmargin.problems import Multiclass
+from structmargin.solvers.n_slack import NSlack
 
 LOSS = np.array([[0, 1, 2], [1, 0, 1], [2, 1, 0]])
 

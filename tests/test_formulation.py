@@ -8,7 +8,7 @@ import pytest
 import references
 from hypothesis import given, settings
 
-from structsvm.formulation import FORMULATIONS, h_value
+from structmargin.formulation import FORMULATIONS, h_value
 
 LOSSES = st.one_of(st.just(0.0), st.floats(1e-3, 50.0))
 GAPS = st.floats(-50.0, 50.0)

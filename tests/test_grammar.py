@@ -8,10 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_cky import all_trees, example, one_minus_f1, seeds, used, weights
 
-from structsvm import StructuredSVM
-from structsvm.formulation import FORMULATIONS
-from structsvm.problems import Grammar
-from structsvm.scorer import LinearScorer
+from structmargin import StructuredSVM
+from structmargin.formulation import FORMULATIONS
+from structmargin.problems import Grammar
+from structmargin.scorer import LinearScorer
 
 Y = [
     ("S", ("NP", "DT", "NN"), ("VP", "VBZ", ("NP", "DT", "JJ", "NN"))),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from structsvm.oracles.greedy import best_subset, coverage, greedy, union
+from structmargin.oracles.greedy import best_subset, coverage, greedy, union
 
 
 @st.composite

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from structsvm.problems import ProteinAlignment
-from structsvm.problems.protein_features import RESIDUES
-from structsvm_suite import pir, protein_families
-from structsvm_suite.datasets import homstrad as data
-from structsvm_suite.fetch import DataError
-from structsvm_suite.protein_profiles import STEP, blosum, expected, nearest, profile
+from structmargin.problems import ProteinAlignment
+from structmargin.problems.protein_features import RESIDUES
+from structmargin_suite import pir, protein_families
+from structmargin_suite.datasets import homstrad as data
+from structmargin_suite.fetch import DataError
+from structmargin_suite.protein_profiles import STEP, blosum, expected, nearest, profile
 
 ALIGNED = ">P1;1abca\nstructureX:1abc\nMK-\nVLA*\n>P1;2xyz\nstructureX:2xyz\n-RWV\nIA*\n"
 TABLE = "family\tmaster\tdssp_sequence\tdssp_ss8\tdssp_acc_A2\n"
@@ -182,10 +182,10 @@ def test_scores_by_hand():
 
 
 def test_counts_of_the_real_data():
-    mirror = os.environ.get("STRUCTSVM_DATA")
+    mirror = os.environ.get("STRUCTMARGIN_DATA")
     folder = Path(mirror or "none") / "homstrad"
     if not folder.is_dir():
-        print("HOMSTRAD is not at hand (STRUCTSVM_DATA): its counts were not checked")
+        print("HOMSTRAD is not at hand (STRUCTMARGIN_DATA): its counts were not checked")
         return
     structures = pir.structures(folder / "homstrad_master_dssp.tsv.gz")
     chains, pairs, usable = 0, 0, {}

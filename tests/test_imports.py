@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parent.parent / "src"
-LIBRARY = sorted((SRC / "structsvm").rglob("*.py"))
+LIBRARY = sorted((SRC / "structmargin").rglob("*.py"))
 
 BELOW = {
     "compiled": set(),
@@ -61,7 +61,7 @@ FOREIGN = {
     "nltk",
     "requests",
     "urllib",
-    "structsvm_suite",
+    "structmargin_suite",
     "pickle",
 }
 
@@ -79,19 +79,19 @@ def imported(path: Path) -> set[str]:
 
 
 def parts_of_library(path: Path) -> set[str]:
-    """Modules or folders of structsvm that a module imports, by their first name below the package."""
-    tops = {p.stem if p.suffix == ".py" else p.name for p in (SRC / "structsvm").iterdir()}
+    """Modules or folders of structmargin that a module imports, by their first name below the package."""
+    tops = {p.stem if p.suffix == ".py" else p.name for p in (SRC / "structmargin").iterdir()}
     found = set()
     for name in imported(path):
         first, _, rest = name.partition(".")
-        if first == "structsvm":
+        if first == "structmargin":
             below = rest.split(".")[0]
             found.add(below if below in tops else "__init__")
     return found
 
 
 def part(path: Path) -> str:
-    inside = path.relative_to(SRC / "structsvm").parts
+    inside = path.relative_to(SRC / "structmargin").parts
     return inside[0] if len(inside) > 1 else path.stem
 
 
@@ -147,14 +147,15 @@ def test_no_solver_or_problem_asks_a_formulation_for_its_name(path: Path) -> Non
 def test_the_check_itself_sees_a_wrong_import(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
     wrong.write_text(
-        "def f():\n    from structsvm.solvers.bcfw import BCFW\n    import structsvm.dual\n    return BCFW\n"
+        "def f():\n    from structmargin.solvers.bcfw import BCFW\n"
+        "    import structmargin.dual\n    return BCFW\n"
     )
     assert parts_of_library(wrong) == {"solvers", "dual"}
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda path: str(path.relative_to(SRC)))
 def test_compiled_code_does_not_argsort(path):
-    """See `structsvm.compiled`: in numba's cache it can be taken for a sort."""
+    """See `structmargin.compiled`: in numba's cache it can be taken for a sort."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef) and any(
             "compiled" in ast.unparse(d) for d in node.decorator_list

@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from sklearn.base import clone
 from sklearn.svm import SVC
 
-from structsvm.dual import NotSeparableError
-from structsvm.fit import ConvergenceWarning
-from structsvm.jkse_estimator import JKSE
-from structsvm.kernels import RBF, LinearKernel, Product
-from structsvm.problems.multiclass import Multiclass
-from structsvm.problems.sequence import Sequence
-from structsvm.sequence_kernel import SequenceKernel
-from structsvm.solvers.jkse import Binary, OneClass, Online
-from structsvm.solvers.jkse_estimate import Estimate
+from structmargin.dual import NotSeparableError
+from structmargin.fit import ConvergenceWarning
+from structmargin.jkse_estimator import JKSE
+from structmargin.kernels import RBF, LinearKernel, Product
+from structmargin.problems.multiclass import Multiclass
+from structmargin.problems.sequence import Sequence
+from structmargin.sequence_kernel import SequenceKernel
+from structmargin.solvers.jkse import Binary, OneClass, Online
+from structmargin.solvers.jkse_estimate import Estimate
 
 EXACT = {"gap_tol": 1e-9, "max_iter": 100_000}
 

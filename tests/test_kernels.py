@@ -11,11 +11,11 @@ import references
 import scipy.sparse as sp
 from toy_chain import ToyChain, chains
 
-from structsvm import registry
-from structsvm.formulation import FORMULATIONS
-from structsvm.kernels import RBF, LinearKernel, Pairwise, Polynomial, Product
-from structsvm.problems import Multiclass
-from structsvm.space import Joint
+from structmargin import registry
+from structmargin.formulation import FORMULATIONS
+from structmargin.kernels import RBF, LinearKernel, Pairwise, Polynomial, Product
+from structmargin.problems import Multiclass
+from structmargin.space import Joint
 
 K, D = 3, 2
 LOSS = np.array([[0, 1, 2], [1, 0, 0.5], [3, 1, 0]])

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_box_search import listed, pyramid, shared
 
-from structsvm import JKSE, StructuredSVM, registry
-from structsvm.box_kernel import BoxChi2
-from structsvm.formulation import FORMULATIONS
-from structsvm.problems import Localization
-from structsvm.scorer import KernelScorer, LinearScorer
+from structmargin import JKSE, StructuredSVM, registry
+from structmargin.box_kernel import BoxChi2
+from structmargin.formulation import FORMULATIONS
+from structmargin.problems import Localization
+from structmargin.scorer import KernelScorer, LinearScorer
 
 WORDS = 5
 

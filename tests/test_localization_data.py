@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structsvm_suite.car_images import read_archive
-from structsvm_suite.datasets import uiuc_cars
-from structsvm_suite.detection import overlap
-from structsvm_suite.fetch import DataError
-from structsvm_suite.pgm import write_pgm
+from structmargin_suite.car_images import read_archive
+from structmargin_suite.datasets import uiuc_cars
+from structmargin_suite.detection import overlap
+from structmargin_suite.fetch import DataError
+from structmargin_suite.pgm import write_pgm
 
 SMALL = {"stride": 8, "surf_scale": 1, "n_words": 20, "train_images": 8, "test_images": 5, "crops": 10}
 
@@ -118,9 +118,9 @@ def test_a_broken_archive_is_named(tmp_path: Path) -> None:
 
 
 def test_counts_of_the_real_data() -> None:
-    folder = os.environ.get("STRUCTSVM_DATA")
+    folder = os.environ.get("STRUCTMARGIN_DATA")
     if not folder:
-        print("STRUCTSVM_DATA is not set: the real UIUC cars were not counted")
+        print("STRUCTMARGIN_DATA is not set: the real UIUC cars were not counted")
         return
     parts, crops = read_archive(Path(folder) / uiuc_cars.FILES[0].mirror)
     counts = {

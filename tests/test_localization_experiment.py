@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structsvm_suite import evaluate
-from structsvm_suite.baselines import box_prior
-from structsvm_suite.claims import localization as claims
-from structsvm_suite.datasets import clusters, predictor, uiuc_cars
-from structsvm_suite.detection import curve, right
-from structsvm_suite.figures.localization import _noise, _precision_at
-from structsvm_suite.files import sha256, write_arrays, write_csv, write_json
-from structsvm_suite.models import train
-from structsvm_suite.results import ExperimentResults
+from structmargin_suite import evaluate
+from structmargin_suite.baselines import box_prior
+from structmargin_suite.claims import localization as claims
+from structmargin_suite.datasets import clusters, predictor, uiuc_cars
+from structmargin_suite.detection import curve, right
+from structmargin_suite.figures.localization import _noise, _precision_at
+from structmargin_suite.files import sha256, write_arrays, write_csv, write_json
+from structmargin_suite.models import train
+from structmargin_suite.results import ExperimentResults
 
 
 def test_a_car_is_found_once_and_by_the_better_criterion() -> None:
@@ -212,7 +212,7 @@ class Kept:
     """Results whose split and model are at hand: test images full of one word but for their cars."""
 
     def __init__(self, telling: bool) -> None:
-        from structsvm.problems import Localization
+        from structmargin.problems import Localization
 
         rng = np.random.default_rng(0)
         window = np.array([[4, 6, 1]])
@@ -231,7 +231,7 @@ class Kept:
         return [{"run": "one", "label_noise": 0.0}]
 
     def split(self, run: str) -> Any:
-        from structsvm_suite.datasets import Examples, Split
+        from structmargin_suite.datasets import Examples, Split
 
         part = Examples(self.X, self.Y)
         return Split(part, Examples(self.X, [y.astype(float) for y in self.Y]))

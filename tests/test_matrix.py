@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from test_cky import all_trees
 from toy_chain import ToyChain, chains
 
-from structsvm import NotSeparableError, registry
-from structsvm.formulation import FORMULATIONS
-from structsvm.kernels import LinearKernel, Product
-from structsvm.problems import Grammar, Multiclass
+from structmargin import NotSeparableError, registry
+from structmargin.formulation import FORMULATIONS
+from structmargin.kernels import LinearKernel, Product
+from structmargin.problems import Grammar, Multiclass
 
 SOLVERS = ("n_slack", "n_slack_a", "n_slack_b", "n_slack_cvxopt", "one_slack", "bcfw")
 LINEAR_ONLY = ("one_slack", "bcfw")

@@ -16,12 +16,12 @@ from sklearn.metrics import fbeta_score, precision_score, recall_score, roc_auc_
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
 
-from structsvm import StructuredSVM, registry
-from structsvm.formulation import FORMULATIONS
-from structsvm.path import c_path
-from structsvm.problems import Measure
-from structsvm.problems.measures import MEASURES, Sample
-from structsvm.scorer import LinearScorer
+from structmargin import StructuredSVM, registry
+from structmargin.formulation import FORMULATIONS
+from structmargin.path import c_path
+from structmargin.problems import Measure
+from structmargin.problems.measures import MEASURES, Sample
+from structmargin.scorer import LinearScorer
 
 MARGIN = FORMULATIONS["SVM1 margin"].H
 LABELLED = [name for name in MEASURES if name != "roc_area"]

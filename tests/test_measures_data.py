@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
-from structsvm.problems import Measure
-from structsvm_suite import one_vs_rest
-from structsvm_suite.datasets import abstracts, covertype, optdigits, reuters
-from structsvm_suite.fetch import DataError, obtain
+from structmargin.problems import Measure
+from structmargin_suite import one_vs_rest
+from structmargin_suite.datasets import abstracts, covertype, optdigits, reuters
+from structmargin_suite.fetch import DataError, obtain
 
 
 def real(module, tmp_path: Path) -> dict[str, Path] | None:
     """The real files, where the environment says that they are."""
-    mirror = os.environ.get("STRUCTSVM_DATA")
+    mirror = os.environ.get("STRUCTMARGIN_DATA")
     if not mirror:
         print(f"no real data of {module.__name__} here: its counts are not checked")
         return None

@@ -10,11 +10,11 @@ import yaml
 from test_suite_claims import Fake, row
 from test_suite_toy import HERE, project, run_all
 
-from structsvm_suite.claims import checks
-from structsvm_suite.claims.measures import cases, sign_test, worse
-from structsvm_suite.figures import measures as figures
-from structsvm_suite.figures.style import house
-from structsvm_suite.results import Results
+from structmargin_suite.claims import checks
+from structmargin_suite.claims.measures import cases, sign_test, worse
+from structmargin_suite.figures import measures as figures
+from structmargin_suite.figures.style import house
+from structmargin_suite.results import Results
 
 CHECKS = checks()
 DATA = ("reuters", "arxiv", "optdigits", "covertype")

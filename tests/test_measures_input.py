@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from structsvm import StructuredSVM, registry
-from structsvm.problems import Measure
-from structsvm.problems.measures import Sample
+from structmargin import StructuredSVM, registry
+from structmargin.problems import Measure
+from structmargin.problems.measures import Sample
 
 X4, Y4 = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -1.0]]), np.array([1, -1, 1, -1])
 

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
-from structsvm import registry
-from structsvm.formulation import FORMULATIONS
-from structsvm.problems import Multiclass
-from structsvm.scorer import LinearScorer
+from structmargin import registry
+from structmargin.formulation import FORMULATIONS
+from structmargin.problems import Multiclass
+from structmargin.scorer import LinearScorer
 
 
 @st.composite

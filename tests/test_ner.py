@@ -14,13 +14,13 @@ from nltk.tag.hmm import HiddenMarkovModelTrainer
 from test_suite_claims import Fake, row
 from test_suite_toy import HERE, project, run_all
 
-from structsvm_suite import models
-from structsvm_suite.baselines import crf, hmm
-from structsvm_suite.claims import checks, judge
-from structsvm_suite.datasets import Examples, Split
-from structsvm_suite.datasets import conll2002 as data
-from structsvm_suite.files import read_csv
-from structsvm_suite.results import Results
+from structmargin_suite import models
+from structmargin_suite.baselines import crf, hmm
+from structmargin_suite.claims import checks, judge
+from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import conll2002 as data
+from structmargin_suite.files import read_csv
+from structmargin_suite.results import Results
 
 CHECKS = {name: check for name, check in checks().items() if name.startswith("ner-")}
 NOISE = [-0.2, 0.1, 0.3, -0.3, 0.1]
@@ -271,7 +271,7 @@ def test_every_figure_is_drawn_the_same_twice(small):
     mine = Results(root)["ner"]
     before = {name: mine.figure(name).read_bytes() for name in config["figures"]}
     assert all(len(image) > 5000 for image in before.values())
-    from structsvm_suite.figures import draw
+    from structmargin_suite.figures import draw
 
     draw(mine, "support")
     assert mine.figure("support").read_bytes() == before["support"]

@@ -10,15 +10,15 @@ import yaml
 from test_ocr_data import real
 from test_suite_toy import HERE, project, run_all
 
-from structsvm import JKSE, StructuredSVM
-from structsvm.kernels import RBF, Product
-from structsvm.problems import Multiclass, Sequence
-from structsvm_suite.datasets import Examples, ocr
-from structsvm_suite.figures import ocr as figures
-from structsvm_suite.figures.style import house
-from structsvm_suite.models import combination
-from structsvm_suite.results import Results
-from structsvm_suite.support import recomputed
+from structmargin import JKSE, StructuredSVM
+from structmargin.kernels import RBF, Product
+from structmargin.problems import Multiclass, Sequence
+from structmargin_suite.datasets import Examples, ocr
+from structmargin_suite.figures import ocr as figures
+from structmargin_suite.figures.style import house
+from structmargin_suite.models import combination
+from structmargin_suite.results import Results
+from structmargin_suite.support import recomputed
 
 ARRAYS = ocr.synthesize(4, words_per_fold=12)
 SPLIT = ocr.view(ARRAYS, 0, rotation=1)

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from test_suite_toy import project
 
-from structsvm.problems import Sequence
-from structsvm_suite.datasets import ocr
-from structsvm_suite.fetch import DataError, obtain
-from structsvm_suite.handwriting import GLYPHS, WORDS, glyphs, write_letters
-from structsvm_suite.plan import load
-from structsvm_suite.prepare import prepare
+from structmargin.problems import Sequence
+from structmargin_suite.datasets import ocr
+from structmargin_suite.fetch import DataError, obtain
+from structmargin_suite.handwriting import GLYPHS, WORDS, glyphs, write_letters
+from structmargin_suite.plan import load
+from structmargin_suite.prepare import prepare
 
 RNG = np.random.default_rng(3)
 OWN_FILE = {
@@ -134,10 +134,10 @@ def test_a_malformed_own_file_leaves_nothing_prepared(tmp_path):
 
 def real() -> Path | None:
     """The real file where there is a mirror; else one line says so."""
-    folder = os.environ.get("STRUCTSVM_DATA")
+    folder = os.environ.get("STRUCTMARGIN_DATA")
     path = None if folder is None else Path(folder) / ocr.FILES[0].mirror
     if path is None or not path.is_file():
-        print("the real handwritten words are not here (STRUCTSVM_DATA): their counts are not checked")
+        print("the real handwritten words are not here (STRUCTMARGIN_DATA): their counts are not checked")
         return None
     return path
 

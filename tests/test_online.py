@@ -11,18 +11,18 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structsvm.dual import Dual
-from structsvm.fit import Fit, certify
-from structsvm.formulation import FORMULATIONS
-from structsvm.kernels import RBF, Product
-from structsvm.problems.multiclass import Multiclass
-from structsvm.problems.sequence import Sequence
-from structsvm.sequence_kernel import SequenceKernel
-from structsvm.solvers import online
-from structsvm.solvers.n_slack import NSlack
-from structsvm.solvers.online import HELD, OLaRank, smo_step
-from structsvm.space import Joint, Linear
-from structsvm.store import Cuts, RowStore
+from structmargin.dual import Dual
+from structmargin.fit import Fit, certify
+from structmargin.formulation import FORMULATIONS
+from structmargin.kernels import RBF, Product
+from structmargin.problems.multiclass import Multiclass
+from structmargin.problems.sequence import Sequence
+from structmargin.sequence_kernel import SequenceKernel
+from structmargin.solvers import online
+from structmargin.solvers.n_slack import NSlack
+from structmargin.solvers.online import HELD, OLaRank, smo_step
+from structmargin.space import Joint, Linear
+from structmargin.store import Cuts, RowStore
 
 LINEAR_PENALTY = ["SVM1", "SVM1 slack", "SVM1 margin"]
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import references
 
-from structsvm import StructuredSVM
-from structsvm.formulation import FORMULATIONS
-from structsvm.problem import Problem
+from structmargin import StructuredSVM
+from structmargin.formulation import FORMULATIONS
+from structmargin.problem import Problem
 
 
 class Ranking:

@@ -10,12 +10,12 @@ import yaml
 from test_suite_claims import Fake, row
 from test_suite_toy import HERE, project, run_all
 
-from structsvm_suite import tables
-from structsvm_suite.claims import checks
-from structsvm_suite.claims.parsing import READINGS, bootstrap
-from structsvm_suite.datasets import Examples
-from structsvm_suite.results import Results
-from structsvm_suite.treebanks import score
+from structmargin_suite import tables
+from structmargin_suite.claims import checks
+from structmargin_suite.claims.parsing import READINGS, bootstrap
+from structmargin_suite.datasets import Examples
+from structmargin_suite.results import Results
+from structmargin_suite.treebanks import score
 
 CHECKS = checks()
 N = 400

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from nltk import Nonterminal, Production, Tree, ViterbiParser, induce_pcfg
 
-from structsvm.problems.grammar_trees import brackets, leaves, rules_of
-from structsvm_suite.baselines import pcfg as baseline
-from structsvm_suite.datasets import craft, gum, pcfg, wsj
-from structsvm_suite.fetch import DataError
-from structsvm_suite.treebanks import cleaned, counts, read, score, text_of, tree_of, view
+from structmargin.problems.grammar_trees import brackets, leaves, rules_of
+from structmargin_suite.baselines import pcfg as baseline
+from structmargin_suite.datasets import craft, gum, pcfg, wsj
+from structmargin_suite.fetch import DataError
+from structmargin_suite.treebanks import cleaned, counts, read, score, text_of, tree_of, view
 
 SENTENCE = """( (S (NP-SBJ-1 (DT The) (NN plan)) (VP (VBZ seems) (S (NP-SBJ (-NONE- *-1)) (VP (TO to)
    (VP (VB work) (PP=2 (-NONE- *ICH*)))))) (. .)) )"""
@@ -133,9 +133,9 @@ def test_measures_known_by_hand():
 
 def real(module):
     """A data set's files in the mirror, or None with a note."""
-    folder = os.environ.get("STRUCTSVM_DATA")
+    folder = os.environ.get("STRUCTMARGIN_DATA")
     if folder is None or not all((Path(folder) / one.mirror).is_file() for one in module.FILES):
-        print(f"the real data of {module.__name__} are not here: set STRUCTSVM_DATA to check their counts")
+        print(f"the real data of {module.__name__} are not here: set STRUCTMARGIN_DATA to check their counts")
         return None
     return {one.name: Path(folder) / one.mirror for one in module.FILES}
 

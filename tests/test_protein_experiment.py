@@ -12,16 +12,16 @@ from test_proteins import random_pair
 from test_suite_claims import Fake, row
 from test_suite_toy import HERE, project, run_all
 
-from structsvm.oracles.chains import best_chain
-from structsvm.problems import ProteinAlignment
-from structsvm.problems.protein_features import RESIDUES, Pair, places
-from structsvm_suite.baselines import blosum, log_odds
-from structsvm_suite.claims import checks
-from structsvm_suite.claims.proteins import signed_rank
-from structsvm_suite.datasets import homstrad
-from structsvm_suite.figures import proteins as figures
-from structsvm_suite.figures.style import house
-from structsvm_suite.results import Results
+from structmargin.oracles.chains import best_chain
+from structmargin.problems import ProteinAlignment
+from structmargin.problems.protein_features import RESIDUES, Pair, places
+from structmargin_suite.baselines import blosum, log_odds
+from structmargin_suite.claims import checks
+from structmargin_suite.claims.proteins import signed_rank
+from structmargin_suite.datasets import homstrad
+from structmargin_suite.figures import proteins as figures
+from structmargin_suite.figures.style import house
+from structmargin_suite.results import Results
 
 CLAIM = checks()["protein-order"]
 MATRIX = substitution_matrices.load("BLOSUM62")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structsvm.oracles.chains import best_chain
+from structmargin.oracles.chains import best_chain
 
 
 def chains(n, m):

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from test_protein_oracle import chains, score
 
-from structsvm import StructuredSVM, registry
-from structsvm.formulation import FORMULATIONS
-from structsvm.oracles.chains import best_chain
-from structsvm.problem import Problem
-from structsvm.problems import ProteinAlignment
-from structsvm.problems.protein_features import MODELS, Pair
-from structsvm.scorer import LinearScorer
+from structmargin import StructuredSVM, registry
+from structmargin.formulation import FORMULATIONS
+from structmargin.oracles.chains import best_chain
+from structmargin.problem import Problem
+from structmargin.problems import ProteinAlignment
+from structmargin.problems.protein_features import MODELS, Pair
+from structmargin.scorer import LinearScorer
 
 MARGIN = FORMULATIONS["SVM1 margin"]
 GREASY = set("ACFILMVWY")

@@ -13,13 +13,13 @@ import references
 import scipy.sparse as sp
 from hypothesis import given, settings
 
-from structsvm import NotSeparableError, qp_cvxopt
-from structsvm.dual import Dual
-from structsvm.formulation import FORMULATIONS
-from structsvm.kernels import LinearKernel, Product
-from structsvm.problems import Multiclass
-from structsvm.store import Cuts, GramStore, RowStore
-from structsvm.tensor_store import TensorStore
+from structmargin import NotSeparableError, qp_cvxopt
+from structmargin.dual import Dual
+from structmargin.formulation import FORMULATIONS
+from structmargin.kernels import LinearKernel, Product
+from structmargin.problems import Multiclass
+from structmargin.store import Cuts, GramStore, RowStore
+from structmargin.tensor_store import TensorStore
 
 SHAPES = {"capped": "SVM1 margin", "ridge": "SVM2 margin", "hard": "SVM0"}
 STORES = ("rows", "tensor", "gram")

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis.extra.numpy import arrays
 
-from structsvm.formulation import FORMULATIONS
-from structsvm.problems.sequence import LOSSES, Sequence
-from structsvm.scorer import LinearScorer
+from structmargin.formulation import FORMULATIONS
+from structmargin.problems.sequence import LOSSES, Sequence
+from structmargin.scorer import LinearScorer
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},

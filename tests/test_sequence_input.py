@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from structsvm.formulation import FORMULATIONS
-from structsvm.problems.sequence import Sequence
-from structsvm.scorer import LinearScorer
+from structmargin.formulation import FORMULATIONS
+from structmargin.problems.sequence import Sequence
+from structmargin.scorer import LinearScorer
 
 L, D = 3, 2
 

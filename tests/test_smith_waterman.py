@@ -9,7 +9,7 @@ from Bio.Align import substitution_matrices
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from structsvm.oracles.smith_waterman import Path, align, count_steps, pack, scores
+from structmargin.oracles.smith_waterman import Path, align, count_steps, pack, scores
 
 MOVES = {"M": (1, 1), "D": (1, 0), "I": (0, 1)}
 

@@ -8,11 +8,11 @@ import shutil
 import pytest
 from toy_figures import SECRET, illustrated, known
 
-from structsvm_suite.cli import main
-from structsvm_suite.compare import exact, numbers
-from structsvm_suite.files import read_csv, read_json, write_csv, write_json
-from structsvm_suite.results import Results
-from structsvm_suite.snapshot import LARGEST
+from structmargin_suite.cli import main
+from structmargin_suite.compare import exact, numbers
+from structmargin_suite.files import read_csv, read_json, write_csv, write_json
+from structmargin_suite.results import Results
+from structmargin_suite.snapshot import LARGEST
 
 
 @pytest.fixture(scope="module")

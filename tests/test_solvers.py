@@ -11,12 +11,12 @@ import pytest
 import references
 from toy_chain import ToyChain, chains
 
-from structsvm import ConvergenceWarning, registry
-from structsvm.formulation import FORMULATIONS
-from structsvm.kernels import LinearKernel, Product
-from structsvm.problem import best_of
-from structsvm.problems import Multiclass
-from structsvm.space import Joint, Linear
+from structmargin import ConvergenceWarning, registry
+from structmargin.formulation import FORMULATIONS
+from structmargin.kernels import LinearKernel, Product
+from structmargin.problem import best_of
+from structmargin.problems import Multiclass
+from structmargin.space import Joint, Linear
 
 CERTIFYING = ("n_slack", "n_slack_a", "n_slack_b", "one_slack", "bcfw")
 K, D = 4, 3

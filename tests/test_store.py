@@ -8,9 +8,9 @@ import references
 from hypothesis import given, settings
 from test_qp import SHAPES, STORES, Cutting, Described, add, by_definition, cuttings, dual_of
 
-from structsvm import registry
-from structsvm.formulation import FORMULATIONS
-from structsvm.problems import Multiclass
+from structmargin import registry
+from structmargin.formulation import FORMULATIONS
+from structmargin.problems import Multiclass
 
 
 @pytest.mark.parametrize("shape", ["capped", "ridge"])

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from test_qp import STORES, Cutting, Described, by_definition, cuttings, dual_of, set_alpha
 
-from structsvm import qp
-from structsvm.dual import Dual
-from structsvm.qp_stride import stride
+from structmargin import qp
+from structmargin.dual import Dual
+from structmargin.qp_stride import stride
 
 
 def sweep(dual: Dual, seed: int) -> tuple[tuple[float, ...], int, float]:

@@ -10,13 +10,13 @@ import threading
 import pytest
 from test_suite_toy import TOY, project
 
-import structsvm_suite.catalogue
-from structsvm_suite import fetch, prepare
-from structsvm_suite.datasets import Remote, clusters
-from structsvm_suite.fetch import DataError, Unavailable, at_hand, obtain, own_files
-from structsvm_suite.files import read_json
-from structsvm_suite.layout import Layout
-from structsvm_suite.plan import load
+import structmargin_suite.catalogue
+from structmargin_suite import fetch, prepare
+from structmargin_suite.datasets import Remote, clusters
+from structmargin_suite.fetch import DataError, Unavailable, at_hand, obtain, own_files
+from structmargin_suite.files import read_json
+from structmargin_suite.layout import Layout
+from structmargin_suite.plan import load
 
 CONTENT = b"1 2 3\n"
 SUM = hashlib.sha256(CONTENT).hexdigest()
@@ -106,12 +106,12 @@ def test_an_address_that_failed_is_not_asked_again_in_the_same_run(places, serve
     raw, mirror = places
     address, asked = server
     remote = Remote("x.txt", SUM, "toy/x.txt", f"{address}/gone")
-    monkeypatch.setenv("STRUCTSVM_RUN", "one")
+    monkeypatch.setenv("STRUCTMARGIN_RUN", "one")
     for _ in range(2):
         with pytest.raises(Unavailable, match="did not answer"):
             obtain(remote, raw, mirror)
     assert asked == ["/gone"]
-    monkeypatch.setenv("STRUCTSVM_RUN", "two")
+    monkeypatch.setenv("STRUCTMARGIN_RUN", "two")
     with pytest.raises(Unavailable):
         obtain(remote, raw, mirror)
     assert asked == ["/gone", "/gone"]
@@ -124,7 +124,7 @@ def test_a_host_that_refuses_is_unavailable_and_says_where_to_put_the_file(place
         port = free.getsockname()[1]
     with pytest.raises(Unavailable) as caught:
         obtain(Remote("x.txt", SUM, "toy/x.txt", f"http://127.0.0.1:{port}/x"), raw, mirror)
-    assert "STRUCTSVM_DATA" in str(caught.value) and "source: synthetic" in str(caught.value)
+    assert "STRUCTMARGIN_DATA" in str(caught.value) and "source: synthetic" in str(caught.value)
     assert fetch.SECONDS_TO_CONNECT == 10
 
 
@@ -153,8 +153,8 @@ def real(monkeypatch):
 
     monkeypatch.setattr(clusters, "FILES", (Remote("x.txt", SUM, "clusters/x.txt"),))
     monkeypatch.setattr(clusters, "parse", parse, raising=False)
-    monkeypatch.delenv("STRUCTSVM_DATA", raising=False)
-    assert structsvm_suite.catalogue.dataset("clusters").FILES
+    monkeypatch.delenv("STRUCTMARGIN_DATA", raising=False)
+    assert structmargin_suite.catalogue.dataset("clusters").FILES
 
 
 def prepared(root, **data):
@@ -178,7 +178,7 @@ def test_auto_takes_the_stand_in_and_says_so_then_the_real_data_once_they_are_th
 def test_the_environment_names_a_mirror_before_the_config_does(tmp_path, real, monkeypatch):
     (tmp_path / "elsewhere" / "clusters").mkdir(parents=True)
     (tmp_path / "elsewhere" / "clusters" / "x.txt").write_bytes(CONTENT)
-    monkeypatch.setenv("STRUCTSVM_DATA", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("STRUCTMARGIN_DATA", str(tmp_path / "elsewhere"))
     assert prepared(tmp_path, source="real")["kind"] == "real"
 
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_suite_toy import HERE, TOY, project, write_config
 
-from structsvm_suite import keys
-from structsvm_suite.digests import digest, imports_of, source_digest
-from structsvm_suite.models import LISTS
-from structsvm_suite.plan import load
-from structsvm_suite.runs import Run, dealt, derive, grid, named, slug, united
+from structmargin_suite import keys
+from structmargin_suite.digests import digest, imports_of, source_digest
+from structmargin_suite.models import LISTS
+from structmargin_suite.plan import load
+from structmargin_suite.runs import Run, dealt, derive, grid, named, slug, united
 
 
 def test_names_spell_only_what_varies(tmp_path):
@@ -135,15 +135,17 @@ def test_a_key_changes_with_what_it_depends_on_and_with_nothing_else(tmp_path):
 
 
 def test_a_module_counts_for_those_who_import_it():
-    assert "structsvm_suite.files" in imports_of("structsvm_suite.train")
-    solver, problem = "structsvm.solvers.n_slack", "structsvm.problems.alignment"
-    assert source_digest([solver], LISTS) == source_digest([solver, "structsvm.dual"], LISTS)
+    assert "structmargin_suite.files" in imports_of("structmargin_suite.train")
+    solver, problem = "structmargin.solvers.n_slack", "structmargin.problems.alignment"
+    assert source_digest([solver], LISTS) == source_digest([solver, "structmargin.dual"], LISTS)
     assert source_digest([solver], LISTS) != source_digest([solver, problem], LISTS)
-    assert source_digest(["structsvm.registry"]) != source_digest(["structsvm.registry"], without=[problem])
+    assert source_digest(["structmargin.registry"]) != source_digest(
+        ["structmargin.registry"], without=[problem]
+    )
 
 
 def test_a_run_does_not_count_problems_and_solvers_that_it_does_not_use():
-    from structsvm_suite.models import code_of
+    from structmargin_suite.models import code_of
 
     spec = {"formulation": "SVM2", "solver": "n_slack", "problem": {"name": "Multiclass"}}
     other = code_of({**spec, "problem": {"name": "Alignment"}}, "clusters")
@@ -154,18 +156,18 @@ def test_a_run_does_not_count_problems_and_solvers_that_it_does_not_use():
 @pytest.mark.parametrize(
     ("model", "module", "counts"),
     [
-        ("JKSE", "structsvm.solvers.jkse", True),
-        ("JKSE", "structsvm.solvers.one_class", True),
-        ("JKSE", "structsvm.pairs", True),
-        ("JKSE", "structsvm.solvers.n_slack", False),
-        ("SVM", "structsvm.solvers.jkse", False),
-        ("SVM", "structsvm.qp_stride", True),
-        ("SVM", "structsvm.solvers.bcfw", False),
+        ("JKSE", "structmargin.solvers.jkse", True),
+        ("JKSE", "structmargin.solvers.one_class", True),
+        ("JKSE", "structmargin.pairs", True),
+        ("JKSE", "structmargin.solvers.n_slack", False),
+        ("SVM", "structmargin.solvers.jkse", False),
+        ("SVM", "structmargin.qp_stride", True),
+        ("SVM", "structmargin.solvers.bcfw", False),
     ],
 )
 def test_an_edit_of_the_library_makes_those_runs_old_that_use_it(monkeypatch, model, module, counts):
-    from structsvm_suite import digests
-    from structsvm_suite.models import code_of
+    from structmargin_suite import digests
+    from structmargin_suite.models import code_of
 
     svm = {"formulation": "SVM1", "solver": "n_slack", "problem": {"name": "Multiclass"}}
     spec = svm if model == "SVM" else {"model": "JKSE", "problem": {"name": "Multiclass"}}
@@ -186,7 +188,7 @@ def test_an_edit_of_the_library_makes_those_runs_old_that_use_it(monkeypatch, mo
 def test_every_dataset_and_baseline_of_the_project_keeps_the_contract():
     import inspect
 
-    from structsvm_suite.catalogue import Catalogue, baseline, dataset
+    from structmargin_suite.catalogue import Catalogue, baseline, dataset
 
     catalogue = Catalogue(HERE)
     for name in catalogue.datasets:

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 import yaml
 
-from structsvm_suite.evaluate import evaluate
-from structsvm_suite.files import read_arrays, read_csv, read_json, write_arrays
-from structsvm_suite.layout import Layout
-from structsvm_suite.models import from_arrays
-from structsvm_suite.plan import Suite, load
-from structsvm_suite.prepare import prepare
-from structsvm_suite.report import report
-from structsvm_suite.tabulate import tabulate
-from structsvm_suite.train import train
+from structmargin_suite.evaluate import evaluate
+from structmargin_suite.files import read_arrays, read_csv, read_json, write_arrays
+from structmargin_suite.layout import Layout
+from structmargin_suite.models import from_arrays
+from structmargin_suite.plan import Suite, load
+from structmargin_suite.prepare import prepare
+from structmargin_suite.report import report
+from structmargin_suite.tabulate import tabulate
+from structmargin_suite.train import train
 
 HERE = Path(__file__).resolve().parent.parent
 

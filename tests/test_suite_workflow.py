@@ -19,8 +19,8 @@ import pytest
 import yaml
 from test_suite_toy import HERE, TOY, project, write_config
 
-from structsvm_suite.compare import exact
-from structsvm_suite.files import read_json
+from structmargin_suite.compare import exact
+from structmargin_suite.files import read_json
 
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 
@@ -127,9 +127,9 @@ def test_changed_source_reruns_what_uses_it(toy, source):
             path.write_bytes(before)
 
     stages = {"train", "evaluate", "tabulate_toy", "report"}
-    assert after("structsvm/dual.py") == stages
-    assert after("structsvm/problems/alignment.py") == set()
-    assert after("structsvm_suite/claims/alignment.py") == {"report"}
+    assert after("structmargin/dual.py") == stages
+    assert after("structmargin/problems/alignment.py") == set()
+    assert after("structmargin_suite/claims/alignment.py") == {"report"}
 
 
 def test_a_lost_model_is_made_again(toy):

@@ -11,12 +11,12 @@ import references
 import scipy.sparse as sp
 from hypothesis import given, settings
 
-from structsvm import StructuredSVM
-from structsvm.formulation import FORMULATIONS
-from structsvm.kernels import LinearKernel, Product
-from structsvm.problems import Multiclass, Taxonomy
-from structsvm.scorer import LinearScorer
-from structsvm.taxonomies import (
+from structmargin import StructuredSVM
+from structmargin.formulation import FORMULATIONS
+from structmargin.kernels import LinearKernel, Product
+from structmargin.problems import Multiclass, Taxonomy
+from structmargin.scorer import LinearScorer
+from structmargin.taxonomies import (
     climb,
     description_features,
     heights,

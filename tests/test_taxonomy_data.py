@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from structsvm.problems import Taxonomy
-from structsvm_suite.catalogue import dataset
-from structsvm_suite.datasets import newsgroups, patents, wipo_d
-from structsvm_suite.fetch import DataError, obtain
+from structmargin.problems import Taxonomy
+from structmargin_suite.catalogue import dataset
+from structmargin_suite.datasets import newsgroups, patents, wipo_d
+from structmargin_suite.fetch import DataError, obtain
 
 CODES = ["D01D00", "D01F00", "D02G00"]
 
 
 def real(module, tmp_path: Path) -> dict[str, Path] | None:
     """The real files, where the environment says that they are."""
-    mirror = os.environ.get("STRUCTSVM_DATA")
+    mirror = os.environ.get("STRUCTMARGIN_DATA")
     if not mirror:
         print(f"no real data of {module.__name__} here: its counts are not checked")
         return None

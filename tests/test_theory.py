@@ -12,10 +12,10 @@ import references
 from hypothesis import assume, given, settings
 from toy_chain import ToyChain, chains
 
-from structsvm import certify, registry
-from structsvm.fit import ConvergenceWarning
-from structsvm.formulation import FORMULATIONS
-from structsvm.problems import Multiclass
+from structmargin import certify, registry
+from structmargin.fit import ConvergenceWarning
+from structmargin.formulation import FORMULATIONS
+from structmargin.problems import Multiclass
 
 SLACKED = [name for name in FORMULATIONS if name != "SVM0"]
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.extra.numpy import arrays
 
-from structsvm.formulation import FORMULATIONS
-from structsvm.oracles.viterbi import Chains, best, best_folded, best_other
-from structsvm.oracles.viterbi_by_distance import ROUNDS, best_by_loss, by_distance
+from structmargin.formulation import FORMULATIONS
+from structmargin.oracles.viterbi import Chains, best, best_folded, best_other
+from structmargin.oracles.viterbi_by_distance import ROUNDS, best_by_loss, by_distance
 
 thorough = settings(max_examples=150, deadline=None)
 

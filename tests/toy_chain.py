@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from structsvm.problem import best_of, top_of
+from structmargin.problem import best_of, top_of
 
 
 @dataclass(frozen=True)

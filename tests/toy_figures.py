@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from test_suite_toy import TOY, project, run_all
 
-from structsvm_suite import figures
-from structsvm_suite.catalogue import Catalogue
+from structmargin_suite import figures
+from structmargin_suite.catalogue import Catalogue
 
 POINTS = {"small": 3, "middle": 900, "large": 6000, "small_time": 3}
 SECRET = "its terms <forbid> it"
@@ -39,6 +39,6 @@ def illustrated(root: Path) -> Path:
 def known(patch: pytest.MonkeyPatch) -> None:
     """Let the suite know the toy's figures."""
     patch.setattr(Catalogue, "figures", lambda self, experiment: list(POINTS))
-    patch.setitem(sys.modules, "structsvm_suite.figures.toy", types.ModuleType("toy"))
+    patch.setitem(sys.modules, "structmargin_suite.figures.toy", types.ModuleType("toy"))
     for name, points in POINTS.items():
         patch.setitem(figures._FIGURES, f"toy/{name}", _draw(points))

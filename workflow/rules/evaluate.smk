@@ -10,5 +10,5 @@ rule evaluate:
     params:
         key=PIPELINE.evaluate_key,
     shell:
-        "python -m structsvm_suite.evaluate"
+        "python -m structmargin_suite.evaluate"
         " --experiment {wildcards.experiment} --job {wildcards.job} 2> {log}"

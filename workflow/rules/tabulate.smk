@@ -15,5 +15,5 @@ for experiment in PIPELINE.experiments:
             key=PIPELINE.tabulate_key(experiment),
             experiment=experiment,
         shell:
-            "python -m structsvm_suite.tabulate"
+            "python -m structmargin_suite.tabulate"
             " --experiment {params.experiment} 2> {log}"

@@ -1,0 +1,60 @@
+"""Structured prediction with large margins: bring Psi, Delta and two argmaxes.
+
+>>> from structmargin import StructuredSVM
+>>> from structmargin.problems import Multiclass
+>>> model = StructuredSVM(Multiclass(n_classes=10, n_features=64), "SVM1 margin", C=100).fit(X, Y)
+>>> model.fit_.primal, model.fit_.gap  # the objective, and how far from the optimum it can be
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from structmargin.dual import NotSeparableError
+    from structmargin.estimators import StructuredSVM
+    from structmargin.fit import ConvergenceWarning, Fit, certify
+    from structmargin.formulation import FORMULATIONS, Formulation
+    from structmargin.jkse_estimator import JKSE
+    from structmargin.path import c_path
+    from structmargin.separation import SearchError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "FORMULATIONS",
+    "JKSE",
+    "ConvergenceWarning",
+    "Fit",
+    "Formulation",
+    "NotSeparableError",
+    "SearchError",
+    "StructuredSVM",
+    "__version__",
+    "c_path",
+    "certify",
+]
+
+# Each name is imported when it is first asked for: scikit-learn takes a second or two to load, and
+# whoever wants one problem or one oracle need not wait for it.
+_HOME = {
+    "FORMULATIONS": "formulation",
+    "JKSE": "jkse_estimator",
+    "ConvergenceWarning": "fit",
+    "Fit": "fit",
+    "Formulation": "formulation",
+    "NotSeparableError": "dual",
+    "SearchError": "separation",
+    "StructuredSVM": "estimators",
+    "c_path": "path",
+    "certify": "fit",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'structmargin' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"structmargin.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,265 @@
+"""The scikit-learn front door: parameters stored untouched, everything learnt ends in an underscore.
+
+`clone`, `cross_val_score` and `GridSearchCV` work, with `problem__name` for a problem's own
+parameters. scikit-learn's `check_estimator` does not apply: outputs are structures, not numbers,
+so there is no classifier mix-in either (it would stratify folds by ragged labels). There is no
+intercept: append a constant feature to x where Psi allows it.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from structmargin import archive, registry
+from structmargin.fit import Fit, Support
+from structmargin.formulation import Formulation
+from structmargin.scorer import KernelScorer, LinearScorer
+from structmargin.task import count
+from structmargin.tensor_store import TensorCuts
+
+SAVED = (
+    "primal", "dual", "gap", "xi", "n_constraints", "n_active", "n_iter", "oracle_calls",
+    "exact", "converged", "bound",
+)  # fmt: skip
+"""What a saved model keeps of its `Fit`; clocks and the trace stay behind."""
+
+
+def same(then: Any, now: Any) -> bool:
+    """Whether two values are one, or arrays, matrices or sequences of one content; unclear means no."""
+    if then is now:
+        return True
+    if type(then) is not type(now):
+        return False
+    if sp.issparse(now):
+        return then.shape == now.shape and (then != now).nnz == 0
+    if isinstance(now, np.ndarray):
+        return np.array_equal(then, now)
+    if isinstance(now, (list, tuple)):
+        return len(then) == len(now) and all(map(same, then, now))
+    return isinstance(now, (bool, int, float, str, np.generic)) and bool(then == now)
+
+
+class Structured(BaseEstimator, ABC):
+    """What both estimators share: predicting with a scorer, scoring by loss, nested parameters."""
+
+    problem: Any
+    problem_: Any
+    scorer_: Any
+
+    def set_params(self, **params: Any) -> Self:
+        """As in scikit-learn; a problem is immutable, so `problem__eta=.5` puts a changed copy in place."""
+        nested = {k.removeprefix("problem__"): v for k, v in params.items() if k.startswith("problem__")}
+        super().set_params(**{k: v for k, v in params.items() if not k.startswith("problem__")})
+        if nested:
+            self.problem = self.problem.with_params(**nested)
+        return self
+
+    def predict(self, X: Any) -> Sequence[Any]:
+        """The best-scoring output of every input."""
+        check_is_fitted(self, "scorer_")
+        unwrap = getattr(self.problem_, "unwrap", None)
+        yhat = self._argmax(self._examples(X, None)[0])
+        return yhat if unwrap is None else unwrap(yhat)
+
+    def score(self, X: Any, Y: Any) -> float:
+        """Minus the mean loss: larger is better, as scikit-learn's searches expect."""
+        check_is_fitted(self, "scorer_")
+        X, Y = self._examples(X, Y)
+        yhat = self._argmax(X)
+        return -float(np.mean([self.problem_.delta(Y[i], yhat[i]) for i in range(count(Y))]))
+
+    def _argmax(self, X: Any) -> Sequence[Any]:
+        batch = getattr(self.problem_, "batch", None)
+        if batch is not None:
+            packed = batch(X, None)
+            if self.scorer_.w is not None or getattr(packed, "takes_kernels", False):
+                return packed.argmax(self.scorer_)
+        return [self.problem_.argmax(self.scorer_, X[i]) for i in range(count(X))]
+
+    def _examples(self, X: Any, Y: Any) -> tuple[Any, Any]:
+        """The examples that X and Y stand for: themselves, unless the problem wraps them."""
+        wrap = getattr(self.problem, "wrap", None)
+        return (X, Y) if wrap is None else wrap(X, Y)
+
+    def _bind(self, X: Any, Y: Any) -> Any:
+        bind = getattr(self.problem, "bind", None)
+        return self.problem if bind is None else bind(X, Y)
+
+    @abstractmethod
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The fitted model as named arrays: the problem, the scorer, and its certificate.
+
+        A problem of your own is left out: hand it to `from_arrays` or `load` again.
+        """
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: Any, problem: Any = None) -> Self:
+        """The model that `to_arrays` was called on; `problem` is needed if it is not one of the library's."""
+
+    def _packed(self, settings: dict[str, Any], fit: dict[str, Any]) -> dict[str, np.ndarray]:
+        """What every saved model holds: settings, problem, scorer, and what is kept of the fit."""
+        classes, f = registry.classes(), self.scorer_
+        tree: dict[str, Any] = {
+            "settings": settings,
+            "problem": self.problem_ if type(self.problem_) in classes.values() else None,
+            "w": f.w,
+            "fit": fit,
+        }
+        if f.w is None:
+            X, Y = (part if getattr(part, "ndim", 0) else list(part) for part in (f.X, f.Y))
+            tree["expansion"] = {"kernel": f.kernel, "X": X, "Y": Y, "coef": f.coef}
+        return archive.pack(tree, classes)
+
+    @classmethod
+    def _unpacked(cls, arrays: Any, problem: Any) -> tuple[Self, Any, dict[str, Any]]:
+        """(an unfitted model, its scorer, what was kept of the fit)."""
+        tree = archive.unpack(arrays, registry.classes())
+        problem = tree["problem"] if problem is None else problem
+        if problem is None:
+            raise ValueError("this model was trained on a problem of your own: pass it as problem=...")
+        e = tree.get("expansion")
+        if e is None:
+            return cls(problem, **tree["settings"]), LinearScorer(problem, tree["w"]), tree["fit"]
+        model = cls(problem, kernel=e["kernel"], **tree["settings"])
+        return model, KernelScorer(problem, e["kernel"], e["X"], e["Y"], e["coef"]), tree["fit"]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to an .npz file, whole or not at all."""
+        path = Path(path)
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
+            try:
+                arrays: dict[str, Any] = self.to_arrays()
+                np.savez_compressed(part, **arrays)
+            except BaseException:
+                os.unlink(part.name)
+                raise
+        os.replace(part.name, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], problem: Any = None) -> Self:
+        """Read a model that `save` wrote; nothing in the file is executed."""
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls.from_arrays({name: arrays[name] for name in arrays.files}, problem)
+
+
+class StructuredSVM(Structured):
+    """Large-margin learning of f(x, y) = <w, Psi(x, y)>.
+
+    Parameters
+    ----------
+    problem : an object with psi, delta, argmax and augmented_argmax (see `structmargin.problem`).
+    formulation : 'SVM0', 'SVM1', 'SVM2' (0/1 loss), 'SVM1 slack', 'SVM1 margin', 'SVM2 slack', 'SVM2 margin'.
+    solver : 'n_slack' (Algorithm 1, all violators of a pass together), 'n_slack_a', 'n_slack_b', 'one_slack',
+        'bcfw', 'perceptron', or a solver object with options of its own.
+    C : the papers' C: 1/2 |w|^2 + C/n sum xi, or C/(2n) sum xi^2.
+    eps : the papers' epsilon, by which a constraint may be violated at the end.
+    gap_tol : stop once the relative duality gap is certified to be at most this.
+    max_iter : passes over the data at most; reached first, a ConvergenceWarning tells the gap.
+    kernel : a joint kernel (`structmargin.kernels`), or None for explicit features.
+    warm_start : whether a second `fit` of one problem on the same data starts from the cuts of the first.
+    random_state : an int; the same int gives the same model.
+    progress : a function called with a dict of numbers after each pass.
+
+    After `fit`: `w_` (None with a kernel), `problem_`, and `fit_` with primal, dual, gap, n_constraints,
+    oracle_calls, exact, trace and more (`structmargin.fit.Fit`).
+    """
+
+    fit_: Fit
+
+    def __init__(
+        self,
+        problem: Any,
+        formulation: str | Formulation = "SVM1 margin",
+        solver: Any = "n_slack",
+        C: float = 1.0,
+        eps: float = 0.1,
+        gap_tol: float | None = None,
+        max_iter: int = 1000,
+        kernel: Any = None,
+        warm_start: bool = False,
+        random_state: int | None = 0,
+        progress: Any = None,
+    ) -> None:
+        self.problem = problem
+        self.formulation = formulation
+        self.solver = solver
+        self.C = C
+        self.eps = eps
+        self.gap_tol = gap_tol
+        self.max_iter = max_iter
+        self.kernel = kernel
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: Any, Y: Any) -> Self:
+        """Train on inputs X and outputs Y, two sequences of one length (X may be a matrix)."""
+        solver, formulation = registry.solver(self.solver), registry.formulation(self.formulation)
+        space = registry.space(self.kernel)
+        reason = registry.check(self.problem, formulation, solver, space)
+        if reason:
+            raise ValueError(reason)
+        former: Fit | None = self.fit_ if self.warm_start and self._goes_on(X, Y) else None
+        examples = self._examples(X, Y)
+        problem = former.scorer.problem if former is not None else self._bind(*examples)
+        self.fit_ = solver.train(
+            problem,
+            examples,
+            formulation,
+            space,
+            C=self.C,
+            eps=self.eps,
+            gap_tol=self.gap_tol,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+            warm_start=former,
+            progress=self.progress,
+        )
+        self.problem_ = problem
+        self.scorer_ = self.fit_.scorer
+        self.w_ = self.fit_.w
+        self._fitted_on = (self.problem, self.kernel, X, Y) if self.warm_start else None
+        return self
+
+    def _goes_on(self, X: Any, Y: Any) -> bool:
+        """Whether the last fit was of this problem and kernel on these data: only then do its cuts hold."""
+        problem, kernel, X_then, Y_then = getattr(self, "_fitted_on", None) or (None,) * 4
+        return problem is self.problem and kernel is self.kernel and same(X_then, X) and same(Y_then, Y)
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        check_is_fitted(self, "scorer_")
+        settings = {
+            "formulation": registry.formulation(self.formulation).name,
+            "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
+            **{name: getattr(self, name) for name in ("C", "eps", "gap_tol", "max_iter", "random_state")},
+        }
+        kept = {name: getattr(self.fit_, name) for name in SAVED}
+        if self.fit_.support is not None:
+            alpha, b, block, loss, make_rows = self.fit_.support
+            rows = make_rows if isinstance(make_rows, TensorCuts) else make_rows()
+            kept["support"] = {"alpha": alpha, "b": b, "block": block, "loss": loss, "rows": rows}
+        return self._packed(settings, kept)
+
+    @classmethod
+    def from_arrays(cls, arrays: Any, problem: Any = None) -> Self:
+        model, scorer, kept = cls._unpacked(arrays, problem)
+        support = kept.pop("support", None)
+        if support is not None:
+            rows = support.pop("rows")
+            make_rows = rows if isinstance(rows, TensorCuts) else lambda: rows
+            support = Support(**support, make_rows=make_rows)
+        formulation = registry.formulation(model.formulation)
+        model.fit_ = Fit(scorer, formulation, model.C, model.eps, support=support, **kept)
+        model.problem_, model.scorer_, model.w_ = model.problem, scorer, scorer.w
+        return model

@@ -1,0 +1,131 @@
+"""The seven learning problems as data: a penalty on the slacks times a scaling by the loss.
+
+Every formulation is a family of half-spaces and a price (jmlr05 Section 2.2, equations 4-9):
+
+    xi_i >= b - <w, a>   with   a = s(Delta) * deltaPsi_i(ybar),   b = t(Delta),
+
+where d = Delta^power, t = d and s = s0 + s1 * d. The power is 1/p for the penalty xi^p, and 0
+(d = 1 wherever Delta > 0) when the formulation ignores how large a loss is:
+
+    scaling   s0  s1   constraint
+    none       0   1   <w, deltaPsi> >= 1 - xi              d = 1[Delta > 0]
+    slack      0   1   <w, deltaPsi> >= 1 - xi / d
+    margin     1   0   <w, deltaPsi> >= d - xi
+
+    penalty    objective                         what the dual sees
+    hard       1/2 |w|^2                         alpha >= 0
+    linear     1/2 |w|^2 + C/n sum xi            sum of alpha in each block <= C/n
+    squared    1/2 |w|^2 + C/(2n) sum xi^2       Gram + n/C inside each block
+
+No other module asks for a formulation by name: solvers see (cap, ridge), oracles see `H`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structmargin.compiled import compiled
+
+
+class H(NamedTuple):
+    """The cost whose maximiser is the next constraint: H(Delta, gap) = t(Delta) - s(Delta) * gap.
+
+    `gap` is <w, deltaPsi_i(ybar)> = f(x, y) - f(x, ybar). For a fixed loss H never rises with
+    the gap, so the best-scoring output at each loss value is all that any formulation needs.
+    A plain tuple of numbers: compiled searches take it as an argument and call `h_value`.
+    """
+
+    s0: float
+    s1: float
+    power: float
+
+    def d(self, delta: Any) -> Any:
+        """Delta^power, elementwise; 1 where Delta > 0 and 0 elsewhere when the power is 0."""
+        delta = np.asarray(delta, dtype=float)
+        return np.where(delta > 0, np.power(np.maximum(delta, 0.0), self.power), 0.0)
+
+    def s(self, delta: Any) -> Any:
+        """The factor on deltaPsi."""
+        return self.s0 + self.s1 * self.d(delta)
+
+    def t(self, delta: Any) -> Any:
+        """The offset of the half-space."""
+        return self.d(delta)
+
+    def __call__(self, delta: Any, gap: Any) -> Any:
+        return self.t(delta) - self.s(delta) * np.asarray(gap, dtype=float)
+
+    @property
+    def folds(self) -> bool:
+        """Whether the loss can be added to the scores: H = Delta - gap, true of SVM1 margin alone."""
+        return self.s0 == 1.0 and self.s1 == 0.0 and self.power == 1.0
+
+
+@compiled
+def h_value(H, delta, gap):  # type: ignore[no-untyped-def]
+    """H(delta, gap) for compiled code: `H` is the tuple itself, both others are scalars."""
+    d = 0.0
+    if delta > 0.0:
+        d = delta**H.power
+    return d - (H.s0 + H.s1 * d) * gap
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """One of the seven: its name, the power p of the slacks it pays for (0: no slack), and H."""
+
+    name: str
+    p: int
+    H: H
+
+    def cap(self, C: float, n: int) -> float:
+        """The largest sum of alpha in a block: C/n for the linear penalty, else unbounded."""
+        return C / n if self.p == 1 else math.inf
+
+    def ridge(self, C: float, n: int) -> float:
+        """What the squared penalty adds to the Gram matrix inside each block: n/C, else 0."""
+        return n / C if self.p == 2 else 0.0
+
+    def price(self, xi: Any, C: float, n: int) -> float:
+        """What the slacks cost: C/n sum xi, C/(2n) sum xi^2, or 0 or infinity for hard margins."""
+        xi = np.asarray(xi, dtype=float)
+        if self.p == 0:
+            return math.inf if np.any(xi > 0) else 0.0
+        return float(C / (self.p * n) * np.sum(xi**self.p))
+
+    def max_constraints(self, C: float, n: int, eps: float, radius: float, delta: float) -> float | None:
+        """Theorem 18: the most cuts Algorithm 1 can add one at a time; None for the hard margin.
+
+        `radius` bounds |deltaPsi| and `delta` bounds Delta over all examples and outputs. A
+        formulation that ignores the size of the loss is the slack case with delta = 1.
+        """
+        if self.p == 0:
+            return None
+        if self.H.power == 0.0:
+            delta = 1.0
+        slack = self.H.s0 == 0.0
+        if self.p == 1:
+            return max(2 * n * delta / eps, 8 * C * delta ** (3 if slack else 1) * radius**2 / eps**2)
+        return (C * delta ** (2 if slack else 1) * radius**2 + n * delta) / eps**2
+
+
+def _seven() -> dict[str, Formulation]:
+    none, slack, margin = (0.0, 1.0), (0.0, 1.0), (1.0, 0.0)
+    table = [
+        ("SVM0", 0, none, 0.0),
+        ("SVM1", 1, none, 0.0),
+        ("SVM1 slack", 1, slack, 1.0),
+        ("SVM1 margin", 1, margin, 1.0),
+        ("SVM2", 2, none, 0.0),
+        ("SVM2 slack", 2, slack, 0.5),
+        ("SVM2 margin", 2, margin, 0.5),
+    ]
+    return {name: Formulation(name, p, H(s0, s1, power)) for name, p, (s0, s1), power in table}
+
+
+FORMULATIONS = _seven()
+"""The seven by name, in the order of the papers."""

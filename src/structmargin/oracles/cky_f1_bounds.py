@@ -1,0 +1,170 @@
+"""Parse forests: what no tree can exceed, by how many brackets it has and how many of them are given ones.
+
+For any lam = (lam_c, lam_p) a score folds into score - lam_c c + lam_p p, for a tree with p brackets, c of
+them given ones. That is a sum over edges and nodes: one walk gives its maximum M over trees, so that
+
+    score <= M + lam_c c - lam_p p
+
+bounds H at every pair (c, p). Let F be the least folded score of any tree that beats the best found, at a
+pair whose bounds allow one: the best folded score inside a node with the best one outside it says what can
+reach F at all.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structmargin.compiled import compiled
+from structmargin.oracles.cky_best import _edge_value
+
+
+@compiled
+def _folded(forest, i, score, extra, correct, lam_c, lam_p, v, back, tree):  # type: ignore[no-untyped-def]
+    """The best score - lam_c c + lam_p p of every node of sentence i, its edge, and its (score, c, p)."""
+    first = forest.start[i]
+    for u in range(first, forest.start[i + 1]):
+        value, chosen = -np.inf, -1
+        for e in range(forest.at[u], forest.at[u + 1]):
+            total = _edge_value(forest, e, score) + v[forest.left[e]]
+            if forest.right[e] >= 0:
+                total += v[forest.right[e]]
+            if total > value:
+                value, chosen = total, e
+        k = u - first
+        tree[k, 0] = tree[k, 1] = tree[k, 2] = 0.0
+        if chosen < 0:
+            value = 0.0
+        else:
+            a, b = forest.left[chosen], forest.right[chosen]
+            tree[k, 0] = _edge_value(forest, chosen, score)
+            for t in range(3):
+                tree[k, t] += tree[a, t] + (tree[b, t] if b >= 0 else 0.0)
+        if extra.shape[0] > 0:
+            value += extra[u]
+            tree[k, 0] += extra[u]
+        if forest.label[u] >= 0:
+            value += lam_p
+            tree[k, 2] += 1.0
+            if correct[u]:
+                value -= lam_c
+                tree[k, 1] += 1.0
+        v[k], back[k] = value, chosen
+
+
+@compiled
+def _own(forest, u, extra, correct, lam_c, lam_p):  # type: ignore[no-untyped-def]
+    """What node u itself adds to a folded score."""
+    own = extra[u] if extra.shape[0] > 0 else 0.0
+    if forest.label[u] >= 0:
+        own += lam_p
+        if correct[u]:
+            own -= lam_c
+    return own
+
+
+@compiled
+def _outside(forest, i, score, extra, correct, lam_c, lam_p, v, o):  # type: ignore[no-untyped-def]
+    """The best folded score of a whole tree without what is below and at each node, into o."""
+    first, size = forest.start[i], forest.start[i + 1] - forest.start[i]
+    for k in range(size):
+        o[k] = -np.inf
+    o[size - 1] = 0.0
+    for u in range(first + size - 1, first - 1, -1):
+        if o[u - first] == -np.inf:
+            continue
+        own = o[u - first] + _own(forest, u, extra, correct, lam_c, lam_p)
+        for e in range(forest.at[u], forest.at[u + 1]):
+            a, b = forest.left[e], forest.right[e]
+            total = own + _edge_value(forest, e, score)
+            if b >= 0:
+                o[b] = max(o[b], total + v[a])
+                total += v[b]
+            o[a] = max(o[a], total)
+
+
+@compiled
+def limits(forest, correct):  # type: ignore[no-untyped-def]
+    """(n, 3) int64: the fewest and the most brackets, and the fewest correct ones, of any tree."""
+    n = forest.start.shape[0] - 1
+    found = np.zeros((n, 3), np.int64)
+    most = 1
+    for i in range(n):
+        most = max(most, forest.start[i + 1] - forest.start[i])
+    v = np.empty((most, 3), np.int64)
+    for i in range(n):
+        first, size = forest.start[i], forest.start[i + 1] - forest.start[i]
+        for u in range(first, first + size):
+            k = u - first
+            one = 1 if forest.label[u] >= 0 else 0
+            hit = 1 if one == 1 and correct[u] else 0
+            for t in range(3):
+                value = -1
+                for e in range(forest.at[u], forest.at[u + 1]):
+                    total = v[forest.left[e], t]
+                    if forest.right[e] >= 0:
+                        total += v[forest.right[e], t]
+                    if value < 0 or (total > value if t == 1 else total < value):
+                        value = total
+                v[k, t] = max(value, 0) + (hit if t == 2 else one)
+        if size > 0:
+            for t in range(3):
+                found[i, t] = v[size - 1, t]
+    return found
+
+
+@compiled
+def _losses(H, n_gold, limit):  # type: ignore[no-untyped-def]
+    """d(1 - 2c/m) for c correct ones and m = g + p brackets in all, (largest c + 1, largest m + 1)."""
+    top_c, top_m = 0, 0
+    for i in range(n_gold.shape[0]):
+        top_c = max(top_c, n_gold[i])
+        top_m = max(top_m, n_gold[i] + limit[i, 1])
+    table = np.zeros((top_c + 1, top_m + 1))
+    for c in range(top_c + 1):
+        for m in range(max(2 * c + 1, 1), top_m + 1):
+            table[c, m] = (1.0 - 2.0 * c / m) ** H.power
+    return table
+
+
+@compiled
+def _value(H, d, gap):  # type: ignore[no-untyped-def]
+    return d - (H.s0 + H.s1 * d) * gap
+
+
+@compiled
+def _slopes(H, c, m, best):  # type: ignore[no-untyped-def]
+    """(lam_c, lam_p) along H = best at Delta = 1 - 2c/m > 0."""
+    delta = 1.0 - 2.0 * c / m
+    d = delta**H.power
+    slope = H.power * d / delta * (H.s0 + H.s1 * best) / (H.s0 + H.s1 * d) ** 2
+    return slope * 2.0 / m, slope * 2.0 * c / m**2
+
+
+@compiled
+def _tightened(H, table, g, limit, truth, best, lam_c, lam_p, M, bound, fresh):  # type: ignore[no-untyped-def]
+    """Lower `bound` (on scores, by pair) by M at lam; the living pair with the best prospect (-1: none)."""
+    top, top_c, top_p = best, -1, -1
+    for p in range(limit[0], limit[1] + 1):
+        for c in range(limit[2], min(g, p) + 1):
+            reach = M + lam_c * c - lam_p * p
+            if fresh or reach < bound[c, p]:
+                bound[c, p] = reach
+            value = _value(H, table[c, g + p], truth - bound[c, p])
+            if value > top:
+                top, top_c, top_p = value, c, p
+    return top_c, top_p
+
+
+@compiled
+def _thresholds(H, table, g, limit, truth, best, lam, J, bound, F):  # type: ignore[no-untyped-def]
+    """Into F: the least score folded by each lam that wins at a living pair."""
+    for j in range(J):
+        F[j] = np.inf
+    for p in range(limit[0], limit[1] + 1):
+        for c in range(limit[2], min(g, p) + 1):
+            d = table[c, g + p]
+            if _value(H, d, truth - bound[c, p]) <= best:
+                continue
+            need = truth - (d - best) / (H.s0 + H.s1 * d)
+            for j in range(J):
+                F[j] = min(F[j], need - lam[j, 0] * c + lam[j, 1] * p)

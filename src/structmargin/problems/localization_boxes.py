@@ -1,0 +1,48 @@
+"""Maps, windows and boxes as arrays, and the pyramids of boxes as sparse rows (see `localization`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin.oracles.box_search import BOX, CELL, RAW, add_histogram, n_cells
+
+KINDS = {"none": RAW, "cell": CELL, "box": BOX}
+NO_BOXES = np.zeros((0, 4), dtype=np.int64)
+
+
+def as_input(x: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(words (rows, columns), windows (k, 3)) of an example, as integers."""
+    words, windows = x
+    words, windows = np.asarray(words), np.asarray(windows)
+    if words.ndim != 2 or windows.ndim != 2 or windows.shape[1] != 3:
+        raise ValueError(f"words of shape {words.shape} and windows of shape {windows.shape}")
+    if words.dtype.kind not in "iu" or windows.dtype.kind not in "iu":
+        raise TypeError("words and windows must be integers")
+    return np.ascontiguousarray(words, dtype=np.int64), np.ascontiguousarray(windows, dtype=np.int64)
+
+
+def as_boxes(y: Any) -> np.ndarray:
+    """An output as an integer array (k, 4)."""
+    boxes = np.asarray(y)
+    if boxes.ndim != 2 or boxes.shape[1] != 4:
+        raise ValueError(f"an output is an array (k, 4) of boxes, but this has shape {boxes.shape}")
+    return np.ascontiguousarray(boxes, dtype=np.int64)
+
+
+def pyramids(X: Sequence[Any], Y: Sequence[Any], n_words: int, levels: int, kind: int) -> sp.csr_matrix:
+    """The pyramids of the first boxes of Y in the maps of X, as sorted sparse rows (n, cells * n_words)."""
+    boxes = [as_boxes(y)[0] for y in Y]
+    most = sum(levels * max(int((b[2] - b[0]) * (b[3] - b[1])), 0) for b in boxes)
+    bins, values = np.empty(most, dtype=np.int64), np.empty(most)
+    start = np.zeros(len(boxes) + 1, dtype=np.int64)
+    scratch = np.zeros(n_cells(levels) * n_words)
+    for i, (x, box) in enumerate(zip(X, boxes, strict=True)):
+        at, words = start[i], np.ascontiguousarray(x[0], dtype=np.int64)
+        used = add_histogram(words, box, levels, kind, n_words, scratch, bins[at:], values[at:])
+        start[i + 1] = at + used
+    shape = (len(boxes), len(scratch))
+    return sp.csr_matrix((values[: start[-1]], bins[: start[-1]], start), shape=shape)

@@ -1,0 +1,73 @@
+"""Scores of labels, pairs and triplets, and the chain that `oracles.viterbi` searches in their stead.
+
+Masks become scores of -inf, triplets of labels become steps between pairs of labels (a chain of order 2),
+and the step t -> t + 1, filed under t by the paper's sums, goes under t + 1 as the oracle wants it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structmargin.oracles.viterbi import Chains
+
+
+class Potentials(NamedTuple):
+    """The scores of one sequence of T tokens, or of packed ones with T tokens in all: linear in w."""
+
+    emissions: Any  # (T, L)
+    transitions: Any  # (L, L), or (T, L, L) for each step t -> t + 1 (the last of a sequence is not read)
+    triplets: Any = None  # (L, L, L), or None
+
+
+class Bars(NamedTuple):
+    """What to add to transitions, first and final labels: 0 if allowed, -inf if not; None for no mask."""
+
+    allowed: np.ndarray | None  # (L, L)
+    first: np.ndarray | None  # (L,)
+    final: np.ndarray | None  # (L,)
+
+    def forbid(self, y: np.ndarray) -> bool:
+        """Whether the labelling y is barred somewhere."""
+        return bool(
+            (self.first is not None and self.first[y[0]] < 0.0)
+            or (self.final is not None and self.final[y[-1]] < 0.0)
+            or (self.allowed is not None and np.any(self.allowed[y[:-1], y[1:]] < 0.0))
+        )
+
+
+def bar(mask: Any) -> np.ndarray | None:
+    """One of the `Bars` from booleans."""
+    return None if mask is None else np.where(np.asarray(mask, dtype=bool), 0.0, -np.inf)
+
+
+def chains(potentials: tuple[Any, ...], offsets: np.ndarray, bars: Bars) -> Chains:
+    """The oracle's arrays for sequences packed at `offsets` (n + 1,), from their potentials and masks."""
+    E, A, triplets = Potentials(*potentials)
+    N, L = E.shape
+    start, stop = offsets[:-1], offsets[1:] - 1
+    if np.any(stop < start):
+        i = int(np.flatnonzero(stop < start)[0])
+        raise ValueError(f"sequence {i} has no tokens: leave sequences of length 0 out")
+    if bars.first is not None or bars.final is not None:
+        E = np.array(E, dtype=float)
+        E[start] += 0.0 if bars.first is None else bars.first
+        E[stop] += 0.0 if bars.final is None else bars.final
+    if bars.allowed is not None:
+        A = A + bars.allowed
+    by_token = A.ndim == 3
+    if by_token:
+        A = np.concatenate([A[:1], A[:-1]])
+    if triplets is None:
+        which = np.arange(N, dtype=np.int64) if by_token else np.zeros(N, dtype=np.int64)
+        A = np.ascontiguousarray(A if by_token else A[None], dtype=float)
+        return Chains(np.ascontiguousarray(E, dtype=float), offsets, A, which)
+    pairs = E[:, None, :] + A
+    pairs[start] = -np.inf
+    pairs[start, 0] = E[start]
+    # A[0] is the step from a first token, which completes no triplet yet; A[1] every later one.
+    steps = np.stack([np.zeros((L * L, L)), np.reshape(triplets, (L * L, L))])
+    which = np.ones(N, dtype=np.int64)
+    which[start[stop > start] + 1] = 0
+    return Chains(np.ascontiguousarray(pairs.reshape(N, L * L), dtype=float), offsets, steps, which)

@@ -1,0 +1,164 @@
+"""Names to objects, and why a combination cannot be.
+
+The one place that compares names. `check` says in one sentence what does not go together; None
+means it can be trained.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from structmargin import kernels as _kernels
+from structmargin.box_kernel import BoxChi2
+from structmargin.formulation import FORMULATIONS, Formulation
+from structmargin.problems.alignment import Alignment
+from structmargin.problems.diversity import Diversity
+from structmargin.problems.grammar import Grammar
+from structmargin.problems.localization import Localization
+from structmargin.problems.measures import Measure
+from structmargin.problems.multiclass import Multiclass
+from structmargin.problems.proteins import ProteinAlignment
+from structmargin.problems.sequence import Sequence
+from structmargin.problems.taxonomy import Taxonomy
+from structmargin.sequence_kernel import SequenceKernel
+from structmargin.solvers.bcfw import BCFW
+from structmargin.solvers.jkse import TRAINERS, Trainer
+from structmargin.solvers.n_slack import NSlack
+from structmargin.solvers.one_slack import OneSlack
+from structmargin.solvers.online import OLaRank
+from structmargin.solvers.perceptron import Perceptron
+from structmargin.space import Joint, Linear
+from structmargin.task import Trainable
+from structmargin.tensor_store import TensorCuts
+
+PROBLEMS: dict[str, Callable[..., Any]] = {
+    kind.__name__: kind
+    for kind in (
+        Multiclass,
+        Taxonomy,
+        Sequence,
+        Alignment,
+        Grammar,
+        Localization,
+        Measure,
+        Diversity,
+        ProteinAlignment,
+    )
+}
+
+SOLVERS: dict[str, tuple[Callable[..., Trainable], dict[str, Any]]] = {
+    "n_slack": (NSlack, {}),
+    "n_slack_a": (NSlack, {"variant": "a"}),
+    "n_slack_b": (NSlack, {"variant": "b"}),
+    "n_slack_cvxopt": (NSlack, {"engine": "cvxopt"}),
+    "one_slack": (OneSlack, {}),
+    "bcfw": (BCFW, {}),
+    "perceptron": (Perceptron, {}),
+    "online": (OLaRank, {}),
+}
+
+KERNELS: dict[str, Callable[..., Any]] = {
+    "linear": _kernels.LinearKernel,
+    "polynomial": _kernels.Polynomial,
+    "rbf": _kernels.RBF,
+    "product": _kernels.Product,
+    "sequence": SequenceKernel,
+    "box_chi2": BoxChi2,
+}
+
+
+def unknown(kind: str, name: Any, known: Iterable[str]) -> ValueError:
+    """The error for a name nobody knows: what is known, and the nearest."""
+    known = list(known)
+    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    return ValueError(f"unknown {kind} {name!r}{hint}; known: {', '.join(known)}")
+
+
+def formulation(name: str | Formulation) -> Formulation:
+    """One of the seven, by name."""
+    if isinstance(name, Formulation):
+        return name
+    if name not in FORMULATIONS:
+        raise unknown("formulation", name, FORMULATIONS)
+    return FORMULATIONS[name]
+
+
+def solver(name: str | Trainable, **options: Any) -> Trainable:
+    """A solver by name, with its own options (see its class)."""
+    if isinstance(name, Trainable):
+        return name
+    if name not in SOLVERS:
+        raise unknown("solver", name, SOLVERS)
+    make, fixed = SOLVERS[name]
+    return _make(f"solver {name!r}", make, {**fixed, **options})
+
+
+def trainer(name: str | Trainer) -> Trainer:
+    """A trainer of JKSE by name."""
+    if not isinstance(name, str):
+        return name
+    if name not in TRAINERS:
+        raise unknown("trainer", name, TRAINERS)
+    return TRAINERS[name]()
+
+
+def problem(name: str, **params: Any) -> Any:
+    """A problem by the name of its class."""
+    if name not in PROBLEMS:
+        raise unknown("problem", name, PROBLEMS)
+    return _make(f"problem {name!r}", PROBLEMS[name], params)
+
+
+def kernel(name: str, **params: Any) -> Any:
+    """A kernel on inputs, or a joint kernel, by name."""
+    if name not in KERNELS:
+        raise unknown("kernel", name, KERNELS)
+    return _make(f"kernel {name!r}", KERNELS[name], params)
+
+
+def classes() -> dict[str, Any]:
+    """Every class a saved model may name."""
+    return {**PROBLEMS, **{kind.__name__: kind for kind in (*KERNELS.values(), TensorCuts)}}
+
+
+def space(joint_kernel: Any = None) -> Linear | Joint:
+    """Explicit features, or the space of a joint kernel."""
+    return Linear() if joint_kernel is None else Joint(joint_kernel)
+
+
+def _make(what: str, make: Callable[..., Any], params: dict[str, Any]) -> Any:
+    known = list(getattr(make, "__dataclass_fields__", {}))
+    for name in params:
+        if name not in known:
+            raise unknown(f"option of {what}:", name, known)
+    return make(**params)
+
+
+def check(problem: Any, formulation: Formulation, solver: Trainable, space: Linear | Joint) -> str | None:
+    """Why this problem, formulation, solver and space do not go together, or None if they do."""
+    named = type(problem).__name__
+    missing = [need for need in ("psi", "delta", "argmax", "augmented_argmax") if not hasattr(problem, need)]
+    if missing:
+        return f"problem {named!r} lacks {', '.join(missing)}: see structmargin.problem for what each must do"
+    reason = solver.needs.refuse(solver.name, formulation, space.explicit)
+    if reason:
+        return reason
+    reason = check_space(problem, space)
+    if reason:
+        return reason
+    refuse = getattr(problem, "refuse", None)
+    reason = None if refuse is None or not solver.needs.augmented else refuse(formulation.H)
+    if reason:
+        return f"problem {named!r} cannot be trained with {formulation.name!r}: {reason}"
+    return None
+
+
+def check_space(problem: Any, space: Linear | Joint) -> str | None:
+    """Why this problem cannot be had in this space, or None: all that JKSE asks of the two."""
+    explicit_only = getattr(problem, "explicit_only", None)
+    if not space.explicit and explicit_only:
+        return f"problem {type(problem).__name__!r} takes no joint kernel: {explicit_only}"
+    return None

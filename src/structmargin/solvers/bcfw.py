@@ -1,0 +1,123 @@
+"""Block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt, Pletscher 2013), linear penalty.
+
+Each example's alpha lives in a simplex of size C/n. A step finds the example's most violated
+output, and moves alpha towards it as far as an exact line search allows. Every plane found is
+kept, so that between searches the ascent runs over the planes already held (three passes to a
+real one); examples are drawn in proportion to their last known gap (gap sampling), with a full
+sweep now and then, since a gap known only from long ago stalls the sampling. A sweep searches at
+one fixed w: it certifies the duality gap. Close to a tight gap the planes do the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from structmargin import qp_blocks
+from structmargin import rows as rows_
+from structmargin.compiled import compiled
+from structmargin.dual import Dual
+from structmargin.fit import Fit
+from structmargin.separation import Violators, require_no_better_cut
+from structmargin.task import Needs, Task, Trainable
+
+
+@compiled
+def line_search(rows, blocks, alpha, b, i, target, cap):  # type: ignore[no-untyped-def]
+    """Move block i towards cap * e_target (the truth if target < 0) by an exact line search.
+
+    Returns the block's Frank-Wolfe gap in that direction, before the step.
+    """
+    k = blocks.size[i]
+    ids = blocks.members[i]
+    K = np.empty((k, k))
+    rows_.open_block(rows, i, k)
+    rows_.local_gram(rows, i, blocks.place, ids, k, K)
+    change = np.empty(k)
+    gap = 0.0
+    for p in range(k):  # direction: cap * e_target - alpha_i
+        c = ids[p]
+        change[p] = (cap if c == target else 0.0) - alpha[c]
+        if change[p] != 0.0:
+            gap += change[p] * (b[c] - rows_.inner(rows, c))
+    if gap <= 0.0:
+        return gap
+    curvature = 0.0
+    for p in range(k):
+        for r in range(k):
+            curvature += change[p] * change[r] * K[p, r]
+    gamma = 1.0 if curvature <= gap else gap / curvature
+    for p in range(k):
+        if change[p] != 0.0:
+            c = ids[p]
+            rows_.move(rows, c, gamma * change[p])
+            alpha[c] = max(alpha[c] + gamma * change[p], 0.0)
+    rows_.close_block(rows, i)
+    return gap
+
+
+@compiled
+def line_searches(rows, blocks, alpha, b, examples, targets, cap, gaps):  # type: ignore[no-untyped-def]
+    """`line_search` for each example in turn; gaps[i] is set to what was found before its step."""
+    for j in range(examples.shape[0]):
+        i = examples[j]
+        gaps[i] = max(line_search(rows, blocks, alpha, b, i, targets[j], cap), 0.0)
+
+
+@dataclass(frozen=True)
+class BCFW(Trainable):
+    """`cached` passes over held planes follow each real one; every `sweep`-th pass is a full sweep, which
+    takes up to `most` planes an example where the problem finds several at once. The other passes search
+    in `chunks`, each at the w of its moment; `idle` as in n_slack."""
+
+    cached: int = 1
+    sweep: int = 5
+    chunks: int = 5
+    most: int = 32
+    idle: int = 5
+
+    name: ClassVar[str] = "bcfw"
+    needs: ClassVar[Needs] = Needs(penalties=frozenset({1}), kernels=False)
+
+    def solve(self, task: Task) -> Fit:
+        dual, search = task.dual(task.n), task.separation
+        dual.measure()
+        rng = np.random.default_rng(task.seed)
+        gaps = np.full(task.n, np.inf)
+        for iteration in range(1, task.max_iter + 1):
+            target = max(task.C * task.eps, (task.gap_tol or 0.0) * abs(dual.value))
+            if (iteration - 1) % self.sweep == 0 or float(gaps.sum()) <= target:
+                found = search(dual.scorer(), search.all, self.most)
+                primal = task.primal(dual, found)
+                gap = primal - dual.value
+                task.recorder.note(search, dual, primal=primal, dual=dual.value, gap=gap)
+                if search.exact:
+                    require_no_better_cut(found, dual.xi)
+                if gap <= task.C * task.eps or task.certified(gap, primal):
+                    return task.finish(dual, converged=True, n_iter=iteration)
+                self._step(dual, found, gaps)
+                dual.ascend(max(0.1 * gap, 0.5 * target), max_epochs=self.cached, seed=task.seed)
+            else:
+                weight = gaps / gaps.sum() if gaps.sum() > 0 else np.full(task.n, 1.0 / task.n)
+                drawn = rng.choice(task.n, size=task.n, p=weight)
+                for chunk in np.array_split(drawn, self.chunks):
+                    if len(chunk):
+                        self._step(dual, search(dual.scorer(), np.unique(chunk)), gaps)
+                dual.ascend(0.5 * target, max_epochs=self.cached, seed=task.seed)
+            if self.idle:
+                dual.prune(self.idle)
+        return task.finish(dual, converged=False, n_iter=task.max_iter)
+
+    @staticmethod
+    def _step(dual: Dual, found: Violators, gaps: np.ndarray) -> None:
+        """Add the planes not held yet and take one line search an example."""
+        rows: Any = dual.store.rows
+        held, which = qp_blocks.best(rows, dual.blocks, dual.b, found.example)
+        fresh = found.H > held + 1e-12 * (1.0 + np.abs(held))
+        targets = which.copy()
+        targets[fresh] = dual.add(*found.take(np.flatnonzero(fresh)))
+        line_searches(
+            dual.store.rows, dual.blocks, dual.alpha, dual.b, found.example, targets, dual.cap, gaps
+        )

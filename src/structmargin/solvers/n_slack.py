@@ -1,0 +1,115 @@
+"""Algorithm 1 of jmlr05 (Section 3): a working set per example, grown by the most violated output.
+
+Variants: (a) re-optimises over the whole working set after every cut; (b) over the example's own
+cuts only, with a full re-optimisation after each pass; `batch` adds all violators of a pass
+together, then re-optimises (fewest optimisations, and the searches run over the whole batch).
+Each stops when a pass at an optimal relaxed w finds no H above xi_i + eps. Takes every
+formulation, with explicit features or a joint kernel. Theorem 18 bounds the cuts of (a) and (b).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from structmargin.dual import Dual
+from structmargin.fit import Fit
+from structmargin.separation import require_no_better_cut
+from structmargin.task import Needs, Task, Trainable
+
+
+@dataclass(frozen=True)
+class NSlack(Trainable):
+    """Algorithm 1. The batch form takes up to `most` outputs an example where the problem finds several
+    at once, re-optimises for at most `epochs` rounds between searches (solving the relaxed problem far
+    more exactly than the outer gap is waste), and drops a cut after `idle` times with alpha = 0 (0: no)."""
+
+    variant: str = "batch"
+    engine: str = "ascent"
+    most: int = 32
+    epochs: int = 2
+    idle: int = 4
+
+    name: ClassVar[str] = "n_slack"
+    needs: ClassVar[Needs] = Needs()
+
+    def __post_init__(self) -> None:
+        if self.variant not in ("a", "b", "batch"):
+            raise ValueError(f"n_slack has the variants 'a', 'b' and 'batch', not {self.variant!r}")
+        if self.engine not in ("ascent", "cvxopt"):
+            raise ValueError(f"n_slack has the engines 'ascent' and 'cvxopt', not {self.engine!r}")
+
+    def solve(self, task: Task) -> Fit:
+        dual = task.dual(task.n, self.engine)
+        dual.measure()
+        if self.variant == "batch":
+            return self._together(task, dual)
+        return self._one_by_one(task, dual)
+
+    def _together(self, task: Task, dual: Dual) -> Fit:
+        search = task.separation
+        for iteration in range(1, task.max_iter + 1):
+            found = search(dual.scorer(), search.all, self.most)
+            primal = task.primal(dual, found)
+            gap = primal - dual.value
+            task.recorder.note(search, dual, primal=primal, dual=dual.value, gap=gap)
+            if search.exact:
+                require_no_better_cut(found, dual.xi)
+            if task.certified(gap, primal):
+                return task.finish(dual, converged=True, n_iter=iteration)
+            least = max(
+                0.01 * task.allowance(dual.xi, dual.norm2), 0.5 * (task.gap_tol or 0.0) * abs(dual.value)
+            )
+            violated = np.flatnonzero(found.H > dual.xi[found.example] + task.eps)
+            if not len(violated):
+                if dual.relaxed_gap <= least:
+                    return task.finish(dual, converged=True, n_iter=iteration)
+                dual.ascend(least, seed=task.seed)
+                continue
+            dual.add(*found.take(violated))
+            dual.ascend(
+                max(0.1 * gap, least) if np.isfinite(gap) else least, max_epochs=self.epochs, seed=task.seed
+            )
+            if self.idle:
+                dual.prune(self.idle)
+        return task.finish(dual, converged=False, n_iter=task.max_iter)
+
+    def _one_by_one(self, task: Task, dual: Dual) -> Fit:
+        search, converged, iteration = task.separation, False, 0
+        full = self.variant == "a"
+        if dual.m:  # a warm start: its alpha is optimal for another C
+            self._optimise(task, dual)
+        while not converged and iteration < task.max_iter:  # line 3: repeat
+            iteration += 1
+            before = dual.added
+            for i in range(task.n):  # line 4: for each example
+                found = search(dual.scorer(), np.array([i]))  # lines 5, 6: the most violated output
+                xi_i = dual.slack(i)  # line 7
+                if search.exact:
+                    dual.xi[i] = xi_i
+                    require_no_better_cut(found, dual.xi)
+                if max(found.H[0], 0.0) > xi_i + task.eps:  # line 8
+                    dual.add(*found.take(np.array([0])))  # line 9
+                    dual.ascend_block(i)  # line 10, over S_i alone
+                    if full:
+                        self._optimise(task, dual)  # line 10, over all of S
+            converged = dual.added == before  # line 13: until nothing was added
+            if not converged and not full:
+                self._optimise(task, dual)
+            dual.measure()
+            values = {"dual": dual.value}
+            if task.gap_tol is not None and not converged:
+                found = search(dual.scorer(), search.all)
+                values["primal"] = task.primal(dual, found)
+                values["gap"] = values["primal"] - dual.value
+                converged = task.certified(values["gap"], values["primal"])
+            task.recorder.note(search, dual, **values)
+        return task.finish(dual, converged=converged, n_iter=iteration, bounded=True)
+
+    def _optimise(self, task: Task, dual: Dual) -> None:
+        dual.measure()
+        least = max(0.01 * task.allowance(dual.xi, dual.norm2), 0.1 * (task.gap_tol or 0.0) * abs(dual.value))
+        if dual.relaxed_gap > least:
+            dual.ascend(least, seed=task.seed)

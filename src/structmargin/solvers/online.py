@@ -1,0 +1,182 @@
+"""OLaRank (Bordes, Usunier, Bottou 2008; LaRank: Bordes, Bottou, Gallinari, Weston 2007), linear penalty.
+
+The dual with a coefficient beta_iy for every output, sum_y beta_iy = 0, is ours: beta of a wrong output is
+minus the alpha of its cut, and beta of the truth their sum, at most C/n. A step moves mass inside one
+example between two outputs, as far as an exact line search allows; h_c = b_c - <a_c, w> is the gradient of a
+cut and 0 that of the truth:
+
+    ProcessNew   a fresh example: towards its most violated output, from the truth
+    ProcessOld   a support pattern (an example with mass): towards its most violated output, which is
+                 searched for, from the output with the least gradient
+    Optimize     a support pattern: the same among the outputs it already has, without a search
+
+Each fresh example is followed by `reprocess` times one ProcessOld and `optimize` times Optimize, on support
+patterns drawn at random. No step lowers the dual, which so rises to the optimum from below, and the model
+can be used at any moment. One pass is the algorithm as published; a last full search certifies the gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from structmargin import qp_blocks
+from structmargin.compiled import compiled
+from structmargin.dual import Dual
+from structmargin.fit import Fit
+from structmargin.rows import close_block, inner, local_gram, move, open_block
+from structmargin.separation import Violators
+from structmargin.store import Cuts
+from structmargin.task import Needs, Task, Trainable
+
+TRUTH, HELD = -1, -2
+
+
+@compiled
+def smo_step(rows, blocks, alpha, b, i, up, cap):  # type: ignore[no-untyped-def]
+    """Move mass in block i to `up` from whichever output with mass has the least gradient.
+
+    `up` is a cut of the block, TRUTH, or HELD for the steepest among the truth and the cuts with mass.
+    Returns by how much the dual rises.
+    """
+    open_block(rows, i, blocks.size[i])
+    total, high, low, down = 0.0, 0.0, np.inf, TRUTH
+    target = TRUTH if up == HELD else up
+    for p in range(blocks.size[i]):
+        c = blocks.members[i, p]
+        if alpha[c] <= 0.0 and c != up:
+            continue
+        h = b[c] - inner(rows, c)
+        total += alpha[c]
+        if c == up or (up == HELD and h > high):
+            high, target = h, c
+        if alpha[c] > 0.0 and h < low:
+            low, down = h, c
+    if total < cap and low > 0.0:
+        low, down = 0.0, TRUTH
+    if not high - low > 1e-14 * (1.0 + abs(high)) or low == np.inf:
+        return 0.0
+    ids, K, k = np.empty(2, dtype=np.int32), np.zeros((2, 2)), 0
+    for p in range(blocks.size[i]):
+        c = blocks.members[i, p]
+        if c in (target, down):
+            ids[k] = c
+            k += 1
+    local_gram(rows, i, blocks.place, ids, k, K)
+    curvature = K[0, 0] + K[1, 1] - 2.0 * K[0, 1] if k == 2 else K[0, 0]
+    supply = cap - total if down == TRUTH else alpha[down]
+    step = supply
+    if curvature > 0.0 and (high - low) / curvature < supply:
+        step = (high - low) / curvature
+    if target != TRUTH:
+        alpha[target] += step
+        move(rows, target, step)
+    if down != TRUTH:
+        alpha[down] = alpha[down] - step if step < supply else 0.0
+        move(rows, down, -step)
+    close_block(rows, i)
+    return step * (high - low) - 0.5 * step * step * curvature
+
+
+@compiled
+def optimize_steps(rows, blocks, alpha, b, patterns, cap):  # type: ignore[no-untyped-def]
+    """Optimize on each of the patterns in turn; returns by how much the dual rises."""
+    gain = 0.0
+    for i in patterns:
+        gain += smo_step(rows, blocks, alpha, b, i, HELD, cap)
+    return gain
+
+
+@compiled
+def _listed(blocks, alpha, seen, order, place, known):  # type: ignore[no-untyped-def]
+    """Enter those of the examples `seen` that have mass into order[:known], and drop those that have none."""
+    for i in seen:
+        total = 0.0
+        for p in range(blocks.size[i]):
+            total += alpha[blocks.members[i, p]]
+        if total > 0.0 and place[i] < 0:
+            place[i], order[known] = known, i
+            known += 1
+        elif total <= 0.0 and place[i] >= 0:
+            known -= 1
+            last = order[known]
+            order[place[i]], place[last] = last, place[i]
+            place[i] = -1
+    return known
+
+
+class Patterns:
+    """The support patterns: the examples that have mass, to be drawn from."""
+
+    def __init__(self, dual: Dual) -> None:
+        self._order, self._place = np.empty(dual.n, dtype=np.int64), np.full(dual.n, -1)
+        self.known = 0
+        self.see(dual, np.arange(dual.n))
+
+    def see(self, dual: Dual, examples: np.ndarray) -> None:
+        """Take note of examples whose mass may have changed."""
+        self.known = _listed(dual.blocks, dual.alpha, examples, self._order, self._place, self.known)
+
+    def draw(self, rng: np.random.Generator, k: int) -> np.ndarray:
+        """k of them with replacement, or none if there are none."""
+        return self._order[rng.integers(max(self.known, 1), size=k if self.known else 0)]
+
+
+@dataclass(frozen=True)
+class OLaRank(Trainable):
+    """At most `passes` over the examples, each in an order drawn from the seed (or as given); with more than
+    one, it stops after a pass that ends within C * eps (or gap_tol) of the optimum."""
+
+    passes: int = 1
+    reprocess: int = 10
+    optimize: int = 10
+    shuffle: bool = True
+
+    name: ClassVar[str] = "online"
+    needs: ClassVar[Needs] = Needs(penalties=frozenset({1}))
+
+    def solve(self, task: Task) -> Fit:
+        dual, search = task.dual(task.n), task.separation
+        dual.measure()
+        rng = np.random.default_rng(task.seed)
+        patterns = Patterns(dual)
+        iteration, near = 0, False
+        while iteration < min(self.passes, task.max_iter) and not near:
+            iteration += 1
+            for i in rng.permutation(task.n) if self.shuffle else range(task.n):
+                self._process(task, dual, int(i))  # ProcessNew
+                patterns.see(dual, np.array([i]))
+                for _ in range(self.reprocess):
+                    for old in patterns.draw(rng, 1):
+                        self._process(task, dual, int(old))  # ProcessOld
+                        patterns.see(dual, np.array([old]))
+                    some = patterns.draw(rng, self.optimize)
+                    optimize_steps(dual.store.rows, dual.blocks, dual.alpha, dual.b, some, dual.cap)
+                    patterns.see(dual, some)
+            dual.refresh()
+            values = {"dual": dual.value}
+            if self.passes > 1:
+                values["primal"] = task.primal(dual, search(dual.scorer(), search.all))
+                values["gap"] = values["primal"] - dual.value
+                near = values["gap"] <= task.C * task.eps or task.certified(values["gap"], values["primal"])
+            task.recorder.note(search, dual, **values)
+            dual.ascend(0.0, max_epochs=0)  # moves nothing, notes which cuts have no mass
+            dual.prune(1)
+        fit = task.finish(dual, converged=True, n_iter=iteration)
+        met = fit.gap is not None and (
+            fit.gap <= task.C * task.eps or task.certified(fit.gap, fit.primal or 0.0)
+        )
+        return replace(fit, converged=met)
+
+    @staticmethod
+    def _process(task: Task, dual: Dual, i: int) -> float:
+        """A step of example i towards its most violated output; returns by how much the dual rises."""
+        found: Violators = task.separation(dual.scorer(), np.array([i]))
+        held, which = qp_blocks.best(dual.store.rows, dual.blocks, dual.b, found.example)
+        up = int(which[0])
+        if found.H[0] > held[0] + 1e-12 * (1.0 + abs(held[0])):
+            cuts = Cuts(found.scale, found.example, found.outputs, found.rows)
+            up = int(dual.add(found.example, found.b, found.losses, cuts)[0])
+        return float(smo_step(dual.store.rows, dual.blocks, dual.alpha, dual.b, i, up, dual.cap))

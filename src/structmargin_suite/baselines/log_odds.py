@@ -1,0 +1,119 @@
+"""A generative model of aligned places on the features of the tensor model (SSALN-like, Qiu and Elber 2006).
+
+    match of a place of kind a with residue b    log P(b | a) / P(b) + shift
+    gaps                                         scale * log P(a gap begins | place), then
+                                                 scale * log P(it goes on | place), for either chain
+
+All are counted in the training alignments. The kind of a place is its residue (`residue`), or residue, state
+and accessibility together (`structure`): 300 kinds, of which P(b | a) is mixed with PRIOR counts of
+P(b | residue) P(b | state, access) / P(b). A place is of one of the 15 kinds state x access. What the paper's
+generative model did for gaps is not said: `costs` is "scale/shift", to be chosen on other pairs. The model
+is a weight vector of `ProteinAlignment` and predicts with the same search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from structmargin.problems import ProteinAlignment
+from structmargin.problems.protein_features import N_PLACES, places
+from structmargin.scorer import LinearScorer
+
+PRIOR = 20.0
+OPTIONS: dict[str, Any] = {
+    "kinds": {"enum": ["residue", "structure"]},
+    "costs": {"type": "string", "pattern": r"^[0-9.]+/-?[0-9.]+$"},
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """Weights of the tensor model."""
+
+    w: np.ndarray
+
+    def predict(self, X: Sequence[Any]) -> list[np.ndarray]:
+        """The best chain of every pair."""
+        problem = ProteinAlignment("tensor")
+        return problem.batch(X, None).argmax(LinearScorer(problem, self.w))
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The model as arrays."""
+        return {"w": self.w}
+
+
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+    """The model that `to_arrays` was called on."""
+    return Model(arrays["w"])
+
+
+def train(
+    X: Sequence[Any], Y: Sequence[Any], *, seed: int, kinds: str = "structure", costs: str = "1/0"
+) -> Model:
+    """Count and take logarithms; nothing here is random."""
+    scale, shift = (float(part) for part in costs.split("/"))
+    problem = ProteinAlignment("tensor")
+    w = np.zeros(problem.n_weights)
+    odds = log_odds(match_counts(X, Y), kinds) + shift
+    tensor = problem.terms.template.index("residue x state x access")
+    at = int(problem.terms.start[tensor])
+    w[at : at + odds.size] = odds.ravel()
+    w[problem.first_gap :] = scale * gap_logs(X, Y).ravel()
+    return Model(w)
+
+
+def match_counts(X: Sequence[Any], Y: Sequence[Any]) -> np.ndarray:
+    """How often each kind of place is set against each residue: (20, 15, 20), residue x place x residue."""
+    counts = np.zeros((20, N_PLACES, 20))
+    for x, y in zip(X, Y, strict=True):
+        i, j = np.asarray(y).T
+        np.add.at(counts, (np.asarray(x.residue)[i], places(x)[i], np.asarray(x.target)[j]), 1.0)
+    return counts
+
+
+def log_odds(counts: np.ndarray, kinds: str) -> np.ndarray:
+    """log P(b | a) / P(b), (20, 15, 20) for either choice of kinds."""
+    background = _shares(counts.sum(axis=(0, 1)) + 1.0)
+    by_residue = _shares(counts.sum(axis=1) + PRIOR * background)  # (20, 20)
+    by_place = _shares(counts.sum(axis=0) + PRIOR * background)  # (15, 20)
+    if kinds == "residue":
+        given = np.broadcast_to(by_residue[:, None], counts.shape)
+    else:
+        apart = _shares(by_residue[:, None] * by_place[None] / background)
+        given = _shares(counts + PRIOR * apart)
+    found: np.ndarray = np.log(given / background)
+    return found
+
+
+def gap_logs(X: Sequence[Any], Y: Sequence[Any]) -> np.ndarray:
+    """log P that a gap begins at a kind of place, and that it goes on, for template and target: (15, 4).
+
+    A gap may begin after every match but the last; one count is added for each outcome.
+    """
+    chances, taken = np.zeros((N_PLACES, 4)), np.zeros((N_PLACES, 4))
+    for x, y in zip(X, Y, strict=True):
+        kind, chain = places(x), np.asarray(y)
+        left, put = np.diff(chain, axis=0).T - 1  # residues left out of the template and of the target
+        after, before = kind[chain[:-1, 0] + 1], kind[chain[1:, 0] - 1]
+        np.add.at(chances[:, 0], after, 1)
+        np.add.at(taken[:, 0], after[left > 0], 1)
+        for i, count in zip(chain[:-1, 0][left > 0], left[left > 0], strict=True):
+            out = kind[i + 1 : i + 1 + count]
+            np.add.at(taken[:, 1], out[1:], 1)
+            np.add.at(chances[:, 1], np.append(out[1:], out[-1]), 1)
+        np.add.at(chances[:, 2], before, 1)
+        np.add.at(taken[:, 2], before[put > 0], 1)
+        np.add.at(taken[:, 3], before, np.maximum(put - 1, 0))
+        np.add.at(chances[:, 3], before, put)
+    found: np.ndarray = np.log((taken + 1.0) / (chances + 2.0))
+    return found
+
+
+def _shares(counts: np.ndarray) -> np.ndarray:
+    """Counts as probabilities over the last axis."""
+    found: np.ndarray = counts / counts.sum(axis=-1, keepdims=True)
+    return found

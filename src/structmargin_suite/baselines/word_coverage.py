@@ -1,0 +1,66 @@
+"""Greedy coverage of words by a fixed rule: unweighted words, and Essential Pages (cacm09 Figure 4).
+
+A word v that is in a share r of the candidates is worth, once one of the chosen documents has it,
+
+    unweighted   1
+    entropy      r log2(1 / r), the importance that Essential Pages gives a term (Swaminathan et al. 2008):
+                 most for words in about a third of the candidates, little for those in nearly all or in one
+    rare         log2(1 / r), without the first factor
+    variance     r (1 - r)
+
+Nothing is learnt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from structmargin.oracles.greedy import greedy
+from structmargin.problems.diversity import Selection
+
+RULES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "unweighted": np.ones_like,
+    "entropy": lambda r: -r * np.log2(r),
+    "rare": lambda r: -np.log2(r),
+    "variance": lambda r: r * (1.0 - r),
+}
+OPTIONS: dict[str, Any] = {"rule": {"enum": list(RULES)}}
+
+
+def coverage_of(x: Any, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indptr, items, worth) of a query's candidates and their words."""
+    has = (x.counts > 0).tocsr()
+    r = np.asarray(has.sum(axis=0), dtype=float).ravel() / len(x)
+    worth = np.zeros_like(r)
+    worth[r > 0] = RULES[rule](r[r > 0])
+    return has.indptr.astype(np.int64), has.indices.astype(np.int64), worth
+
+
+@dataclass(frozen=True)
+class Model:
+    """The rule, and how many documents to choose."""
+
+    rule: str
+    K: int
+
+    def predict(self, X: Sequence[Any]) -> list[Selection]:
+        """K documents of each query, one by one the one that adds most."""
+        return [Selection(greedy(*coverage_of(x, self.rule), self.K)) for x in X]
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The model as arrays."""
+        return {"rule": np.array(self.rule), "K": np.array(self.K)}
+
+
+def train(X: Sequence[Any], Y: Sequence[Selection], *, seed: int, rule: str = "unweighted") -> Model:
+    """Nothing is learnt but K, from the training selections."""
+    return Model(rule, len(Y[0].documents))
+
+
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+    """The model that `to_arrays` was called on."""
+    return Model(str(arrays["rule"]), int(arrays["K"]))

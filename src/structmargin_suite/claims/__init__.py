@@ -1,0 +1,85 @@
+"""Claims: what the papers assert, held against our results. One small function each, registered by id.
+
+    @claim("align-sublinear")
+    def sublinear(results): return holds("slope 0.8, ...") or fails("...") or untested("...")
+
+A check sees result files and the prepared data that they came from, nothing else. Its criterion is written
+in its docstring and in its evidence, and is not loosened until it passes: a claim that fails is a finding.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from structmargin_suite.results import ExperimentResults, NotReadyError
+
+HOLDS, FAILS, UNTESTED = "holds", "fails", "not tested"
+
+
+class Verdict(NamedTuple):
+    """What a check says: holds, fails or not tested, and on what evidence."""
+
+    verdict: str
+    evidence: str
+
+
+Check = Callable[[Mapping[str, ExperimentResults]], Verdict]
+_CHECKS: dict[str, Check] = {}
+
+
+def holds(evidence: str) -> Verdict:
+    """The claim holds on our results."""
+    return Verdict(HOLDS, evidence)
+
+
+def fails(evidence: str) -> Verdict:
+    """The claim does not hold on our results."""
+    return Verdict(FAILS, evidence)
+
+
+def untested(reason: str) -> Verdict:
+    """Our results cannot tell."""
+    return Verdict(UNTESTED, reason)
+
+
+def decided(truth: bool, evidence: str) -> Verdict:
+    """`holds` or `fails`."""
+    return holds(evidence) if truth else fails(evidence)
+
+
+def claim(name: str) -> Callable[[Check], Check]:
+    """Register a check under a claim's id."""
+
+    def register(function: Check) -> Check:
+        _CHECKS[name] = function
+        return function
+
+    return register
+
+
+def checks() -> dict[str, Check]:
+    """Every check there is, by claim id."""
+    for found in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{found.name}")
+    return dict(_CHECKS)
+
+
+def judge(
+    results: Mapping[str, ExperimentResults], claims: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """A row for every claim of the papers: id, verdict, evidence, and what the list says of it."""
+    known = checks()
+    rows = []
+    for one in claims:
+        check = known.get(one["id"])
+        try:
+            verdict = untested("no check of this claim yet") if check is None else check(results)
+        except KeyError as missing:
+            verdict = untested(f"no results of {missing.args[0]!r} yet")
+        except NotReadyError as gone:
+            verdict = untested(str(gone))
+        rows.append({"volatile": False, **one, "verdict": verdict.verdict, "evidence": verdict.evidence})
+    return rows

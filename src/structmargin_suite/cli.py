@@ -1,0 +1,234 @@
+"""The command `structmargin`: what there is, what a config will do, whether all is well, what differs.
+
+structmargin list                     experiments, problems, solvers, formulations and what goes together
+structmargin explain alignment        what the config will run, and how long it took last time
+structmargin check                    configs and data, before anything runs
+structmargin compare results other    number by number; --exact for bytes outside volatile parts
+structmargin snapshot                 copy the small files of results/ to results/snapshot/
+structmargin docs                     write what docs/ says of the configs and the modules anew
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from structmargin_suite.config import ConfigError
+from structmargin_suite.fetch import DataError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="structmargin", description="Experiments with structured prediction."
+    )
+    shared = argparse.ArgumentParser(add_help=False)
+    for either, root, scale in ((parser, Path("."), None), (shared, argparse.SUPPRESS, argparse.SUPPRESS)):
+        either.add_argument("--root", type=Path, default=root, help="the project's folder (this one)")
+        either.add_argument("--scale", default=scale, help="smoke, standard or paper (the suite's)")
+    commands = parser.add_subparsers(dest="command")
+    commands.add_parser("list", help="what there is, and what goes together", parents=[shared])
+    explain = commands.add_parser(
+        "explain", help="what a config will run, and how long it took", parents=[shared]
+    )
+    explain.add_argument("experiment")
+    commands.add_parser("check", help="configs and data, before anything runs", parents=[shared])
+    compare = commands.add_parser("compare", help="two folders of results", parents=[shared])
+    compare.add_argument("first", type=Path)
+    compare.add_argument("second", type=Path)
+    compare.add_argument("--exact", action="store_true", help="bytes outside volatile parts")
+    commands.add_parser(
+        "snapshot", help="copy the small files of results/ to results/snapshot/", parents=[shared]
+    )
+    commands.add_parser("docs", help="write what docs/ says of configs and modules anew", parents=[shared])
+    options = parser.parse_args(argv)
+    if options.command is None:
+        parser.print_help()
+        return 0
+    if not (options.root / "configs" / "suite.yaml").is_file():
+        print(
+            f"error: {options.root.resolve()} has no configs/suite.yaml: "
+            "go to the project's folder, or name it with --root",
+            file=sys.stderr,
+        )
+        return 1
+    try:
+        return COMMANDS[options.command](options)
+    except BrokenPipeError:  # the reader, `head` for one, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ConfigError, DataError, FileNotFoundError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def _list(options: argparse.Namespace) -> int:
+    from structmargin import registry
+    from structmargin.formulation import FORMULATIONS
+    from structmargin_suite.plan import load
+
+    suite = load(options.root, options.scale)
+    print(f"experiments (scale {suite.scale})")
+    for name, experiment in suite.experiments.items():
+        config = experiment.config
+        print(f"  {name:<14} {config['title']} ({config['paper']}, {len(experiment.runs)} runs)")
+    for title, known in (
+        ("problems", registry.PROBLEMS),
+        ("solvers", registry.SOLVERS),
+        ("formulations", FORMULATIONS),
+    ):
+        print(f"{title}\n  {', '.join(known)}")
+    print(*_combinations(), sep="\n")
+    return 0
+
+
+def _combinations() -> list[str]:
+    """Which solver takes which formulation and joint kernels, as a table, and each reason why not, once."""
+    from structmargin import registry
+    from structmargin.formulation import FORMULATIONS
+    from structmargin_suite.models import combination
+
+    reasons: dict[str, None] = {}
+    columns: list[tuple[str, str, dict[str, Any] | None]] = [(name, name, None) for name in FORMULATIONS]
+    columns.append(("kernels", "SVM1 margin", {"name": "product", "kx": {"name": "linear"}}))
+    widths = [max(len(title), 4) for title, _, _ in columns]
+    lines = ["what can be combined (yes, no, or the number of problems that allow it)"]
+    lines.append(" " * 17 + "  ".join(f"{title:>{width}}" for (title, _, _), width in zip(columns, widths)))
+    for solver in registry.SOLVERS:
+        cells = []
+        for (_, formulation, kernel), width in zip(columns, widths):
+            able = 0
+            for problem in registry.PROBLEMS:
+                spec = {"problem": {"name": problem}, "solver": solver, "formulation": formulation}
+                why = combination({**spec, "kernel": kernel})
+                able += why == (None, None)
+                reasons |= dict.fromkeys(filter(None, why))
+            whole = {0: "no", len(registry.PROBLEMS): "yes"}
+            cells.append(f"{whole.get(able, able):>{width}}")
+        lines.append(f"  {solver:<15}" + "  ".join(cells))
+    return [*lines, "why not", *(f"  {reason}" for reason in reasons)]
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from structmargin_suite.config import unknown
+    from structmargin_suite.page import PAPERS, clocks
+    from structmargin_suite.plan import load
+    from structmargin_suite.results import Results
+
+    suite = load(options.root, options.scale)
+    if options.experiment not in suite.experiments:
+        raise ConfigError(unknown(options.experiment, list(suite.experiments), "experiment"))
+    experiment = suite.experiments[options.experiment]
+    config = experiment.config
+    print(f"{config['title']} ({PAPERS[config['paper']]}: {config['where']})\n{config['about']}")
+    for study, given in config["studies"].items():
+        runs = [run for run in experiment.runs if study in run.studies]
+        print(f"study {study!r}: {len(runs)} runs of {'; '.join(given['methods'])}")
+        for key, values in given.get("vary", {}).items():
+            several = values if isinstance(values, list) else range(values)
+            print(f"  for {key} in {', '.join(str(value) for value in several)}")
+    print(f"{len(experiment.runs)} runs in {len(experiment.jobs)} jobs at scale {suite.scale}")
+    for key, old, new in experiment.shrunk:
+        print(f"smaller than the paper: {key} {new} instead of {old}")
+    for reason in dict.fromkeys(run.skip for run in experiment.runs if run.skip):
+        print(f"left out: {reason}")
+    results = options.root / "results"
+    for when, folder in (("last time", results), ("in the snapshot", results / "snapshot")):
+        known = Results(options.root, folder)
+        if options.experiment in known:
+            mine = known[options.experiment]
+            cost = clocks(mine)
+            print(
+                f"{when} (scale {mine.summary['scale']}): {cost['cpu']:.1f} CPU seconds of training, "
+                f"{cost['peak']:.0f} MB in the largest job, on {'; '.join(cost['machine']) or 'no machine'}"
+            )
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from structmargin_suite.catalogue import dataset
+    from structmargin_suite.fetch import at_hand
+    from structmargin_suite.layout import Layout
+    from structmargin_suite.plan import load
+
+    suite = load(options.root, options.scale)
+    layout = Layout(options.root)
+    print(f"configuration: {len(suite.experiments)} experiments, no fault")
+    for name, experiment in suite.experiments.items():
+        for corpus in experiment.corpora:
+            part = experiment.parts_of(corpus)[0]
+            files = dataset(part.module).FILES
+            if part.source in ("synthetic", "file") or not files:
+                state = f"from {part.path}" if part.source == "file" else "synthetic, needs nothing"
+            elif at_hand(files, layout.raw(part.module), suite.mirror):
+                state = "real, at hand"
+            else:
+                state = "real data not at hand: the public address will be tried" + (
+                    ", else the synthetic stand-in taken" if part.source == "auto" else ""
+                )
+            print(f"  {name}, {corpus}: {state}")
+    return 0
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from structmargin_suite.catalogue import Catalogue
+    from structmargin_suite.compare import TOLERANCES, exact, numbers
+
+    for folder in (options.first, options.second):
+        if not folder.is_dir():
+            raise DataError(f"there is no folder {folder}; give two folders of results")
+    if options.exact:
+        volatile = frozenset(
+            name for name, one in Catalogue(options.root).claims.items() if one.get("volatile")
+        )
+        found = exact(options.first, options.second, volatile)
+        for difference in found:
+            print(difference)
+        print(f"{len(found)} files differ outside their volatile parts" if found else "no difference")
+        return 1 if found else 0
+    compared = numbers(options.first, options.second)
+    for line in (*compared.notes, *compared.differences):
+        print(line)
+    bad = sum(not difference.within for difference in compared.differences)
+    print(
+        f"{compared.total} numbers and verdicts: {compared.total - len(compared.differences)} the same, "
+        f"{len(compared.differences) - bad} differ within the tolerance, {bad} beyond it\n({TOLERANCES})"
+    )
+    return 1 if bad else 0
+
+
+def _snapshot(options: argparse.Namespace) -> int:
+    from structmargin_suite.snapshot import snapshot
+
+    for line in snapshot(options.root):
+        print(f"left out: {line}")
+    print(f"the copy is in {options.root / 'results' / 'snapshot'}: look at its index.html, then commit it")
+    return 0
+
+
+def _docs(options: argparse.Namespace) -> int:
+    from structmargin_suite.docs import documents
+    from structmargin_suite.files import write_text
+
+    for path, text in documents(options.root).items():
+        write_text(path, text)
+        print(path)
+    return 0
+
+
+COMMANDS = {
+    "list": _list,
+    "explain": _explain,
+    "check": _check,
+    "compare": _compare,
+    "snapshot": _snapshot,
+    "docs": _docs,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""CRAFT: 97 biomedical articles with hand-made trees, 30,830 in all, one a line, and their own parts.
+
+Articles of the training part train; those of dev and test together are tested on (nothing is chosen on dev).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structmargin_suite.datasets import mirrored, pcfg
+from structmargin_suite.datasets.gum import documents
+from structmargin_suite.fetch import DataError
+from structmargin_suite.treebanks import PREPARE, VIEW, arrays, chosen, passed, score, view
+
+__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+
+FILES = mirrored(
+    "treebank-craft",
+    {
+        "craft_penn_trees.tar.xz": "1d28cb9182a9d9d9257f27fe885debeb5eaaa7a38b1ba804f2667dfdf8a7731d",
+        "craft-ids-train.txt": "9215bc144bb67f3f2c93555068e166fe9934d9f941e1df1ae1e842dac15ccae9",
+        "craft-ids-dev.txt": "96e26a2a6e818a36b23ed14891ab195616f752c42abc686585b8a1d39bd3bafe",
+        "craft-ids-test.txt": "9b86db4128e9314e24bcc1f910fdba01bc08686b1754adcdbe6eb39a730a0f33",
+    },
+)
+PARTS = {"train": 0, "dev": 1, "test": 1}
+TREES = 2395
+"""Clauses of at most 15 tokens in the real corpus: how many the stand-in has."""
+
+
+def parse(
+    files: Mapping[str, Path], seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any",
+    at_most: int | None = None, repetition: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """All trees that fit, with the corpus's own parts."""
+    named = {
+        line.strip(): value
+        for part, value in PARTS.items()
+        for line in files[f"craft-ids-{part}.txt"].read_text(encoding="utf-8").splitlines()
+        if line.strip()
+    }
+    trees: list[Any] = []
+    part: list[int] = []
+    for name, raw in documents(files["craft_penn_trees.tar.xz"], ".tree", passed(longest, punctuation)):
+        if name not in named:
+            raise DataError(f"{files['craft-ids-train.txt']} and its like do not name article {name}; add it")
+        mine = chosen(raw, longest, punctuation, roots)
+        trees += mine
+        part += [named[name]] * len(mine)
+    return arrays(trees, part, seed, at_most)
+
+
+def synthesize(
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    repetition: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """A stand-in of the corpus's size."""
+    return pcfg.synthesize(seed, longest=longest, at_most=at_most)

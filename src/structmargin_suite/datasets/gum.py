@@ -1,0 +1,100 @@
+"""GUM and GENTLE: 263 documents of many genres, 14,597 trees; brackets are automatic ("silver").
+
+The documents of the corpus's own training part train; those of its parts dev and test together are tested on
+(nothing is chosen on dev). The out-of-domain part test2 (GENTLE) is left out. With clauses of at most 10
+tokens this is near the paper's size.
+"""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structmargin_suite.datasets import Remote, pcfg
+from structmargin_suite.fetch import DataError
+from structmargin_suite.treebanks import PREPARE, VIEW, arrays, chosen, passed, read, score, view
+
+__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+
+FILES = (
+    Remote(
+        "gum_const.tar.xz",
+        "83a9fc2531184926c7eff56f3be1560ee8e5b83e18213a6c00b5c98f00b7dc1e",
+        "treebank-gum/gum_const.tar.xz",
+    ),
+    Remote(
+        "splits.md",
+        "957bad1a952eefbccd5b4807e1fc90a82ceadbbbe3a8f7de371d68883a1b40a6",
+        "treebank-gum/splits.md",
+    ),
+)
+PARTS = {"train": 0, "dev": 1, "test": 1}
+TREES = 2884
+"""Clauses of at most 10 tokens in the real corpus: how many the stand-in has."""
+
+
+def parse(
+    files: Mapping[str, Path], seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any",
+    at_most: int | None = None, repetition: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """All trees that fit, with the corpus's own parts."""
+    splits = parts(files["splits.md"])
+    trees: list[Any] = []
+    part: list[int] = []
+    for name, raw in documents(files["gum_const.tar.xz"], ".ptb", passed(longest, punctuation)):
+        if name not in splits:
+            raise DataError(f"{files['splits.md']} does not say in which part {name} is; add it")
+        if splits[name] in PARTS:
+            mine = chosen(raw, longest, punctuation, roots)
+            trees += mine
+            part += [PARTS[splits[name]]] * len(mine)
+    return arrays(trees, part, seed, at_most)
+
+
+def parts(path: Path) -> dict[str, str]:
+    """The part of every document: lines `* name` under headings `## part`."""
+    found: dict[str, str] = {}
+    heading = None
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.startswith("## "):
+            heading = line[3:].strip()
+        named = re.match(r"\s*\*\s+(\S+)\s*$", line)
+        if named:
+            if heading is None:
+                raise DataError(
+                    f"{path}, line {number}: {named[1]} stands under no heading; add ## and a part"
+                )
+            found[named[1]] = heading
+    if not found:
+        raise DataError(f"{path} names no document; use the corpus's own splits.md")
+    return found
+
+
+def documents(path: Path, suffix: str, longest: int | None) -> list[tuple[str, list[Any]]]:
+    """(name, raw trees) of every member of a tar file with this suffix, by name; `longest` as for `read`."""
+    try:
+        with tarfile.open(path) as archive:
+            found = []
+            for member in archive:
+                handle = archive.extractfile(member) if member.name.endswith(suffix) else None
+                if handle is not None:
+                    text = handle.read().decode("utf-8")
+                    found.append((Path(member.name).stem, read(f"{path}/{member.name}", text, longest)))
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise DataError(f"{path} is no tar archive, or breaks off ({error}); fetch it again") from None
+    if not found:
+        raise DataError(f"{path} has no member *{suffix}; use the corpus's own archive")
+    return sorted(found, key=lambda one: one[0])
+
+
+def synthesize(
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    repetition: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """A stand-in of the corpus's size."""
+    return pcfg.synthesize(seed, longest=longest, at_most=at_most)

@@ -1,0 +1,203 @@
+"""20 Newsgroups by date: postings without headers, footers and quotes; the names of the groups form a tree.
+
+Words are runs of letters, lower case, stemmed (Porter), those of the training part that occur in 3 of its
+postings or more and are no stop words. A round draws `instances_per_class` postings of every group from the
+training part; the test part stays whole. Inputs are tf-idf vectors of unit length, words and frequencies
+from the postings drawn. What a group's features may be:
+
+    flat          its own
+    taxonomy      the nodes of the tree of names (comp, comp.sys, ...; a node with one child is none)
+    descriptions  tf-idf of the words in its name
+    similarity    of a class similarity: the cosine between sums of the classes' training inputs
+
+The stand-in draws word distributions down the same tree.
+"""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin.taxonomies import description_features, node_features, similarity_features, tree_loss
+from structmargin_suite.datasets import Examples, Remote, Split
+from structmargin_suite.datasets.patents import loaded, score, stored, tfidf, written
+from structmargin_suite.fetch import DataError
+
+__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+
+FILES = (
+    Remote(
+        "20news-bydate.tar.xz",
+        "3a5c29719aa8d898965136b4ebdb98ae634d4cb746f516fd39b9bfb5b44e3906",
+        "newsgroups/20news-bydate.tar.xz",
+        "https://ndownloader.figshare.com/files/5975967",
+        packed="8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
+    ),
+)
+PREPARE: dict[str, Any] = {"postings_per_group": {"type": "integer", "minimum": 4}}
+VIEW: dict[str, Any] = {
+    "instances_per_class": {"type": "integer", "minimum": 1},
+    "round": {"type": "integer", "minimum": 0},
+    "features": {"enum": ["flat", "taxonomy", "descriptions", "similarity"]},
+}
+GROUPS = (
+    "alt.atheism", "comp.graphics", "comp.os.ms-windows.misc", "comp.sys.ibm.pc.hardware",
+    "comp.sys.mac.hardware", "comp.windows.x", "misc.forsale", "rec.autos", "rec.motorcycles",
+    "rec.sport.baseball", "rec.sport.hockey", "sci.crypt", "sci.electronics", "sci.med", "sci.space",
+    "soc.religion.christian", "talk.politics.guns", "talk.politics.mideast", "talk.politics.misc",
+    "talk.religion.misc",
+)  # fmt: skip
+PARTS = ("train", "test")
+WORD = re.compile(r"[a-z]{2,}")
+OFTEN = 3
+
+
+def parse(
+    files: Mapping[str, Path], seed: int, *, postings_per_group: int | None = None
+) -> dict[str, np.ndarray]:
+    """Word counts, y, part (0 train, 1 test), groups; at most postings_per_group of a group in each part."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    path = files[FILES[0].name]
+    postings = _postings(path)
+    groups = sorted({group for _, group, _ in postings})
+    kept: list[tuple[int, int, Counter[str]]] = []
+    for part in range(len(PARTS)):
+        for label, group in enumerate(groups):
+            mine = [text for p, g, text in postings if p == part and g == group]
+            if not mine:
+                raise DataError(f"{path}: group {group!r} has no posting in its {PARTS[part]} part; add some")
+            for text in mine[:postings_per_group]:
+                words = WORD.findall(_stripped(text).lower())
+                kept.append(
+                    (part, label, Counter(_stem(word) for word in words if word not in ENGLISH_STOP_WORDS))
+                )
+    seen = Counter(word for part, _, words in kept if part == 0 for word in words)
+    vocabulary = {word: k for k, word in enumerate(sorted(w for w, n in seen.items() if n >= OFTEN))}
+    rows = [sorted((vocabulary[w], n) for w, n in words.items() if w in vocabulary) for _, _, words in kept]
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+    entries = np.array([entry for row in rows for entry in row], dtype=np.int64).reshape(-1, 2)
+    counts = sp.csr_matrix(
+        (entries[:, 1].astype(float), entries[:, 0], indptr), shape=(len(rows), len(vocabulary))
+    )
+    return {
+        **stored(counts),
+        "y": np.array([label for _, label, _ in kept]),
+        "part": np.array([part for part, _, _ in kept]),
+        "groups": np.array(groups),
+    }
+
+
+def _postings(path: Path) -> list[tuple[int, str, str]]:
+    """(part, group, text) of every posting, sorted by its place in the archive."""
+    found = []
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                if not member.isfile():
+                    continue
+                place = re.search(r"20news-bydate-(train|test)/([^/]+)/[^/]+$", member.name)
+                if place is None:
+                    raise DataError(
+                        f"{path}: {member.name!r} is not where a posting belongs "
+                        "(20news-bydate-train or -test, group, number); remove it"
+                    )
+                handle = archive.extractfile(member)
+                text = b"" if handle is None else handle.read()
+                found.append((PARTS.index(place[1]), place[2], member.name, text.decode("latin-1")))
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise DataError(f"{path} is no tar archive, or breaks off ({error}); fetch it again") from None
+    return [(part, group, text) for part, group, _, text in sorted(found)]
+
+
+def _stripped(text: str) -> str:
+    from sklearn.datasets import _twenty_newsgroups as rules
+
+    body = rules.strip_newsgroup_quoting(rules.strip_newsgroup_header(text))
+    return str(rules.strip_newsgroup_footer(body))
+
+
+@cache
+def _stem(word: str) -> str:
+    return str(_stemmer().stem(word))
+
+
+@cache
+def _stemmer() -> Any:
+    from nltk.stem import PorterStemmer
+
+    return PorterStemmer()
+
+
+def synthesize(seed: int, *, postings_per_group: int | None = None) -> dict[str, np.ndarray]:
+    """The same arrays, 100 postings of a group in each part unless told, 3,000 words."""
+    rng = np.random.default_rng(seed)
+    each = 100 if postings_per_group is None else postings_per_group
+    y = np.tile(np.repeat(np.arange(len(GROUPS)), each), 2)
+    counts = written(rng, parents(GROUPS), GROUPS, y, 3000)
+    part = np.repeat([0, 1], len(GROUPS) * each)
+    return {**stored(counts), "y": y, "part": part, "groups": np.array(GROUPS)}
+
+
+def parents(groups: Any) -> dict[str, str]:
+    """The tree of names: "all", then the prefixes that at least two groups share, then the groups."""
+    names = [str(group) for group in groups]
+    prefixes = {
+        name: [".".join(name.split(".")[:k]) for k in range(1, name.count(".") + 1)] for name in names
+    }
+    members = Counter(prefix for found in prefixes.values() for prefix in found)
+    order: dict[str, str] = {}
+    for name, found in prefixes.items():
+        chain, size = ["all"], len(names)
+        for prefix in found:
+            if 1 < members[prefix] < size:  # otherwise it is the node above it, or the group itself
+                chain.append(prefix)
+                size = members[prefix]
+        chain.append(name)
+        order.update(zip(chain[1:], chain, strict=False))
+    return order
+
+
+def view(
+    arrays: Mapping[str, np.ndarray],
+    seed: int,
+    *,
+    instances_per_class: int = 4,
+    round: int = 0,
+    features: str = "flat",
+) -> Split:
+    """So many postings of every group to train on, and the whole test part."""
+    y, part, groups = arrays["y"], arrays["part"], [str(group) for group in arrays["groups"]]
+    order = np.random.default_rng([seed, round]).permutation(len(y))
+    drawn = [order[(y[order] == k) & (part[order] == 0)][:instances_per_class] for k in range(len(groups))]
+    train, test = np.sort(np.concatenate(drawn)), np.flatnonzero(part == 1)
+    counts = loaded(arrays)
+    X_train, X_test = tfidf(counts[train], counts[test])
+    tree = parents(groups)
+    problem = {
+        "n_classes": len(groups),
+        "n_features": X_train.shape[1],
+        "loss": tree_loss(tree, groups),
+        "Lambda": _features(features, tree, groups, X_train, y[train]),
+    }
+    return Split(Examples(X_train, y[train]), Examples(X_test, y[test]), problem=problem)
+
+
+def _features(name: str, tree: dict[str, str], groups: list[str], X: sp.csr_matrix, y: np.ndarray) -> Any:
+    if name == "flat":
+        return None
+    if name == "taxonomy":
+        return node_features(tree, groups)[1].toarray()
+    if name == "descriptions":
+        return description_features(groups, token_pattern=r"[a-z-]+").toarray()
+    sums = np.asarray((sp.csr_matrix((np.ones(len(y)), (y, np.arange(len(y))))) @ X).todense())
+    sums /= np.linalg.norm(sums, axis=1, keepdims=True)
+    return similarity_features(sums @ sums.T)

@@ -1,0 +1,95 @@
+"""Optical digits (UCI 80): 64 counts of black pixels, one digit against the rest (cacm09 Table 1).
+
+Each of the two files has a line an image: the counts and the digit, with commas between. Inputs are the
+counts, scaled to a mean squared norm of 1. The stand-in draws noisy copies of a pattern a digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structmargin_suite import one_vs_rest
+from structmargin_suite.datasets import Remote
+from structmargin_suite.fetch import DataError
+from structmargin_suite.one_vs_rest import VIEW, score, view
+
+__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+
+HOME = "https://archive.ics.uci.edu/ml/machine-learning-databases/optdigits"
+FILES = (
+    Remote(
+        "optdigits.tra",
+        "f87ffe5149ece6d73cc08c296f180e695885849036c0b22a7973e74e3f35d3ee",
+        "optdigits/optdigits.tra",
+        f"{HOME}/optdigits.tra",
+    ),
+    Remote(
+        "optdigits.tes",
+        "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8",
+        "optdigits/optdigits.tes",
+        f"{HOME}/optdigits.tes",
+    ),
+)
+PREPARE: dict[str, Any] = {"images": {"type": "integer", "minimum": 200}}
+DIGITS, PIXELS, MOST = 10, 64, 16
+
+
+def parse(files: Mapping[str, Path], seed: int, *, images: int | None = None) -> dict[str, np.ndarray]:
+    """Rows and digits of both parts; at most so many images of each, drawn by the seed."""
+    rng = np.random.default_rng(seed)
+    parts: list[np.ndarray] = []
+    for remote in FILES:
+        found = read(files[remote.name])
+        drawn = np.sort(rng.permutation(len(found[1]))[:images])
+        parts += [part[drawn] for part in found]
+    return _parts(*parts)
+
+
+def _parts(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray) -> dict[str, np.ndarray]:
+    rows = one_vs_rest.scaled(X, X_test)
+    return {
+        "names": np.arange(DIGITS).astype(str),
+        **one_vs_rest.stored("train", rows["train"], np.eye(DIGITS)[y]),
+        **one_vs_rest.stored("test", rows["test"], np.eye(DIGITS)[y_test]),
+    }
+
+
+def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Counts (n, 64) and digits (n,) of a file."""
+    rows = []
+    with open(path, encoding="latin-1") as lines:
+        for number, line in enumerate(lines, start=1):
+            cells = line.strip().split(",")
+            if len(cells) != PIXELS + 1 or not all(cell.isdecimal() for cell in cells):
+                raise DataError(
+                    f"{path}, line {number}: must have {PIXELS} counts and a digit with commas between, but "
+                    f"is {line.strip()[:40]!r}; correct it"
+                )
+            row = [int(cell) for cell in cells]
+            if max(row[:-1]) > MOST or row[-1] >= DIGITS:
+                raise DataError(
+                    f"{path}, line {number}: counts run to {MOST} and digits to {DIGITS - 1}, but there is a "
+                    "larger one; correct it"
+                )
+            rows.append(row)
+    if not rows:
+        raise DataError(f"{path} is empty; fetch it again")
+    found = np.array(rows)
+    return found[:, :-1], found[:, -1]
+
+
+def synthesize(seed: int, *, images: int | None = None) -> dict[str, np.ndarray]:
+    """The same arrays: 3,823 and 1,797 images unless told, of which a tenth have strong noise."""
+    rng = np.random.default_rng(seed)
+    patterns = rng.integers(0, MOST + 1, size=(DIGITS, PIXELS)).astype(float)
+    parts: list[np.ndarray] = []
+    for n in (3823, 1797):
+        digits = rng.integers(0, DIGITS, size=n if images is None else min(n, images))
+        noise = np.where(rng.random(len(digits)) < 0.1, 12.0, 5.0)[:, None]
+        counts = patterns[digits] + noise * rng.normal(size=(len(digits), PIXELS))
+        parts += [np.clip(np.rint(counts), 0, MOST), digits]
+    return _parts(*parts)

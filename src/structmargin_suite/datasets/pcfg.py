@@ -1,0 +1,89 @@
+"""Sentences of a made-up language, and the stand-in for treebanks: trees drawn from a seeded grammar.
+
+The grammar is always the same one: the rules below, with probabilities drawn once for each head and its
+parent, so that what a noun phrase looks like depends on where it stands, as in real trees. A grammar without
+parents can only know the average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structmargin.problems.grammar_trees import leaves
+from structmargin_suite.treebanks import CLAUSES, PREPARE, VIEW, arrays, score, view
+
+__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+
+FILES = ()
+RULES = """
+S: NP VP . | NP VP | VP . | PP NP VP . | ADVP NP VP . | NP ADVP VP . | S CC S | NP NP VP . | VP
+SQ: VBZ NP VP . | VBZ NP NP .
+NP: DT NN | NN | NNP NN | NN NN | NNP | DT NP | JJ NN | NP PP | NP CC NP | QP | NP VP | NP NP | NN PP | JJ NP
+VP: VBZ | VBZ NP | VBD NP | VBD NP PP | VP PP | MD VP | VBZ NP NP | VBZ ADJP | VBD S | TO VP | VP CC VP | VBD
+PP: IN NP | TO NP | IN S | PP PP
+ADJP: JJ | RB JJ | JJ PP | ADJP CC ADJP
+ADVP: RB | RB RB | ADVP PP
+QP: CD NN | RB CD NN
+"""
+CONCENTRATION, LARGEST = 3.0, 40
+SEED = 1998
+
+
+@cache
+def grammar() -> dict[str, tuple[list[list[str]], dict[str, np.ndarray]]]:
+    """By head: its right-hand sides, and their probabilities under every parent ('' at the root)."""
+    rng = np.random.default_rng(SEED)
+    lines = [line.split(": ", 1) for line in RULES.strip().splitlines()]
+    heads = ["", *(head for head, _ in lines)]
+    found = {}
+    for head, text in lines:
+        sides = [side.split() for side in text.split(" | ")]
+        base = rng.dirichlet(np.full(len(sides), 3.0))
+        found[head] = (
+            sides,
+            {above: rng.dirichlet(CONCENTRATION * len(sides) * base + 0.05) for above in heads},
+        )
+    return found
+
+
+def draw(rng: np.random.Generator) -> Any:
+    """A tree, or None where it grew too large or a label stands twice in a chain."""
+    rules, size = grammar(), 0
+
+    def grow(head: str, above: str, chain: frozenset[str]) -> Any:
+        nonlocal size
+        size += 1
+        if size > LARGEST or head in chain:
+            return None
+        sides, p = rules[head]
+        side = sides[int(rng.choice(len(sides), p=p[above]))]
+        below = chain | {head} if len(side) == 1 else frozenset()
+        children = [grow(child, head, below) if child in rules else child for child in side]
+        return None if any(child is None for child in children) else (head, *children)
+
+    return grow("S" if rng.random() < 0.95 else "SQ", "", frozenset())
+
+
+def synthesize(
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = 3000,
+    repetition: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """`at_most` trees of at most `longest` tags, the last fifth of them to test on; all roots are clauses."""
+    rng = np.random.default_rng(seed)
+    trees: list[Any] = []
+    while len(trees) < at_most:
+        tree = draw(rng)
+        if tree is not None and tree[0] in CLAUSES and len(leaves(tree)) <= longest:
+            trees.append(tree)
+    part = (np.arange(at_most) >= at_most - at_most // 5).astype(np.int64)
+    return arrays(trees, part.tolist(), seed, None)
+
+
+def parse(files: Mapping[str, Path], seed: int, **prepare: Any) -> dict[str, np.ndarray]:
+    """There are no files."""
+    raise ValueError("this data set has no files; use source: synthetic")

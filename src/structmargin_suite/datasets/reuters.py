@@ -1,0 +1,134 @@
+"""Reuters-21578, ModApte split: news stories and their topics, one topic against the rest (cacm09 Table 1).
+
+The archive holds 22 SGML files. Of its stories those with TOPICS="YES" are used, LEWISSPLIT="TRAIN" to
+train on and "TEST" to test on: 9,603 and 3,299, whether or not they have a topic. Words are runs of letters
+and digits of the whole text, title and dateline included, in lower case, those of 3 training stories or
+more; inputs are tf-idf vectors of unit length, frequencies from the training part. 90 topics have a story
+in each part, and 50 of them have 10 or more in each. The stand-in draws stories as `abstracts` does.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import tarfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structmargin_suite import one_vs_rest
+from structmargin_suite.datasets import Remote, abstracts
+from structmargin_suite.fetch import DataError
+from structmargin_suite.one_vs_rest import VIEW, score, view
+
+__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+
+FILES = (
+    Remote(
+        "reuters21578.tar.gz",
+        "d93a40b30ba2f3f936e849b543ebfb4919fbe6909750590de9a6256eb5b2aeec",
+        "reuters/reuters21578.tar.gz",
+        "https://archive.ics.uci.edu/ml/machine-learning-databases/reuters21578-mld/reuters21578.tar.gz",
+    ),
+)
+PREPARE: dict[str, Any] = {"stories": {"type": "integer", "minimum": 100}}
+PARTS = {"TRAIN": "train", "TEST": "test"}
+OFTEN = 3
+WORD = r"[a-z0-9]{2,}"
+
+STORY = re.compile(r"<REUTERS ([^>]*)>(.*?)</REUTERS>", re.DOTALL)
+OPENING = re.compile(r"<REUTERS\b")
+ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
+NAME = re.compile(r"<D>(.*?)</D>", re.DOTALL)
+TEXT = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.DOTALL)
+TAG = re.compile(r"<[^>]*>")
+
+
+def parse(files: Mapping[str, Path], seed: int, *, stories: int | None = None) -> dict[str, np.ndarray]:
+    """Rows and topics of both parts; at most so many stories of the training part and half of it to test."""
+    found = list(read(files[FILES[0].name]))
+    if stories is not None:
+        limits = {"train": stories, "test": stories // 2}
+        found = [one for part in limits for one in _drawn(found, part, limits[part], seed)]
+    names = sorted({name for _, topics, _ in found for name in topics})
+    texts = {part: [text for p, _, text in found if p == part] for part in PARTS.values()}
+    for part in texts:
+        if not texts[part]:
+            raise DataError(
+                f'{files[FILES[0].name]}: no story of the {part} part with TOPICS="YES"; add some'
+            )
+    place = {name: k for k, name in enumerate(names)}
+    arrays: dict[str, np.ndarray] = {"names": np.array(names)}
+    for part, X in weighted(texts["train"], texts["test"]).items():
+        topics = np.zeros((X.shape[0], len(names)), dtype=np.uint8)
+        for row, mine in enumerate(mine for p, mine, _ in found if p == part):
+            topics[row, [place[name] for name in mine]] = 1
+        arrays |= one_vs_rest.stored(part, X, topics)
+    return arrays
+
+
+def _drawn(found: Any, part: str, most: int, seed: int) -> Any:
+    mine = [one for one in found if one[0] == part]
+    keep = np.random.default_rng(seed).permutation(len(mine))[:most]
+    return [mine[k] for k in sorted(keep)]
+
+
+def weighted(train: list[str], test: list[str]) -> dict[str, Any]:
+    """tf-idf vectors of unit length, words and frequencies of `train`."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectors = TfidfVectorizer(token_pattern=WORD, min_df=min(OFTEN, len(train)))
+    return {"train": vectors.fit_transform(train), "test": vectors.transform(test)}
+
+
+def read(path: Path) -> Iterator[tuple[str, list[str], str]]:
+    """(part, topics, text) of every story of the ModApte split, in the order of the archive's file names."""
+    found = {}
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                handle = archive.extractfile(member) if member.name.endswith(".sgm") else None
+                if handle is not None:
+                    found[member.name] = handle.read().decode("latin-1")
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise DataError(f"{path} is no tar archive, or breaks off ({error}); fetch it again") from None
+    if not found:
+        raise DataError(f"{path} holds no file that ends in .sgm; fetch it again")
+    for name in sorted(found):
+        yield from _stories(found[name], f"{path}: {name}")
+
+
+def _stories(text: str, where: str) -> Iterator[tuple[str, list[str], str]]:
+    """The stories of one SGML file that are used."""
+    opened = OPENING.finditer(text)
+
+    def fault(at: int, what: str) -> DataError:
+        return DataError(f"{where}, line {text.count(chr(10), 0, at) + 1}: {what}")
+
+    for match in STORY.finditer(text):
+        if next(opened).start() != match.start() or OPENING.search(match[2]):
+            raise fault(match.start(), "the story is not closed before the next; add </REUTERS>")
+        given = dict(ATTRIBUTE.findall(match[1]))
+        missing = [key for key in ("TOPICS", "LEWISSPLIT") if key not in given]
+        if missing:
+            raise fault(match.start(), f"the story has no {missing[0]}; give it one")
+        if given["TOPICS"] != "YES" or given["LEWISSPLIT"] not in PARTS:
+            continue
+        topics, body = TOPICS.search(match[2]), TEXT.search(match[2])
+        if topics is None or body is None:
+            what = "<TOPICS>" if topics is None else "<TEXT>"
+            raise fault(match.start(), f"the story has no {what} element; add it")
+        names = list(dict.fromkeys(NAME.findall(topics[1])))
+        yield PARTS[given["LEWISSPLIT"]], names, html.unescape(TAG.sub(" ", body[1])).lower()
+    left = next(opened, None)
+    if left is not None:
+        raise fault(left.start(), "the story is not closed; add </REUTERS>")
+
+
+def synthesize(seed: int, *, stories: int | None = None) -> dict[str, np.ndarray]:
+    """A stand-in of the same shape: 90 topics, rare ones among them."""
+    n = 9603 if stories is None else stories
+    return abstracts.synthesize(seed, n_train=n, n_test=max(n // 3, 50), n_topics=90, n_words=9000, rare=0.95)

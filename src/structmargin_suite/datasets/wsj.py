@@ -1,0 +1,71 @@
+"""The Wall Street Journal sample of the Penn Treebank: 3,914 trees in 199 files, far fewer than the paper's.
+
+jmlr05 5.4 trains on the sentences of at most 10 words of sections 2 to 21 and tests on section 22; the free
+sample has 393 such sentences in all, so the split is drawn: four fifths to train on, by the seed.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structmargin_suite.datasets import Remote, pcfg
+from structmargin_suite.fetch import DataError
+from structmargin_suite.treebanks import PREPARE, VIEW, arrays, chosen, passed, read, score, view
+
+__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+
+FILES = (
+    Remote(
+        name="treebank.zip",
+        sha256="9da92d76c3666cfb6cddeaed0f7e86b344cce0f0928a286d439e555f19c37399",
+        mirror="treebank-wsj/treebank.zip",
+        url="https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/treebank.zip",
+    ),
+)
+TREES = 393
+"""Of at most 10 tokens in the real sample: how many the stand-in has."""
+
+
+def parse(
+    files: Mapping[str, Path], seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any",
+    at_most: int | None = None, repetition: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """All trees that fit, parts unsaid. A file of one's own may also be plain text with bracketed trees."""
+    path = files[FILES[0].name]
+    trees = chosen(members(path, passed(longest, punctuation)), longest, punctuation, roots)
+    return arrays(trees, [-1] * len(trees), seed, at_most)
+
+
+def members(path: Path, longest: int | None) -> list[Any]:
+    """The raw trees of the archive's combined/*.mrg, or of a plain text file; `longest` as for `read`."""
+    if not zipfile.is_zipfile(path) and path.suffix != ".zip":
+        try:
+            return read(str(path), path.read_text(encoding="utf-8"), longest)
+        except UnicodeDecodeError:
+            raise DataError(f"{path} is no text in UTF-8; convert it") from None
+    try:
+        with zipfile.ZipFile(path) as opened:
+            names = sorted(name for name in opened.namelist() if name.endswith(".mrg"))
+            if not names:
+                raise DataError(f"{path} has no member combined/*.mrg; use the treebank archive of nltk_data")
+            return [
+                tree
+                for name in names
+                for tree in read(f"{path}/{name}", opened.read(name).decode("utf-8"), longest)
+            ]
+    except (zipfile.BadZipFile, EOFError) as error:
+        raise DataError(f"{path} is damaged or cut short ({error}); delete it and fetch it again") from None
+
+
+def synthesize(
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    repetition: int = 0,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """A stand-in of the sample's size, parts unsaid."""
+    made = pcfg.synthesize(seed, longest=longest, at_most=at_most)
+    return {**made, "part": np.full(at_most, -1, dtype=np.int64)}

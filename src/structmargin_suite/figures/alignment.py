@@ -1,0 +1,192 @@
+"""Figures of the alignment experiment: jmlr05 Figure 2, the learning curves of Table 4, one alignment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.collections import LineCollection
+
+from structmargin_suite.figures import figure
+from structmargin_suite.figures.grouped import curve, published
+from structmargin_suite.figures.style import COLOURS, GREY, Series, number_ticks, stamp
+from structmargin_suite.results import ExperimentResults, Row
+
+
+def _methods(results: ExperimentResults, study: str) -> list[tuple[str, Series]]:
+    """The methods of a study, each with the looks it has in every figure."""
+    order = list(results.config["methods"])
+    return [
+        (name, Series(order.index(name)))
+        for name in order
+        if name in results.config["studies"][study]["methods"]
+    ]
+
+
+def _bounds(rows: list[Row], key: str) -> tuple[list[float], list[float]]:
+    """Theorem 18's bound along a setting."""
+    found = {row[key]: row["bound"] for row in rows if row.get("bound") is not None}
+    return sorted(found), [found[x] for x in sorted(found)]
+
+
+@figure("learning_curve")
+def learning_curve(results: ExperimentResults, fig: Any) -> None:
+    """Test error against the number of training examples, ours and the paper's."""
+    ax = fig.add_subplot()
+    papers = results.published("alignment")
+    for name, series in _methods(results, "sizes"):
+        line = curve(results.rows("sizes", method=name), "n_train", "test_error")
+        series.ours(ax, *line, results.label(name))
+        x, value = published(papers, "n_train", method=name, measure="test_error")
+        if x:
+            series.paper(ax, x, value, f"{name}, paper")
+    ax.set(xscale="log", xlabel="training examples n", ylabel="test error (%)", ylim=(0, None))
+    number_ticks(ax.xaxis, sorted({row["n_train"] for row in papers}))
+    ax.legend()
+
+
+@figure("constraints")
+def constraints(results: ExperimentResults, fig: Any) -> None:
+    """Constraints added against n (left) and against epsilon (right), below Theorem 18's bound."""
+    fig.set_size_inches(7.2, 3.9)
+    left, right = fig.subplots(1, 2, sharey=True)
+    papers = results.published("alignment")
+    for name, series in _methods(results, "sizes"):
+        line = curve(results.rows("sizes", method=name), "n_train", "constraints")
+        if line.x:
+            series.ours(left, *line, results.label(name))
+            left.plot(
+                *_bounds(results.rows("sizes", method=name), "n_train"), color=series.colour, linewidth=0.8
+            )
+        x, value = published(papers, "n_train", method=name, measure="constraints")
+        if x:
+            series.paper(left, x, value, f"{name}, paper")
+    for name, series in _methods(results, "precision"):
+        rows = results.rows("precision", method=name)
+        series.ours(right, *curve(rows, "eps", "constraints"), results.label(name))
+        right.plot(*_bounds(rows, "eps"), color=series.colour, linewidth=0.8)
+    sizes = sorted({row["n_train"] for row in results.rows("sizes")})
+    steps = sorted({row["eps"] for row in results.rows("precision")})
+    left.set(xscale="log", yscale="log", xlabel="training examples n", ylabel="constraints added")
+    right.set(xscale="log", xlabel="precision ε")
+    right.invert_xaxis()
+    for ax in (left, right):
+        where = {"xycoords": "axes fraction", "va": "top", "fontsize": 8, "color": GREY}
+        ax.annotate("thin: Theorem 18's bounds", (0.03, 0.97), **where)
+    number_ticks(left.xaxis, sizes)
+    number_ticks(right.xaxis, steps)
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+
+
+@figure("error_epsilon")
+def error_epsilon(results: ExperimentResults, fig: Any) -> None:
+    """Test error against epsilon."""
+    ax = fig.add_subplot()
+    for name, series in _methods(results, "precision"):
+        series.ours(
+            ax, *curve(results.rows("precision", method=name), "eps", "test_error"), results.label(name)
+        )
+    ax.axvline(0.1, color=GREY, linewidth=0.8, linestyle=":")
+    ax.annotate(
+        " the paper's ε", (0.1, 0.97), xycoords=("data", "axes fraction"), va="top", fontsize=8, color=GREY
+    )
+    n = results.config["studies"]["precision"]["fixed"]["n_train"]
+    ax.set(xscale="log", xlabel="precision ε", ylabel=f"test error (%) at n = {n}", ylim=(0, None))
+    ax.invert_xaxis()
+    number_ticks(ax.xaxis, sorted({row["eps"] for row in results.rows("precision")}))
+    fig.legend(loc="outside lower center", ncols=2)
+
+
+@figure("sizes_time")
+def sizes_time(results: ExperimentResults, fig: Any) -> None:
+    """CPU time of a training against n."""
+    ax = fig.add_subplot()
+    clocks = {row["run"]: row for row in results.timings()}
+    for name, series in _methods(results, "sizes"):
+        rows = [{**row, **clocks.get(row["run"], {})} for row in results.rows("sizes", method=name)]
+        series.ours(ax, *curve(rows, "n_train", "cpu_seconds"), results.label(name))
+    ax.set(xscale="log", yscale="log", xlabel="training examples n", ylabel="CPU seconds a training")
+    number_ticks(ax.xaxis, sorted({row["n_train"] for row in results.rows("sizes")}))
+    ax.legend()
+
+
+@figure("one_alignment")
+def one_alignment(results: ExperimentResults, fig: Any) -> None:
+    """A native and its homolog: the given alignment, one by identity of letters, and the learnt one."""
+    rows = results.rows("sizes", method=results.config["studies"]["sizes"]["methods"][-1])
+    most = max(rows, key=lambda row: (row["n_train"], -(row.get("repetition") or 0)))
+    model, test = results.model(most["run"]), results.split(most["run"]).test
+    before = _identity(model)
+    x, y, first, last = _telling(before, model, test)
+    fig.set_size_inches(7.2, 3.6)
+    panels = (
+        ("as the homolog was made", y),
+        ("before training: identical letters 1, others and gaps −1", first),
+        (f"after training on {most['n_train']} examples", last),
+    )
+    truth = set(_pairs(y[1]))
+    axes = fig.subplots(len(panels), 1)
+    for ax, (title, choice) in zip(axes, panels, strict=True):
+        _strings(ax, x, y[0], choice, truth, title)
+
+
+def _identity(model: Any) -> Any:
+    """The same problem under weights that nobody learnt."""
+    A = model.problem_.n_letters
+    return type(model.scorer_)(model.problem_, np.append((2.0 * np.eye(A) - 1.0).ravel(), -1.0))
+
+
+def _telling(before: Any, model: Any, test: Any) -> tuple[Any, Any, Any, Any]:
+    """The first test example that was wrong before training and is right after it: (x, y, before, after).
+
+    Both alignments shown are of the homolog; where there is no such example, the first one is shown.
+    """
+    batch = model.problem_.batch(test.X, None)
+    old, new = batch.argmax(before), batch.argmax(model.scorer_)
+    truths = [y[0] for y in test.Y]
+    good = [e for e, y in enumerate(truths) if old[e][0] != y and new[e][0] == y]
+    e = good[0] if good else 0
+    native, candidates = test.X[e]
+    alone = (native, [candidates[truths[e]]])
+    return (
+        test.X[e],
+        test.Y[e],
+        model.problem_.argmax(before, alone),
+        model.problem_.argmax(model.scorer_, alone),
+    )
+
+
+def _pairs(path: Any) -> list[tuple[int, int]]:
+    """The letters set against each other by a path: (place in native, place in homolog)."""
+    i, j, ops = path
+    found = []
+    for op in ops:
+        if op == "M":
+            found.append((i, j))
+        i += op in "MD"
+        j += op in "MI"
+    return found
+
+
+def _strings(ax: Any, x: Any, homolog: int, choice: Any, truth: set[tuple[int, int]], title: str) -> None:
+    """Two strings, one above the other, and a line for every pair of letters that are aligned."""
+    native, other = x[0], x[1][homolog]
+    for letters, height in ((native, 1.0), (other, 0.0)):
+        for letter in np.unique(letters):
+            at = np.flatnonzero(np.asarray(letters) == letter)
+            stamp(ax, chr(ord("A") + int(letter)), at, np.full(len(at), height), size=7)
+    found = _pairs(choice[1])
+    for right, colour, line in ((True, COLOURS[0], "-"), (False, COLOURS[1], "--")):
+        pairs = [[(i, 0.82), (j, 0.18)] for i, j in found if ((i, j) in truth) == right]
+        ax.add_collection(LineCollection(pairs, colors=colour, linestyles=line, linewidths=1.1))
+    share = sum(pair in truth for pair in found)
+    ax.set_title(
+        f"{title}: {share} of {len(truth)} pairs right, {len(found) - share} wrong", loc="left", fontsize=8
+    )
+    ax.set(xlim=(-1, max(len(native), len(other))), ylim=(-0.25, 1.25))
+    ax.set_yticks([0.0, 1.0], ["homolog", "native"], fontsize=8)
+    ax.set_xticks([])
+    ax.grid(False)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    ax.tick_params(length=0)

@@ -1,0 +1,245 @@
+"""Figures of cars in street pictures: jkse09 Figures 1 to 4 and 7, Table 1 as curves, detections, nu."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structmargin_suite.claims.localization import CHI2, ERROR, LINEAR, NOISE, SSVM, kernel_values
+from structmargin_suite.datasets.uiuc_cars import pictures_of
+from structmargin_suite.detection import curve as detection_curve
+from structmargin_suite.detection import ellipse, right
+from structmargin_suite.figures import figure
+from structmargin_suite.figures.grouped import curve, published
+from structmargin_suite.figures.style import COLOURS, GREY, LINES, Series
+from structmargin_suite.results import ExperimentResults, Row
+
+METHODS = (SSVM, LINEAR, CHI2)
+PAPER_SECONDS = 5 * 3600.0
+
+
+def _noise(results: ExperimentResults, method: str, kind: str = "swap") -> list[Row]:
+    """Runs of Table 1 under one reading of the noise; where there is none, all readings are the same."""
+    rows = results.rows(NOISE, method=method)
+    mine = [row for row in rows if row.get("noise_kind") in (kind, None)]
+    clean = [row for row in rows if row["label_noise"] == 0.0]
+    return mine if any(row in clean for row in mine) else clean + mine
+
+
+def _first(results: ExperimentResults, method: str) -> str:
+    """The name of a run without noise."""
+    return str(min(_noise(results, method), key=lambda row: row["label_noise"])["run"])
+
+
+def _picture(ax: Any, image: np.ndarray, title: str = "") -> None:
+    ax.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="nearest", rasterized=True)
+    ax.set_title(title)
+    ax.axis("off")
+
+
+def _box(ax: Any, box: np.ndarray, colour: str, style: Any = "-", width: float = 1.4) -> None:
+    top, left, bottom, r = box[:4]
+    x, y = [left, r, r, left, left], [top, top, bottom, bottom, top]
+    ax.plot(x, y, color="white", linewidth=width + 1.4, alpha=0.7)
+    ax.plot(x, y, color=colour, linestyle=style, linewidth=width)
+
+
+@figure("examples")
+def examples(results: ExperimentResults, fig: Any) -> None:
+    """Three test and three training images, as many as can be with two cars."""
+    fig.set_size_inches(7.2, 3.6)
+    arrays = results.ready(_first(results, LINEAR))
+    axes = fig.subplots(2, 3)
+    for line, part, name in zip(axes, ("test", "train"), ("test", "training"), strict=True):
+        images, n = pictures_of(arrays, part), arrays[f"{part}_n"]
+        cars = np.split(arrays[f"{part}_cars"], np.cumsum(n)[:-1])
+        chosen = [*np.flatnonzero(n > 1)[:2], *np.flatnonzero(n == 1)][:3]
+        for ax, i in zip(line, chosen, strict=False):
+            _picture(ax, images[i], f"{name} image {i}")
+            for car in cars[i]:
+                _box(ax, car, COLOURS[4])
+
+
+@figure("pyramid")
+def pyramid(results: ExperimentResults, fig: Any) -> None:
+    """A car's box cut into 1, 4, 9 and 16 cells."""
+    fig.set_size_inches(7.2, 1.5)
+    arrays = results.ready(_first(results, LINEAR))
+    image = pictures_of(arrays, "test")[0]
+    top, left, bottom, r = arrays["test_cars"][0]
+    axes = fig.subplots(1, 4)
+    for level, ax in enumerate(axes, start=1):
+        _picture(ax, image, f"level {level}: {level**2} histogram{'s' if level > 1 else ''}")
+        for k in range(level + 1):
+            y, x = top + k * (bottom - top) / level, left + k * (r - left) / level
+            ax.plot([left, r], [y, y], color=COLOURS[4], linewidth=1.4)
+            ax.plot([x, x], [top, bottom], color=COLOURS[4], linewidth=1.4)
+        ax.set(xlim=(left - 8, r + 8), ylim=(bottom + 8, top - 8))
+
+
+@figure("equal_error")
+def equal_error(results: ExperimentResults, fig: Any) -> None:
+    """A panel for each reading of the noise; what finds boxes without looking as level lines."""
+    kinds = [kind for kind in ("swap", "far") if any(r.get("noise_kind") == kind for r in results.runs)]
+    kinds = kinds or ["swap"]
+    fig.set_size_inches(3.7 * len(kinds), 3.6)
+    axes = np.atleast_1d(fig.subplots(1, len(kinds), sharey=True))
+    papers = results.published("localization_eer")
+    titles = {"swap": "boxes swapped among images", "far": "swapped boxes far from every car"}
+    for ax, kind in zip(axes, kinds, strict=True):
+        for k, method in enumerate(METHODS):
+            line = curve(_noise(results, method, kind), "label_noise", ERROR)
+            if line.x:
+                Series(k).ours(ax, *line, results.label(method))
+                Series(k).paper(ax, *published(papers, "label_noise", method=method), None)
+        for k, method in enumerate(("random scores", "the middle of the image")):
+            found = [row[ERROR] for row in results.rows("without learning", method=method)]
+            if found:
+                ax.axhline(np.mean(found), color=GREY, linewidth=0.9, linestyle=LINES[4 + k])
+                ax.text(0.0, np.mean(found) - 1.0, method, color=GREY, fontsize=7, va="top")
+        ax.set(title=titles[kind], xlabel="share of training images with wrong boxes", ylim=(0, 100))
+    axes[0].set_ylabel("equal error rate (%)")
+    handles, names = axes[0].get_legend_handles_labels()
+    handles.append(axes[0].plot([], [], "o:", color=GREY, markerfacecolor="white")[0])
+    fig.legend(handles, [*names, "the paper"], loc="outside lower center", ncols=2 * len(kinds))
+
+
+def _precision_recall(results: ExperimentResults, ax: Any, method: str) -> None:
+    """Precision at each recall, mean over draws of the noise."""
+    rows = _noise(results, method)
+    levels = sorted({row["label_noise"] for row in rows})
+    at = np.linspace(0.01, 1.0, 100)
+    for k, level in enumerate(levels):
+        lines = []
+        for row in rows:
+            if row["label_noise"] == level:
+                one = detection_curve(*_kept(results, row["run"]), "ellipse")
+                lines.append(_precision_at(one.precision, one.recall, at))
+        both = np.array(lines)
+        reached = np.isfinite(both).all(axis=0)
+        mean, low, high = (np.where(reached, f(both, axis=0), np.nan) for f in (np.mean, np.min, np.max))
+        colour, style = COLOURS[k % len(COLOURS)], LINES[k % len(LINES)]
+        ax.plot(at, mean, color=colour, linestyle=style, label=f"r = {level:g}")
+        ax.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+    ax.set(xlabel="recall", xlim=(0, 1), ylim=(0, 1.02), title=results.label(method))
+
+
+def _precision_at(precision: np.ndarray, recall: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """The precision where each recall is first reached; NaN where it never is."""
+    first = np.searchsorted(recall, at - 1e-12)
+    return np.where(first < len(recall), precision[np.minimum(first, len(recall) - 1)], np.nan)
+
+
+def _kept(results: ExperimentResults, run: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """(cars, detections) of every test image of a run."""
+    kept = results.kept(run)
+    cars, found = (np.split(kept[name], np.cumsum(kept[f"{name}_n"])[:-1]) for name in ("cars", "found"))
+    return cars, found
+
+
+@figure("precision_recall_linear")
+def precision_recall_linear(results: ExperimentResults, fig: Any) -> None:
+    """S-SVM and JKSE side by side."""
+    fig.set_size_inches(7.2, 3.7)
+    axes = fig.subplots(1, 2, sharey=True)
+    for ax, method in zip(axes, (SSVM, LINEAR), strict=True):
+        _precision_recall(results, ax, method)
+    axes[0].set_ylabel("precision")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7)
+
+
+@figure("precision_recall_chi2")
+def precision_recall_chi2(results: ExperimentResults, fig: Any) -> None:
+    """JKSE with the chi-squared kernel."""
+    fig.set_size_inches(3.8, 4.0)
+    ax = fig.add_subplot()
+    _precision_recall(results, ax, CHI2)
+    ax.set_ylabel("precision")
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+
+
+@figure("kernel_matrices")
+def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
+    """A row for each kernel, on one grey scale."""
+    fig.set_size_inches(7.2, 6.4)
+    axes = fig.subplots(2, 2)
+    names = {"linear": "linear kernel", "chi2": "χ² kernel"}
+    found = kernel_values(results, _first(results, LINEAR))
+    for line, (name, pair) in zip(axes, found.items(), strict=True):
+        top = float(np.quantile(np.concatenate(pair), 0.99))
+        for ax, M, boxes in zip(line, pair, ("right", "random"), strict=True):
+            image = ax.imshow(
+                M, cmap="gray", vmin=0.0, vmax=top, aspect="auto", interpolation="nearest", rasterized=True
+            )
+            ax.set_title(f"{names[name]}, {boxes} boxes (mean {M.mean():.3f})")
+            ax.set(xticks=[], yticks=[])
+            ax.grid(False)
+        line[0].set(ylabel="training boxes")
+        fig.colorbar(image, ax=list(line), shrink=0.9, extend="max", label="kernel / mean diagonal")
+    for ax in axes[1]:
+        ax.set(xlabel="boxes in test images")
+
+
+@figure("nu")
+def nu(results: ExperimentResults, fig: Any) -> None:
+    """A panel for each kernel, a line for each level of noise."""
+    fig.set_size_inches(7.2, 3.2)
+    axes = fig.subplots(1, 2, sharey=True)
+    for ax, method in zip(axes, ("JKSE (linear), nu", "JKSE (chi2), nu"), strict=True):
+        rows = results.rows("nu", method=method)
+        for k, level in enumerate(sorted({row["label_noise"] for row in rows})):
+            line = curve([row for row in rows if row["label_noise"] == level], "nu", ERROR)
+            Series(k).ours(ax, *line, f"r = {level:g}")
+        ax.set(title=results.label(method), xlabel="ν", xlim=(0, 1.02), ylim=(0, 100))
+    axes[0].set_ylabel("equal error rate (%)")
+    axes[1].legend(title="label noise")
+
+
+@figure("detections")
+def detections(results: ExperimentResults, fig: Any) -> None:
+    """Eight test images; above without noise and below with the most, JKSE chi-squared."""
+    rows = _noise(results, CHI2)
+    levels = sorted({row["label_noise"] for row in rows if row["label_noise"] < 1.0})
+    shown = [levels[0], levels[-1]] if len(levels) > 1 else levels
+    fig.set_size_inches(7.2, 2.8 * len(shown))
+    panels = fig.subplots(2 * len(shown), 4).reshape(len(shown), 8)
+    for line, level in zip(panels, shown, strict=True):
+        run = next(row["run"] for row in rows if row["label_noise"] == level)
+        arrays, (cars, found) = results.ready(run), _kept(results, run)
+        stride, images = int(arrays["stride"]), pictures_of(arrays, "test")
+        scores = np.sort(np.concatenate([boxes[:, 4] for boxes in found]))[::-1]
+        least = scores[min(sum(len(one) for one in cars), len(scores)) - 1]
+        hits = right(cars, found, "ellipse")
+        chosen = np.linspace(0, len(images) - 1, 8).astype(int)
+        for ax, i in zip(line, chosen, strict=True):
+            _picture(ax, images[i], f"r = {level:g}, image {i}")
+            taken = found[i][:, 4] >= least
+            for box, hit in zip(found[i][taken], hits[i][taken], strict=True):
+                _box(ax, stride * box, COLOURS[5] if hit else COLOURS[1], "-" if hit else "--")
+            held = found[i][taken & hits[i]]
+            for car in cars[i]:
+                if not any(ellipse(car, box) >= 0.0 for box in held):
+                    _box(ax, stride * car, COLOURS[4], ":", 1.2)
+
+
+@figure("training_time")
+def training_time(results: ExperimentResults, fig: Any) -> None:
+    """Every training as a tick, medians as markers, on a log scale up to the paper's 5 hours."""
+    fig.set_size_inches(5.2, 2.4)
+    ax = fig.add_subplot()
+    clocks = {row["run"]: float(row["fit_seconds"]) for row in results.timings() if row.get("fit_seconds")}
+    names: list[str] = []
+    for method, study in [*((m, NOISE) for m in METHODS), ("S-SVM (chi2)", "machine")]:
+        found = [clocks[row["run"]] for row in results.rows(study, method=method) if row["run"] in clocks]
+        if found:
+            k = len(names)
+            names.append(results.label(method))
+            series = Series(k)
+            ax.plot(found, [k] * len(found), "|", color=series.colour, markersize=9)
+            ax.plot([np.median(found)], [k], marker=series.marker, color=series.colour, markersize=7)
+    ax.plot([PAPER_SECONDS], [0], marker="o", color=COLOURS[0], markerfacecolor="white", markersize=7)
+    ax.text(PAPER_SECONDS, 0.18, "the paper's S-SVM", ha="right", va="top", fontsize=7, color=GREY)
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.set(xscale="log", xlabel="CPU seconds of one training")

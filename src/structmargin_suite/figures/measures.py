@@ -1,0 +1,122 @@
+"""Figures of performance measures: Table 1 at a glance, topic against topic, the gain on rare topics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structmargin_suite.claims.measures import DIRECT, MEASURES, RIVALS, STUDIES, cases, sign_test
+from structmargin_suite.figures import figure
+from structmargin_suite.figures.style import COLOURS, GREY, MARKERS
+from structmargin_suite.one_vs_rest import used
+from structmargin_suite.results import ExperimentResults
+
+
+@figure("table_1")
+def table_1(results: ExperimentResults, fig: Any) -> None:
+    """A panel a measure; a row for each data set, in it a marker a method."""
+    fig.set_size_inches(7.2, 3.6)
+    rows = results.table("measures")
+    datasets = list(dict.fromkeys(row["dataset"] for row in rows))
+    panels = fig.subplots(1, len(MEASURES), sharey=True)
+    methods = (DIRECT, *RIVALS)
+    for ax, (measure, name) in zip(panels, MEASURES.items(), strict=True):
+        for k, method in enumerate(methods):
+            for at, data in enumerate(datasets):
+                row = next(
+                    (r for r in rows if (r["dataset"], r["method"], r["measure"]) == (data, method, measure)),
+                    None,
+                )
+                if row is None or row["value"] is None:
+                    continue
+                place, first = at + 0.2 * (k - 1), at == 0
+                ax.errorbar(
+                    [row["value"]], [place], xerr=[row["spread"] or 0.0], linestyle="none", color=COLOURS[k],
+                    marker=MARKERS[k], label=results.label(method) if first else None,
+                )  # fmt: skip
+                if row["published"] is not None and method != RIVALS[1]:
+                    ax.plot(
+                        [row["published"]], [place + 0.08], linestyle="none", color=COLOURS[k],
+                        marker=MARKERS[k], markerfacecolor="white",
+                        label=f"the paper's {'structural' if method == DIRECT else 'conventional'} SVM"
+                        if first
+                        else None,
+                    )  # fmt: skip
+        ax.set(xlabel=f"{name} (%)")
+    labels = [next(str(r["data"]) for r in rows if r["dataset"] == data) for data in datasets]
+    panels[0].set_yticks(range(len(datasets)), [text.replace(" (", "\n(") for text in labels])
+    panels[0].invert_yaxis()
+    handles, names = panels[0].get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside lower center", ncols=2)
+
+
+@figure("topics")
+def topics(results: ExperimentResults, fig: Any) -> None:
+    """A row of panels for each data set, a column for each measure."""
+    found = cases(results, RIVALS[0])
+    names = list(dict.fromkeys(case.data for case in found))
+    fig.set_size_inches(7.2, 2.2 * len(names) + 0.3)
+    panels = fig.subplots(len(names), len(MEASURES), squeeze=False)
+    for case in found:
+        row, column = names.index(case.data), list(MEASURES).index(case.measure)
+        ax = panels[row][column]
+        low = min(case.direct.min(), case.rival.min(), 99.0)
+        low = max(0.0, low - 0.06 * (100.0 - low))
+        high = 100.0 + 0.04 * (100.0 - low)
+        ax.plot([low, high], [low, high], color=GREY, linewidth=0.8)
+        ax.plot(
+            case.rival, case.direct, linestyle="none", color=COLOURS[row], marker=MARKERS[row],
+            markersize=4.0, alpha=0.75,
+        )  # fmt: skip
+        won, tied, lost = case.record
+        ax.text(
+            0.97, 0.05, f"{won} won, {tied} tied, {lost} lost\np = {sign_test(case):.2g}",
+            transform=ax.transAxes, ha="right", va="bottom", fontsize=7,
+        )  # fmt: skip
+        ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+        if row == 0:
+            ax.set_title(f"{MEASURES[case.measure]} (%)")
+        if row == len(names) - 1:
+            ax.set_xlabel("conventional SVM")
+        if column == 0:
+            ax.set_ylabel(f"{case.data}\nstructural SVM")
+
+
+def shares(results: ExperimentResults, study: str) -> np.ndarray:
+    """The share of positive training rows, in percent, of every topic of a study's data set."""
+    run = results.rows(study)[0]["run"]
+    arrays = results.ready(run)
+    counts = arrays["train_topics"].sum(axis=0, dtype=float)[used(arrays)]
+    return np.asarray(100.0 * counts / len(arrays["train_topics"]))
+
+
+@figure("gain")
+def gain(results: ExperimentResults, fig: Any) -> None:
+    """A panel for each measure: gain in points against the share of positive rows."""
+    fig.set_size_inches(7.2, 3.0)
+    found = cases(results, RIVALS[0])
+    names = list(dict.fromkeys(case.data for case in found))
+    rare = {name: shares(results, study) for name, study in zip(names, STUDIES, strict=False)}
+    panels = fig.subplots(1, len(MEASURES))
+    for ax, (measure, title) in zip(panels, MEASURES.items(), strict=True):
+        x: list[float] = []
+        y: list[float] = []
+        for k, name in enumerate(names):
+            case = next(one for one in found if (one.data, one.measure) == (name, measure))
+            at, points = rare[name][case.topics], case.direct - case.rival
+            ax.plot(at, points, linestyle="none", color=COLOURS[k], marker=MARKERS[k], alpha=0.75, label=name)
+            x, y = [*x, *at], [*y, *points]
+        order = np.argsort(x, kind="stable")
+        window = max(3, len(order) // 5)
+        pieces = [order[i : i + window] for i in range(len(order) - window + 1)]
+        ax.plot(
+            [float(np.median(np.array(x)[piece])) for piece in pieces],
+            [float(np.median(np.array(y)[piece])) for piece in pieces],
+            color="black", linewidth=1.2, label="running median",
+        )  # fmt: skip
+        ax.axhline(0.0, color=GREY, linewidth=0.8)
+        ax.set(xscale="log", xlabel="positive training rows (%)", title=title)
+    panels[0].set_ylabel("gain (points)")
+    handles, labels = panels[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncols=5)

@@ -1,0 +1,162 @@
+"""Figures of the named entity experiment: Tables 2 and 3 drawn, learning curves, confusions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structmargin_suite.claims.statistics import interval
+from structmargin_suite.datasets.conll2002 import TAGS
+from structmargin_suite.figures import figure
+from structmargin_suite.figures.grouped import curve
+from structmargin_suite.figures.style import COLOURS, GREY, Series, number_ticks
+from structmargin_suite.results import ExperimentResults, Row
+
+MOST = 8
+"""Wrong labels beyond this many are drawn together."""
+
+
+def _draws(rows: list[Row], measure: str) -> list[float]:
+    """Means over folds, one a draw."""
+    found: dict[Any, list[float]] = {}
+    for row in rows:
+        found.setdefault(row["repetition"], []).append(float(row[measure]))
+    return [float(np.mean(values)) for _, values in sorted(found.items())]
+
+
+def _paper(results: ExperimentResults, method: str) -> float | None:
+    """The paper's token error for a method, or None."""
+    name = results.config["methods"][method].get("published_as", method)
+    return next((row["value"] for row in results.published("ner_methods") if row["method"] == name), None)
+
+
+@figure("methods")
+def methods(results: ExperimentResults, fig: Any) -> None:
+    """Token error of each method: every draw, the mean and its interval, the paper's."""
+    names = results.config["studies"]["methods"]["methods"]
+    fig.set_size_inches(6.4, 0.8 + 0.3 * len(names))
+    ax = fig.add_subplot()
+    for place, name in enumerate(names):
+        draws = _draws(results.rows("methods", method=name), "test_error")
+        if not draws:
+            continue
+        colour = COLOURS[0]
+        mean = interval(draws)
+        ax.plot(draws, [place] * len(draws), "|", color=colour, alpha=0.5, markersize=7)
+        if len(draws) > 1:
+            ax.plot([mean.low, mean.high], [place, place], color=colour, linewidth=2)
+        ax.plot([mean.mean], [place], "o", color=colour, label="ours, 95% interval" if place == 0 else None)
+        paper = _paper(results, name)
+        if paper is not None:
+            style = {"color": COLOURS[1], "marker": "s", "markerfacecolor": "white", "linestyle": "none"}
+            ax.plot([paper], [place], label="the paper" if place == 0 else None, **style)
+    ax.set_yticks(range(len(names)), [results.label(name) for name in names])
+    ax.invert_yaxis()
+    ax.set(xlabel="token error (%)", xlim=(0, None))
+    ax.legend(loc="lower right")
+
+
+@figure("learning_curve")
+def learning_curve(results: ExperimentResults, fig: Any) -> None:
+    """Token error (left) and F1 of entities (right) against the number of training sentences."""
+    fig.set_size_inches(7.2, 3.4)
+    left, right = fig.subplots(1, 2)
+    studies = ("sizes", "sizes, whole", "sizes, degree 2")
+    of_studies = (results.config["studies"][study]["methods"] for study in studies)
+    names = list(dict.fromkeys(name for methods in of_studies for name in methods))
+    rows = [row for study in studies for row in results.rows(study)]
+    for k, name in enumerate(names):
+        mine = [row for row in rows if row["method"] == name]
+        label = results.label(name)
+        Series(k).ours(left, *curve(mine, "n_train", "test_error"), label)
+        Series(k).ours(right, *curve(mine, "n_train", "test_f1"), label)
+    for ax in (left, right):
+        ax.set(xscale="log", xlabel="training sentences")
+        number_ticks(ax.xaxis, sorted({row["n_train"] for row in rows}))
+        ax.tick_params(axis="x", labelsize=8)
+    left.set(ylabel="token error (%)", ylim=(0, None))
+    right.set(ylabel="F1 of entities (%)", ylim=(0, 100))
+    left.legend(fontsize=7)
+
+
+@figure("support")
+def support(results: ExperimentResults, fig: Any) -> None:
+    """How many labels the support sequences of each formulation have wrong, for both readings of C."""
+    fig.set_size_inches(7.2, 3.0)
+    names = results.config["studies"]["formulations"]["methods"]
+    printed = [name for name in names if "per example" not in name]
+    others = [name for name in names if name not in printed]
+    panels = {"C/n as printed": printed, **({"C per example": others} if others else {})}
+    axes = fig.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for ax, (title, methods) in zip(axes, panels.items(), strict=True):
+        for k, name in enumerate(methods):
+            rows = results.rows("formulations", method=name)
+            draw = min((row["repetition"] for row in rows), default=None)
+            losses = [
+                results.model(row["run"]).fit_.support.loss for row in rows if row["repetition"] == draw
+            ]
+            if not losses:
+                continue
+            wrong = np.minimum(np.concatenate(losses).astype(int), MOST)
+            share = 100.0 * np.bincount(wrong, minlength=MOST + 1)[1:] / len(wrong)
+            at = np.arange(1, MOST + 1) + 0.27 * (k - (len(methods) - 1) / 2)
+            hatch = ("", "///", "...")[k % 3]
+            label = name.removesuffix(", C per example")
+            ax.bar(at, share, 0.25, color=COLOURS[k], hatch=hatch, edgecolor="white", label=label)
+        ax.set_title(title, loc="left")
+        ax.set(xlabel="wrong labels", ylim=(0, 100))
+        ax.set_xticks(range(1, MOST + 1), [*map(str, range(1, MOST)), f"{MOST}+"])
+        ax.grid(axis="x", visible=False)
+    axes[0].set_ylabel("share of support (%)")
+    axes[-1].legend()
+
+
+@figure("mistakes")
+def mistakes(results: ExperimentResults, fig: Any) -> None:
+    """Counts of (true, predicted) labels over the test folds of the first draw."""
+    rows = results.rows("methods", method="SVM")
+    draw = min(row["repetition"] for row in rows)
+    counts = np.zeros((len(TAGS), len(TAGS)), dtype=int)
+    for row in rows:
+        if row["repetition"] == draw:
+            test = results.split(row["run"]).test
+            yhat = results.model(row["run"]).predict(test.X)
+            np.add.at(counts, (np.concatenate(test.Y), np.concatenate(yhat)), 1)
+    np.fill_diagonal(counts, 0)
+    fig.set_size_inches(4.6, 4.0)
+    ax = fig.add_subplot()
+    ax.imshow(counts, cmap="Blues", vmin=0, vmax=max(1, counts.max()))
+    for (i, j), count in np.ndenumerate(counts):
+        if count:
+            dark = count > 0.6 * counts.max()
+            ax.text(
+                j, i, str(count), ha="center", va="center", fontsize=7, color="white" if dark else "black"
+            )
+    ax.set_xticks(range(len(TAGS)), TAGS, rotation=60, fontsize=7)
+    ax.set_yticks(range(len(TAGS)), TAGS, fontsize=7)
+    ax.set(xlabel="predicted", ylabel="true")
+    ax.grid(visible=False)
+
+
+@figure("methods_time")
+def methods_time(results: ExperimentResults, fig: Any) -> None:
+    """CPU seconds of one training of each method."""
+    names = results.config["studies"]["methods"]["methods"]
+    clocks = {row["run"]: row["cpu_seconds"] for row in results.timings()}
+    fig.set_size_inches(6.4, 0.8 + 0.3 * len(names))
+    ax = fig.add_subplot()
+    for place, name in enumerate(names):
+        spent = [clocks[row["run"]] for row in results.rows("methods", method=name) if row["run"] in clocks]
+        if spent:
+            ax.barh(place, float(np.median(spent)), color=COLOURS[0])
+            ax.annotate(
+                f" {np.median(spent):.2g}",
+                (float(np.median(spent)), place),
+                va="center",
+                color=GREY,
+                fontsize=8,
+            )
+    ax.set_yticks(range(len(names)), [results.label(name) for name in names])
+    ax.invert_yaxis()
+    ax.set(xlabel="CPU seconds, features included (median)")

@@ -1,0 +1,256 @@
+"""Figures of handwritten words: jkse09 Figures 5 and 6, errors, letters and words as read, convergence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structmargin_suite.claims.ocr import errors_along_nu, kernel_terms
+from structmargin_suite.figures import figure
+from structmargin_suite.figures.grouped import curve
+from structmargin_suite.figures.style import COLOURS, GREY, Series, number_ticks
+from structmargin_suite.files import read_csv
+from structmargin_suite.handwriting import FIRST_LETTER, HEIGHT, WIDTH
+from structmargin_suite.results import ExperimentResults, Row, number
+
+
+@figure("errors")
+def errors(results: ExperimentResults, fig: Any) -> None:
+    """A row for each method: every rotation, their mean, and the paper's number."""
+    ax = fig.add_subplot()
+    names = results.config["studies"]["folds"]["methods"]
+    papers = {row["method"]: row["value"] for row in results.published("ocr")}
+    for k, name in enumerate(names):
+        series, found = Series(k), [row["test_letter_error"] for row in results.rows("folds", method=name)]
+        if not found:
+            continue
+        ax.plot(found, [k] * len(found), "|", color=series.colour, markersize=9, markeredgewidth=1.0)
+        ax.plot(
+            [np.mean(found)], [k], linestyle="none", color=series.colour, marker=series.marker, markersize=7
+        )
+        paper = papers.get(results.config["methods"][name].get("published_as", name))
+        if paper is not None:
+            series.paper(ax, [paper], [k], None)
+    handles = [
+        ax.plot([], [], "o", color=GREY)[0],
+        ax.plot([], [], "|", color=GREY)[0],
+        ax.plot([], [], "o", color=GREY, markerfacecolor="white")[0],
+    ]
+    ax.legend(handles, ["mean", "one rotation", "the paper"], loc="upper right")
+    ax.set_yticks(range(len(names)), [results.label(name) for name in names])
+    ax.invert_yaxis()
+    ax.set(xlabel="test letter error (%)", xlim=(0, 100))
+
+
+@figure("nu")
+def nu(results: ExperimentResults, fig: Any) -> None:
+    """JKSE's error on the validation folds, every rotation and their mean, and where each chose."""
+    ax = fig.add_subplot()
+    rows = results.rows("folds", method="JKSE")
+    errors = errors_along_nu(results, rows)
+    lines = np.array(list(errors.values())).T.reshape(-1, len(errors))
+    series = Series(4)
+    for k, line in enumerate(lines):
+        ax.plot(list(errors), line, color=GREY, linewidth=0.6, label="one rotation" if k == 0 else None)
+        at = int(np.argmin(line))
+        ax.plot(
+            [list(errors)[at]], [line[at]], "o", color=series.colour, markersize=5, markerfacecolor="none",
+            label="its choice" if k == 0 else None,
+        )  # fmt: skip
+    if len(lines):
+        ax.plot(list(errors), lines.mean(axis=0), color=series.colour, linewidth=1.8, label="mean")
+    paper = {row["method"]: row["value"] for row in results.published("ocr")}.get("JKSE")
+    if paper is not None:
+        ax.axhline(paper, color=GREY, linestyle=":", linewidth=1.0, label="the paper's test error")
+    ax.set(xlabel="nu", ylabel="validation letter error (%)", ylim=(0, 100), xlim=(0, 1.02))
+    ax.legend(loc="lower left")
+
+
+def _one(results: ExperimentResults, method: str) -> Row:
+    """The run of a method on the first rotation there is."""
+    return min(results.rows("folds", method=method), key=lambda row: row.get("rotation") or 0)
+
+
+def _matrix(ax: Any, M: np.ndarray, top: float, title: str) -> Any:
+    image = ax.imshow(
+        M, cmap="gray", vmin=0.0, vmax=top, aspect="auto", interpolation="nearest", rasterized=True
+    )
+    ax.set_title(title)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.grid(False)
+    return image
+
+
+@figure("kernel_matrices")
+def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
+    """k_seq itself, with true and with shuffled labels."""
+    fig.set_size_inches(7.2, 3.4)
+    pair = [one["data"] + one["history"] for one in kernel_terms(results, _one(results, "JKSE")["run"])]
+    axes, top = fig.subplots(1, 2), float(max(M.max() for M in pair))
+    for ax, M, name in zip(axes, pair, ("true", "shuffled"), strict=True):
+        image = _matrix(ax, M, top, f"test words with {name} labels (mean {M.mean():.0f})")
+    axes[0].set(ylabel="training words", xlabel="test words")
+    axes[1].set(xlabel="test words")
+    fig.colorbar(image, ax=list(axes), shrink=0.9)
+
+
+@figure("kernel_terms")
+def both_terms(results: ExperimentResults, fig: Any) -> None:
+    """The data term above, the history term below; each row on one grey scale."""
+    fig.set_size_inches(7.2, 6.4)
+    pair = kernel_terms(results, _one(results, "JKSE")["run"])
+    axes = fig.subplots(2, 2)
+    for line, term in zip(axes, ("data", "history"), strict=True):
+        top = float(max(one[term].max() for one in pair))
+        for ax, one, name in zip(line, pair, ("true", "shuffled"), strict=True):
+            M = one[term]
+            image = _matrix(ax, M, top, f"{term} term, {name} labels (mean {M.mean():.3g})")
+        line[0].set(ylabel="training words")
+        fig.colorbar(image, ax=list(line), shrink=0.9)
+    for ax in axes[1]:
+        ax.set(xlabel="test words")
+
+
+@figure("letters")
+def letters(results: ExperimentResults, fig: Any) -> None:
+    """Shares of the letters among the truth and among predictions, one panel a method."""
+    fig.set_size_inches(7.2, 4.0)
+    methods = ("S-SVM", "JKSE")
+    panels = fig.subplots(len(methods), 1, sharex=True)
+    at = np.arange(26)
+    for ax, name in zip(panels, methods, strict=True):
+        run = _one(results, name)["run"]
+        test = results.split(run).test
+        truth = _shares(test.Y)
+        found = _shares(results.model(run).predict(test.X))
+        ax.bar(at - 0.2, truth, 0.4, color="#bbbbbb", label="truth")
+        ax.bar(
+            at + 0.2,
+            found,
+            0.4,
+            color=COLOURS[methods.index(name)],
+            label=f"predicted by {results.label(name)}",
+        )
+        ax.set(ylabel="share of letters (%)")
+        ax.set_axisbelow(True)
+        ax.grid(False, axis="x")
+        ax.legend()
+    panels[-1].set_xticks(at, [_letter(k) for k in at])
+
+
+def _shares(Y: Any) -> np.ndarray:
+    counts = np.bincount(np.concatenate(list(Y)), minlength=26)
+    return 100.0 * counts / counts.sum()
+
+
+def _letter(label: Any) -> str:
+    return chr(FIRST_LETTER + int(label))
+
+
+@figure("words")
+def words(results: ExperimentResults, fig: Any) -> None:
+    """Eight test words: the first four that S-SVM reads rightly and the first four that it does not."""
+    methods = ("S-SVM", "JKSE")
+    runs = [_one(results, name)["run"] for name in methods]
+    test = results.split(runs[0]).test
+    read = [results.model(run).predict(test.X) for run in runs]
+    chosen = _telling(test.Y, read[0])
+    fig.set_size_inches(7.2, 1.15 * (len(chosen) + 1) // 2 + 0.3)
+    axes = np.atleast_1d(fig.subplots((len(chosen) + 1) // 2, 2)).ravel()
+    for ax in axes:
+        ax.axis("off")
+    for ax, i in zip(axes, chosen, strict=False):
+        _word(ax, test.X[i], test.Y[i], {name: yhat[i] for name, yhat in zip(methods, read, strict=True)})
+
+
+def _telling(Y: Any, yhat: Any) -> list[int]:
+    """Words of 4 to 9 letters, no word twice."""
+    found: dict[bool, dict[tuple[int, ...], int]] = {True: {}, False: {}}
+    for i, y in enumerate(Y):
+        word = tuple(int(label) for label in y)
+        right = bool(np.array_equal(y, yhat[i]))
+        if 4 <= len(word) <= 9 and len(found[right]) < 4 and not any(word in kept for kept in found.values()):
+            found[right][word] = i
+    return [*found[True].values(), *found[False].values()]
+
+
+def _word(ax: Any, x: np.ndarray, y: np.ndarray, read: dict[str, np.ndarray]) -> None:
+    """A word's letters side by side, and beneath them what each method reads."""
+    step, line = WIDTH + 2, 6.5
+    for t, pixels in enumerate(x):
+        ax.imshow(
+            1.0 - pixels.reshape(HEIGHT, WIDTH), cmap="gray", vmin=0.0, vmax=1.0, interpolation="nearest",
+            extent=(t * step, t * step + WIDTH, HEIGHT, 0.0), rasterized=True,
+        )  # fmt: skip
+    for row, (name, yhat) in enumerate(read.items()):
+        height = HEIGHT + 1.0 + line * (row + 0.5)
+        ax.text(-2.0, height, name, ha="right", va="center", fontsize=7, color=GREY)
+        for t, label in enumerate(yhat):
+            right = label == y[t]
+            place = t * step + WIDTH / 2
+            colour = COLOURS[0] if right else COLOURS[1]
+            weight = "bold" if right else "normal"
+            ax.text(
+                place,
+                height,
+                _letter(label),
+                ha="center",
+                va="center",
+                fontsize=8,
+                color=colour,
+                weight=weight,
+            )
+            if not right:
+                ax.plot([place - 2.5, place + 2.5], [height + 2.9] * 2, color=colour, linewidth=0.8)
+    ax.set(xlim=(-22.0, 9 * step), ylim=(HEIGHT + 2.0 + line * len(read), -1.0))
+
+
+def _traces(results: ExperimentResults) -> list[tuple[str, Series, list[Row]]]:
+    """(name, looks, the rows of the trace that certify a gap) of every solver."""
+    found = []
+    for k, row in enumerate([*results.rows("solvers"), *results.rows("online")]):
+        name = row["solver"] if row["solver"] != "online" else "OLaRank"
+        lines = read_csv(results.folder / "runs" / row["run"] / "trace.csv")
+        trace = [{key: number(text) for key, text in line.items()} for line in lines]
+        kept = [one for one in trace if one.get("gap") is not None and one["primal"] > 0.0]
+        found.append((name, Series(k), kept))
+    return found
+
+
+def _converge(results: ExperimentResults, fig: Any, key: str, label: str) -> None:
+    ax = fig.add_subplot()
+    for name, series, trace in _traces(results):
+        x = [one[key] for one in trace]
+        y = [max(one["gap"], 1e-12) / one["primal"] for one in trace]
+        look = {"color": series.colour, "linestyle": series.line, "marker": series.marker}
+        ax.plot(x, y, label=name, markevery=max(1, len(x) // 8), **look)
+    ax.set(xscale="log", yscale="log", xlabel=label, ylabel="relative duality gap", ylim=(5e-4, 2.0))
+    ax.legend()
+
+
+@figure("convergence")
+def convergence(results: ExperimentResults, fig: Any) -> None:
+    """The gap against calls of the search."""
+    _converge(results, fig, "oracle_calls", "words searched")
+
+
+@figure("convergence_time")
+def convergence_time(results: ExperimentResults, fig: Any) -> None:
+    """The gap against CPU time."""
+    _converge(results, fig, "seconds", "CPU seconds")
+
+
+@figure("output_space_time")
+def output_space_time(results: ExperimentResults, fig: Any) -> None:
+    """CPU time of training against the number of labels."""
+    ax = fig.add_subplot()
+    clocks = {row["run"]: row for row in results.timings()}
+    for k, name in enumerate(("JKSE, labels", "S-SVM, labels")):
+        rows = [{**row, **clocks.get(row["run"], {})} for row in results.rows("output space", method=name)]
+        line = curve(rows, "n_labels", "fit_seconds")
+        Series(k).ours(ax, *line, name.partition(",")[0])
+    ax.set(xscale="log", yscale="log", xlabel="labels", ylabel="CPU seconds of training")
+    number_ticks(ax.xaxis, line.x)
+    ax.legend()

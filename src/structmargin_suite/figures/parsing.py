@@ -1,0 +1,201 @@
+"""Figures of the grammar experiment: Table 5, the choice of C, constraints, a tree, time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from structmargin.problems.grammar_trees import brackets
+from structmargin_suite.claims.parsing import predicted
+from structmargin_suite.figures import figure
+from structmargin_suite.figures.grouped import curve
+from structmargin_suite.figures.style import COLOURS, GREY, MARKERS, Series, number_ticks
+from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.treebanks import counts
+
+OPEN = ("gum", "craft", "synthetic")
+"""Corpora whose terms allow a picture of a tree; only tags are drawn, never words."""
+
+
+@figure("table_5")
+def table_5(results: ExperimentResults, fig: Any) -> None:
+    """Accuracy and F1 of every method, a marker a corpus, the paper's hollow."""
+    methods = results.config["studies"]["table 5"]["methods"]
+    rows = results.rows("table 5")
+    corpora = list(dict.fromkeys(row["data"] for row in rows))
+    fig.set_size_inches(7.2, 1.4 + 0.34 * len(methods))
+    panels = fig.subplots(1, 2, sharey=True)
+    named = {name: results.config["methods"][name].get("published_as", name) for name in methods}
+    for ax, measure, label in zip(
+        panels, ("accuracy", "f1"), ("whole trees right (%)", "F1 over brackets (%)"), strict=True
+    ):
+        for k, corpus in enumerate(corpora):
+            found = {row["method"]: row[f"test_{measure}"] for row in rows if row["data"] == corpus}
+            at = [m for m in methods if m in found]
+            ax.plot(
+                [found[m] for m in at], [methods.index(m) + 0.12 * (k - 1.5) for m in at], linestyle="none",
+                color=COLOURS[k], marker=MARKERS[k], label=corpus,
+            )  # fmt: skip
+        paper = {
+            row["method"]: row["value"]
+            for row in results.published("parsing")
+            if (row["split"], row["measure"]) == ("test", measure)
+        }
+        at = [m for m in methods if named[m] in paper]
+        ax.plot(
+            [paper[named[m]] for m in at], [methods.index(m) for m in at], linestyle="none", marker="o",
+            color=GREY, markerfacecolor="white", label="the paper",
+        )  # fmt: skip
+        ax.set(xlabel=label)
+    panels[0].set_yticks(range(len(methods)), [results.label(name) for name in methods])
+    panels[0].invert_yaxis()
+    handles, names = panels[0].get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside upper center", ncols=len(names))
+
+
+@figure("choice_of_c")
+def choice_of_c(results: ExperimentResults, fig: Any) -> None:
+    """F1 on training and test parts against C."""
+    fig.set_size_inches(7.2, 3.2)
+    panels = fig.subplots(1, 2, sharey=True)
+    rows = results.rows("C")
+    for ax, part in zip(panels, ("train", "test"), strict=True):
+        for k, name in enumerate(results.config["studies"]["C"]["methods"]):
+            mine = [row for row in rows if row["method"] == name]
+            Series(k).ours(ax, *curve(mine, "C", f"{part}_f1"), name)
+        ax.set(
+            xscale="log",
+            xlabel="C (divided by n)",
+            title=f"{part}ing part" if part == "train" else "test part",
+        )
+        number_ticks(ax.xaxis, sorted({row["C"] for row in rows}))
+    panels[0].set_ylabel("F1 over brackets (%)")
+    panels[0].legend(loc="lower right")
+
+
+@figure("constraints")
+def constraints(results: ExperimentResults, fig: Any) -> None:
+    """Constraints added against n, with two a sentence beside."""
+    fig.set_size_inches(5.6, 3.6)
+    ax = fig.add_subplot()
+    rows = results.rows("sizes")
+    sizes = sorted({row["n_train"] for row in rows})
+    for k, name in enumerate(results.config["studies"]["sizes"]["methods"]):
+        mine = [row for row in rows if row["method"] == name]
+        label = name if "one by one" in name else f"{name}, a pass together"
+        Series(k).ours(ax, *curve(mine, "n_train", "constraints"), label)
+    ax.plot(
+        sizes, [2 * n for n in sizes], color=GREY, linestyle=":", label="two a sentence (the paper's rate)"
+    )
+    ax.set(xscale="log", yscale="log", xlabel="training sentences", ylabel="constraints added")
+    number_ticks(ax.xaxis, sizes)
+    ax.legend(fontsize=7)
+
+
+def shown(results: ExperimentResults) -> tuple[str, Any, Any, Any] | None:
+    """(corpus, truth, the PCFG's tree, the SVM's) of a sentence that only the SVM gets right."""
+    pair = ("PCFG", "SVM2 margin, C per example")
+    for corpus in OPEN:
+        rows: list[list[Row]] = [results.rows("table 5", corpus=corpus, method=name) for name in pair]
+        if not all(rows):
+            continue
+        (Y, base), (_, svm) = (predicted(results, mine[0]["run"]) for mine in rows)
+        found = [
+            (y, a, b)
+            for y, a, b in zip(Y, base, svm, strict=True)
+            if a is not None and b == y and counts(y, a)[0] < counts(y, a)[2]
+        ]
+        if found:
+            wanted = min(found, key=lambda one: (abs(len(brackets(one[0])) - 7), str(one[0])))
+            return (str(rows[0][0]["data"]), *wanted)
+    return None
+
+
+@figure("tree")
+def tree(results: ExperimentResults, fig: Any) -> None:
+    """Three trees of one sentence side by side."""
+    found = shown(results)
+    if found is None:
+        ax = fig.add_subplot()
+        ax.text(0.5, 0.5, "no test sentence that the SVM parses better here", ha="center", va="center")
+        ax.set_axis_off()
+        return
+    corpus, y, base, svm = found
+    fig.set_size_inches(9.0, 3.2)
+    for ax, title, one in zip(
+        fig.subplots(1, 3), (f"truth ({corpus})", "PCFG", "SVM2 margin (F1)"), (y, base, svm), strict=True
+    ):
+        _draw(ax, one, set(brackets(y)))
+        ax.set_title(title, loc="left")
+        ax.set_axis_off()
+
+
+def _draw(ax: Any, whole: Any, right: set[Any]) -> None:
+    """A tree, leaves on one line; nodes that are not in `right` dashed and bold."""
+
+    def height(node: Any) -> int:
+        return 0 if isinstance(node, str) else 1 + max(height(child) for child in node[1:])
+
+    def place(node: Any, lo: int) -> tuple[float, float, int]:
+        """(x, y, where it ends), drawing on the way."""
+        if isinstance(node, str):
+            ax.text(lo, -0.15, node, ha="center", va="top", fontsize=7, rotation=45)
+            return float(lo), 0.0, lo + 1
+        hi, below = lo, []
+        for child in node[1:]:
+            x, y, hi = place(child, hi)
+            below.append((x, y))
+        x, y = 0.5 * (lo + hi - 1), float(height(node))
+        good = (node[0], lo, hi) in right
+        for bx, by in below:
+            ax.plot(
+                [x, bx], [y, by], color=GREY if good else COLOURS[1], linestyle="-" if good else "--", lw=1
+            )
+        box = {"facecolor": "white", "edgecolor": "none" if good else COLOURS[1], "pad": 1.0}
+        ax.text(
+            x, y, node[0], ha="center", va="center", fontsize=8, weight="normal" if good else "bold", bbox=box
+        )
+        return x, y, hi
+
+    _, top, n = place(whole, 0)
+    ax.set(xlim=(-0.7, n - 0.3), ylim=(-1.2, top + 0.5))
+
+
+@figure("parsing_time")
+def parsing_time(results: ExperimentResults, fig: Any) -> None:
+    """CPU seconds of each training on the first corpus: search, QP, the rest; the paper's hours as text."""
+    methods = [name for name in results.config["studies"]["table 5"]["methods"] if name != "PCFG"]
+    clocks = {row["run"]: row for row in results.timings()}
+    rows = results.rows("table 5")
+    corpus = rows[0]["corpus"] if rows else ""
+    hours = {
+        row["method"]: row["value"] for row in results.published("parsing") if row["measure"] == "cpu_hours"
+    }
+    fig.set_size_inches(6.4, 0.9 + 0.34 * len(methods))
+    ax = fig.add_subplot()
+    for at, name in enumerate(methods):
+        mine = [
+            clocks[r["run"]]
+            for r in rows
+            if r["method"] == name and r["corpus"] == corpus and r["run"] in clocks
+        ]
+        if not mine:
+            continue
+        parts = [mine[0]["fit_seconds_search"], mine[0]["fit_seconds_qp"]]
+        parts.append(max(mine[0]["cpu_seconds"] - sum(parts), 0.0))
+        left = 0.0
+        for k, (label, spent) in enumerate(zip(("search", "QP", "forests and the rest"), parts, strict=True)):
+            hatch = ("", "///", "...")[k]
+            ax.barh(
+                at, spent, left=left, color=COLOURS[k], hatch=hatch, edgecolor="white",
+                label=label if at == 0 else None,
+            )  # fmt: skip
+            left += spent
+        paper = hours.get(results.config["methods"][name].get("published_as", name))
+        text = f" {left:.1f} s" + (f" (the paper: {paper:g} h)" if paper else "")
+        ax.annotate(text, (left, at), va="center", color=GREY, fontsize=8)
+    ax.set_yticks(range(len(methods)), [results.label(name) for name in methods])
+    ax.invert_yaxis()
+    ax.margins(x=0.35)
+    ax.set_axisbelow(True)
+    ax.set(xlabel=f"CPU seconds of one training, {corpus}")
+    fig.legend(loc="outside upper center", ncols=3)

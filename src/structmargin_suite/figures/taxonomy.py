@@ -1,0 +1,148 @@
+"""Figures of classes in taxonomies: Table 1 at a glance, the learning curve, the tree with its errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structmargin.taxonomies import heights, node_features
+from structmargin_suite.claims.taxonomy import METHODS, predicted
+from structmargin_suite.datasets.patents import FOLDS, large_enough, parents
+from structmargin_suite.figures import figure
+from structmargin_suite.figures.grouped import curve
+from structmargin_suite.figures.style import COLOURS, GREY, MARKERS, Series, number_ticks
+from structmargin_suite.results import ExperimentResults, Row
+
+PANELS = {"accuracy": ("test_accuracy", "accuracy (%)"), "tree_loss": ("test_loss", "tree loss")}
+
+
+@figure("table_1")
+def table_1(results: ExperimentResults, fig: Any) -> None:
+    """A panel for each measure and size; a row for each method, a marker for each corpus."""
+    fig.set_size_inches(7.2, 4.2)
+    rows = results.rows("patents")
+    sizes = sorted({row["instances_per_class"] for row in rows}, reverse=True)
+    corpora = list(dict.fromkeys(row["data"] for row in rows))
+    papers = results.published("taxonomy")
+    panels = fig.subplots(len(sizes), 2, sharey=True, squeeze=False)
+    for line, size in zip(panels, sizes, strict=True):
+        for ax, (measure, (found_as, label)) in zip(line, PANELS.items(), strict=True):
+            for k, corpus in enumerate(corpora):
+                mine = [r for r in rows if r["data"] == corpus and r["instances_per_class"] == size]
+                for at, method in enumerate(METHODS):
+                    found = [row[found_as] for row in mine if row["method"] == method]
+                    if found:
+                        se = np.std(found, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0
+                        ax.errorbar(
+                            [np.mean(found)], [at + 0.16 * (k - 0.5)], xerr=[se], linestyle="none",
+                            color=COLOURS[k], marker=MARKERS[k], label=corpus if at == 0 else None,
+                        )  # fmt: skip
+            keys = {"measure": measure, "instances_per_class": size}
+            for at, method in enumerate(METHODS):
+                value = [
+                    r["value"] for r in papers if r["method"] == method and all(r[k] == keys[k] for k in keys)
+                ]
+                name = "the paper" if at == 0 else None
+                ax.plot(value, [at] * len(value), "o", color=GREY, markerfacecolor="white", label=name)
+            ax.set(xlabel=f"{label}, {size} documents a class")
+    panels[0][0].set_yticks(range(len(METHODS)), [results.label(name) for name in METHODS])
+    panels[0][0].invert_yaxis()
+    handles, names = panels[0][0].get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside upper center", ncols=3)
+
+
+@figure("learning_curve")
+def learning_curve(results: ExperimentResults, fig: Any) -> None:
+    """Both measures against postings a group."""
+    fig.set_size_inches(7.2, 3.6)
+    methods = results.config["studies"]["newsgroups"]["methods"]
+    panels = fig.subplots(1, 2)
+    for ax, (found_as, label) in zip(panels, PANELS.values(), strict=True):
+        for k, name in enumerate(methods):
+            line = curve(results.rows("newsgroups", method=name), "instances_per_class", found_as)
+            Series(k).ours(ax, *line, results.label(name))
+        ax.set(xscale="log", xlabel="training postings a group", ylabel=label)
+        number_ticks(ax.xaxis, line.x)
+    handles, names = panels[0].get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside lower center", ncols=2)
+
+
+def node_errors(
+    results: ExperimentResults,
+) -> tuple[list[str], dict[str, float], dict[str, int], dict[str, str]]:
+    """(classes, error by node, test documents by node, parents) of tax delta on the first corpus, over one
+    cross-validation at the largest size: a document is wrong at a node above its class but not above its
+    prediction."""
+    found = results.rows("patents", method="tax delta")
+    found = [row for row in found if row["corpus"] == found[0]["corpus"]]
+    size = max(row["instances_per_class"] for row in found)
+    used = [r for r in found if r["instances_per_class"] == size and (r.get("round") or 0) < FOLDS[size]]
+    codes = _codes(results, used[0])
+    order = parents(codes)
+    nodes, Lambda = node_features(order, codes)
+    above = Lambda.toarray() > 0
+    pairs = [predicted(results, row["run"]) for row in used]
+    y = np.concatenate([pair[0] for pair in pairs])
+    yhat = np.concatenate([pair[1] for pair in pairs])
+    here, kept = above[y], above[y] & above[yhat]
+    counts = here.sum(axis=0)
+    errors = 1.0 - kept.sum(axis=0) / np.maximum(counts, 1)
+    return (
+        codes,
+        dict(zip(nodes, map(float, errors), strict=True)),
+        dict(zip(nodes, map(int, counts), strict=True)),
+        order,
+    )
+
+
+def _codes(results: ExperimentResults, row: Row) -> list[str]:
+    arrays = results.ready(row["run"])
+    return large_enough(arrays["y"], arrays["codes"])[2]
+
+
+@figure("tree")
+def tree(results: ExperimentResults, fig: Any) -> None:
+    """Leaves one below the other, every node in the middle of its children."""
+    codes, errors, counts, order = node_errors(results)
+    height = heights(order)
+    top = max(height.values())
+    fig.set_size_inches(7.2, 0.135 * len(codes) + 1.0)
+    ax = fig.add_subplot()
+    place: dict[str, float] = {code: float(k) for k, code in enumerate(codes)}
+    for node in sorted(height, key=lambda one: height[one]):
+        below = [place[child] for child, parent in order.items() if parent == node]
+        if below:
+            place[node] = (min(below) + max(below)) / 2
+    for child, parent in order.items():
+        x, up = top - height[child], top - height[parent]
+        ax.plot(
+            [up, up + 0.45, x],
+            [place[parent], place[child], place[child]],
+            color="#bbbbbb",
+            linewidth=0.7,
+            zorder=1,
+        )
+    nodes = list(place)
+    size = [8.0 + 120.0 * np.sqrt(counts[node] / max(counts.values())) for node in nodes]
+    dots = ax.scatter(
+        [top - height[node] for node in nodes], [place[node] for node in nodes], s=size,
+        c=[100.0 * errors[node] for node in nodes], cmap="viridis_r", vmin=0.0, vmax=100.0,
+        edgecolors=GREY, linewidths=0.4, zorder=2,
+    )  # fmt: skip
+    for node in nodes:
+        leaf = height[node] == 0
+        text = (
+            f"{node}  {100 * errors[node]:.0f}%"
+            if not leaf
+            else f"{node}  {100 * errors[node]:.0f}% of {counts[node]}"
+        )
+        offset = (7, 0) if leaf else (-8, 0)
+        ax.annotate(
+            text, (top - height[node], place[node]), xytext=offset, textcoords="offset points",
+            ha="left" if leaf else "right", va="center",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6}, fontsize=5.5 if leaf else 6.5,
+        )  # fmt: skip
+    ax.set(ylim=(len(codes), -1.5), xlim=(-0.3, top + 0.7))
+    ax.axis("off")
+    fig.colorbar(dots, ax=ax, shrink=0.4, label="test documents put elsewhere (%)")

@@ -1,0 +1,80 @@
+"""What ran a job: versions of what decides numbers, and the facts of the machine beside its clocks."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import os
+import platform
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+DECISIVE = ("numpy", "scipy", "numba", "scikit-learn")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def one_thread() -> None:
+    """Keep linear algebra to one thread in this process; call before numpy is imported."""
+    for name in THREADS:
+        os.environ.setdefault(name, "1")
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """The packages whose code makes the numbers, and ours."""
+    found = {}
+    for name in ("structmargin", *DECISIVE):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+@functools.cache
+def facts() -> dict[str, Any]:
+    """Processor, cores, system and Python: they differ between machines, so they stand beside clocks."""
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(terse=True),
+        "python": platform.python_version(),
+    }
+
+
+def _cpu() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def peak_memory_mb() -> float:
+    """The most memory this process has held, in megabytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+def commit(root: Path) -> str | None:
+    """The commit of the working tree and whether files differ from it, where git is there to ask."""
+    try:
+        head = subprocess.run(
+            ["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        ).stdout.strip()
+        changed = subprocess.run(
+            ["git", "-C", str(root), "status", "--porcelain", "--untracked-files=no"],
+            capture_output=True, text=True, check=True, timeout=10,
+        ).stdout.strip()  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return f"{head}, with changes" if changed else head
