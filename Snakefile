@@ -2,7 +2,7 @@
 #   snakemake              everything
 #   snakemake alignment    one experiment
 #   --config scale=smoke   smaller (smoke, standard, paper)
-# What is run is in configs/; how it is planned is in src/structmargin_suite/plan.py.
+# What is run is in configs/; how it is planned is in src/structmargin_suite/planning/plan.py.
 from structmargin_suite.workflow import Pipeline
 
 PIPELINE = Pipeline.open(workflow, config)

@@ -23,7 +23,7 @@ from structmargin.oracles.cky_best import best
 from structmargin.scorer import LinearScorer
 from structmargin_suite.baselines import pcfg as baseline
 from structmargin_suite.datasets import gum, pcfg
-from structmargin_suite.treebanks import view
+from structmargin_suite.datasets._treebanks import view
 
 N_SENTENCES, N_NLTK, ROUNDS = 200, 3, 3
 

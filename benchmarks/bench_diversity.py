@@ -22,10 +22,9 @@ K = 5
 
 
 def queries(n: int) -> tuple[list[Any], list[Any]]:
-    from structmargin_suite import coverage
-    from structmargin_suite.datasets import collection
+    from structmargin_suite.datasets import _subtopics, collection
 
-    return coverage.examples(collection.synthesize(0, queries=n), K, "labelled")
+    return _subtopics.examples(collection.synthesize(0, queries=n), K, "labelled")
 
 
 def training(n: int) -> dict[str, Any]:

@@ -44,8 +44,8 @@ def split(train_step: int = 1, stride: int = 4) -> Any:
 
 def trained(name: str, train: Any, gap_tol: float | None = None) -> Any:
     from structmargin import JKSE, StructuredSVM
-    from structmargin.box_kernel import BoxChi2
     from structmargin.problems import Localization
+    from structmargin.problems.localization.kernel import BoxChi2
 
     model, normalise = TRAININGS[name]
     kernel = None if normalise is None else BoxChi2(WORDS, 4, normalise)
@@ -72,9 +72,9 @@ def training(name: str) -> dict[str, Any]:
 
 def search(name: str) -> dict[str, Any]:
     from structmargin import JKSE
-    from structmargin.box_kernel import BoxChi2
     from structmargin.oracles.box_search import count_boxes
     from structmargin.problems import Localization
+    from structmargin.problems.localization.kernel import BoxChi2
     from structmargin.scorer import LinearScorer
 
     kernels = {

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from sklearn.svm import OneClassSVM
 
-from structmargin.jkse_estimator import JKSE
+from structmargin.jkse import one_class
+from structmargin.jkse.estimator import JKSE
+from structmargin.jkse.trainers import Online
 from structmargin.kernels import RBF
-from structmargin.problems.multiclass import Multiclass
-from structmargin.problems.sequence import Sequence
-from structmargin.sequence_kernel import SequenceKernel
-from structmargin.solvers import one_class
-from structmargin.solvers.jkse import Online
+from structmargin.problems.multiclass.problem import Multiclass
+from structmargin.problems.sequence.kernel import SequenceKernel
+from structmargin.problems.sequence.problem import Sequence
 
 
 def main() -> None:

@@ -17,18 +17,18 @@ import numpy as np
 from structmargin import StructuredSVM
 from structmargin.formulation import FORMULATIONS
 from structmargin.problems import ProteinAlignment
-from structmargin.problems.protein_features import MODELS
+from structmargin.problems.proteins.features import MODELS
 from structmargin.scorer import LinearScorer
 from structmargin_suite.baselines import blosum
-from structmargin_suite.protein_families import draw, odds, structure, target
-from structmargin_suite.protein_profiles import profile
+from structmargin_suite.datasets.homstrad.families import draw, odds, structure, target
+from structmargin_suite.datasets.homstrad.profiles import profile
 
 N_PAIRS, LENGTH, ROUNDS = 100, 200, 5
 
 
 def pairs() -> tuple[list[Any], list[np.ndarray]]:
     """Templates of LENGTH places and targets of about as many, with their true chains."""
-    from structmargin.problems.protein_features import Pair
+    from structmargin.problems.proteins.features import Pair
 
     rng, chances = np.random.default_rng(0), odds()
     X, Y = [], []

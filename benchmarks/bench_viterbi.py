@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from structmargin.formulation import FORMULATIONS
 from structmargin.oracles.viterbi import best, best_folded, best_other
 from structmargin.oracles.viterbi_by_distance import ROUNDS, best_by_loss, by_distance
-from structmargin.problems.sequence import Sequence
+from structmargin.problems.sequence.problem import Sequence
 from structmargin.scorer import LinearScorer
 
 REPEATS = 15

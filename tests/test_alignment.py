@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from structmargin.formulation import FORMULATIONS
 from structmargin.problem import Problem
-from structmargin.problems.alignment import Alignment
+from structmargin.problems.alignment.problem import Alignment
 from structmargin.scorer import LinearScorer
 
 PROBLEM = Alignment(n_letters=2)

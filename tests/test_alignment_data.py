@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from structmargin.problems.alignment import Alignment
+from structmargin.problems.alignment.problem import Alignment
 from structmargin_suite.baselines.generative_alignment import error_by_gap, fit, predict
 from structmargin_suite.datasets.alignment import generate
 

@@ -188,9 +188,9 @@ told = [str(w.message) for w in caught if "compiled code is not kept" in str(w.m
 assert len(told) == 1, told
 assert "NUMBA_CACHE_DIR" in told[0]
 assert value == 1.5
-from structmargin import qp
+from structmargin.dual import ascent
 import numpy as np
-assert qp.solve_block(np.eye(1), np.ones(1), np.zeros(1), 1, np.inf, 0.0, 0.0, 1e-9, 10) == 1.0
+assert ascent.solve_block(np.eye(1), np.ones(1), np.zeros(1), 1, np.inf, 0.0, 0.0, 1e-9, 10) == 1.0
 print(structmargin.__file__)
 """
 

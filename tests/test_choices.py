@@ -10,13 +10,13 @@ import yaml
 from sklearn.svm import LinearSVC
 from test_suite_toy import HERE, TOY, project, run_all
 
-from structmargin_suite import models
 from structmargin_suite.baselines import linear_svm
-from structmargin_suite.config import ConfigError
 from structmargin_suite.datasets import Examples, Split, optdigits
-from structmargin_suite.files import read_csv, read_json
-from structmargin_suite.layout import Layout
-from structmargin_suite.plan import load
+from structmargin_suite.methods import models
+from structmargin_suite.planning.config import ConfigError
+from structmargin_suite.planning.plan import load
+from structmargin_suite.storage.files import read_csv, read_json
+from structmargin_suite.storage.layout import Layout
 
 
 def sample(n=90, seed=0):

@@ -12,7 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from structmargin.formulation import FORMULATIONS
-from structmargin.problems import Grammar, grammar_batch
+from structmargin.problems import Grammar
+from structmargin.problems.grammar import batch as grammar_batch
 from structmargin.scorer import LinearScorer
 
 LABELS, TAGS = ("A", "B", "C"), ("x", "y")

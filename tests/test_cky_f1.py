@@ -14,7 +14,8 @@ import pytest
 from test_cky import example, one_minus_f1
 
 from structmargin.formulation import FORMULATIONS
-from structmargin.problems import Grammar, grammar_batch
+from structmargin.problems import Grammar
+from structmargin.problems.grammar import batch as grammar_batch
 from structmargin.scorer import LinearScorer
 
 SENTENCES, TRUTHS, TRIES = 6, 3, 90

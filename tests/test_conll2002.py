@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from test_suite_toy import project
 
 from structmargin import StructuredSVM
-from structmargin.problems.sequence import Sequence
+from structmargin.problems.sequence.problem import Sequence
 from structmargin_suite.datasets import conll2002 as data
-from structmargin_suite.fetch import DataError
-from structmargin_suite.plan import load
-from structmargin_suite.prepare import prepare
-from structmargin_suite.token_features import binary, degree2, merged, spelling
+from structmargin_suite.datasets.conll2002.features import binary, degree2, merged, spelling
+from structmargin_suite.planning.plan import load
+from structmargin_suite.stages.prepare import prepare
+from structmargin_suite.storage.fetch import DataError
 
 GOOD = "Ana NC B-PER\nvive VMI O\nen SP O\nNueva NC B-LOC\nYork NC I-LOC\n\n\nSí RG O\n. Fp O\n"
 

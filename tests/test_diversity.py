@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from structmargin import StructuredSVM
 from structmargin.formulation import FORMULATIONS
 from structmargin.problems import Diversity
-from structmargin.problems.diversity import Candidates, Selection, best_selection, missed
+from structmargin.problems.diversity.problem import Candidates, Selection, best_selection, missed
 from structmargin.scorer import LinearScorer
 
 MARGIN = FORMULATIONS["SVM1 margin"].H

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from structmargin.problems import Diversity
-from structmargin.problems.diversity import Selection
-from structmargin_suite import coverage
-from structmargin_suite.datasets import ambient, collection
-from structmargin_suite.fetch import DataError, obtain
+from structmargin.problems.diversity.problem import Selection
+from structmargin_suite.datasets import _subtopics, ambient, collection
+from structmargin_suite.storage.fetch import DataError, obtain
 
 TEXTS = {
     "topics.txt": "ID\tdescription\n1\tJaguar\n2\tBeagle dog\n",
@@ -34,7 +33,7 @@ def written(folder: Path, **changed: str) -> dict[str, Path]:
 def test_results_come_with_words_and_subtopics(tmp_path):
     arrays = ambient.parse(written(tmp_path), 0)
     assert arrays["query"].tolist() == [0, 0, 0, 1] and arrays["names"].tolist() == ["Jaguar", "Beagle dog"]
-    X, Y = coverage.examples(arrays, 1, "labelled")
+    X, Y = _subtopics.examples(arrays, 1, "labelled")
     assert [len(x) for x in X] == [2, 1] and [y.subtopics.shape for y in Y] == [(2, 2), (1, 1)]
     car = X[0].counts.toarray()[0]  # jaguar, car three times, no "the" and "and"
     assert sorted(car[car > 0].tolist()) == [1, 3] and X[0].counts[:, X[0].words].toarray().tolist() == [
@@ -42,17 +41,17 @@ def test_results_come_with_words_and_subtopics(tmp_path):
         [1],
     ]
     assert Y[0].documents.tolist() == [0] and Y[0].weights.tolist() == pytest.approx([1 / 3, 2 / 3])
-    everything = coverage.examples(arrays, 1, "all")[0]
+    everything = _subtopics.examples(arrays, 1, "all")[0]
     assert [len(x) for x in everything] == [3, 1]
     assert (
-        coverage.examples(arrays, 2, "labelled")[0][0].name == "Jaguar"
-        and len(coverage.examples(arrays, 2, "all")[0]) == 1
+        _subtopics.examples(arrays, 2, "labelled")[0][0].name == "Jaguar"
+        and len(_subtopics.examples(arrays, 2, "all")[0]) == 1
     )
 
 
 def test_items_have_levels_and_thresholds(tmp_path):
-    (x, *_), _ = coverage.examples(ambient.parse(written(tmp_path), 0), 1, "labelled")
-    m, T = len(x.phi), len(coverage.THRESHOLDS)
+    (x, *_), _ = _subtopics.examples(ambient.parse(written(tmp_path), 0), 1, "labelled")
+    m, T = len(x.phi), len(_subtopics.THRESHOLDS)
     # text: jaguar, car | big, cat; twice: car; title: jaguar, car
     assert m == 4 + 1 + 2 and x.indptr.tolist() == [0, 5, 9]
     found = (x.phi * m).reshape(m, 3, T)
@@ -89,29 +88,29 @@ def test_the_counts_of_the_real_collection(tmp_path):
     assert np.bincount(arrays["query"]).tolist() == [100] * 44
     assert len(arrays["pairs"]) == 2257 and arrays["pairs"][:, 1].max() + 1 == 349
     assert len(ambient.read(files["subTopics.txt"])) == 790
-    assert len(coverage.examples(arrays, 5, "labelled")[0]) == 44
+    assert len(_subtopics.examples(arrays, 5, "labelled")[0]) == 44
 
 
 def test_the_made_up_collection_follows_from_its_seed_and_its_best_sets_miss_little():
     first, again, other = (collection.synthesize(seed, queries=8, documents=20) for seed in (1, 1, 2))
     assert all(np.array_equal(first[key], again[key]) for key in first)
     assert not np.array_equal(first["text_data"], other["text_data"])
-    X, Y = coverage.examples(first, 5, "labelled")
+    X, Y = _subtopics.examples(first, 5, "labelled")
     rng = np.random.default_rng(0)
     drawn = [Selection(rng.permutation(len(x))[:5]) for x in X]
-    found = coverage.score(Y, drawn)
+    found = _subtopics.score(Y, drawn)
     assert found["best_loss"] < 0.5 * found["subtopic_loss"]
-    assert found["best_loss"] == coverage.score(Y, Y)["subtopic_loss"]
+    assert found["best_loss"] == _subtopics.score(Y, Y)["subtopic_loss"]
 
 
 def test_every_query_is_tested_once_in_four_rounds():
     arrays = collection.synthesize(0, queries=11, documents=12, length=20)
     for start in (0, 4):
-        splits = [coverage.view(arrays, 3, K=2, round=start + k) for k in range(4)]
+        splits = [_subtopics.view(arrays, 3, K=2, round=start + k) for k in range(4)]
         names = [x.name for split in splits for x in split.test.X]
         assert sorted(names) == [f"query{q:02d}" for q in range(11)]
         for split in splits:
             parts = [{x.name for x in part.X} for part in (split.train, split.validation, split.test)]
             assert len(set.union(*parts)) == sum(map(len, parts)) == 11
             Diversity(**split.problem).check(*split.train)
-    assert [x.name for x in splits[0].test.X] != [x.name for x in coverage.view(arrays, 3, K=2).test.X]
+    assert [x.name for x in splits[0].test.X] != [x.name for x in _subtopics.view(arrays, 3, K=2).test.X]

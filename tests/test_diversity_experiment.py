@@ -11,15 +11,14 @@ import yaml
 from test_suite_claims import Fake, row
 from test_suite_toy import HERE, project, run_all
 
-from structmargin.problems.diversity import Selection, best_selection, missed
-from structmargin_suite import coverage
+from structmargin.problems.diversity.problem import Selection, best_selection, missed
 from structmargin_suite.baselines import okapi, random_subset, word_coverage
-from structmargin_suite.claims import checks
-from structmargin_suite.claims.diversity import compared, ratios
-from structmargin_suite.datasets import Examples
+from structmargin_suite.datasets import Examples, _subtopics
 from structmargin_suite.figures import diversity as figures
-from structmargin_suite.figures.style import house
+from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
+from structmargin_suite.statements import checks
+from structmargin_suite.statements.diversity import compared, ratios
 
 CHECKS = checks()
 METHODS = ("structural SVM", "Essential Pages", "random", "Okapi", "unweighted words")
@@ -27,7 +26,7 @@ METHODS = ("structural SVM", "Essential Pages", "random", "Okapi", "unweighted w
 
 def query(counts, words=(0,)):
     text = sp.csr_matrix(np.array(counts))
-    return coverage.described(text, text, np.array(words), "q")
+    return _subtopics.described(text, text, np.array(words), "q")
 
 
 def test_okapi_is_its_formula():
@@ -192,7 +191,7 @@ def test_the_bound_of_greedy_is_measured_on_trained_models(small):
 
 
 def test_a_greedy_search_below_its_bound_is_found_out(small, monkeypatch):
-    from structmargin_suite.claims import diversity as claims
+    from structmargin_suite.statements import diversity as claims
 
     def worst(indptr, items, worth, K):
         values = [worth[items[indptr[d] : indptr[d + 1]]].sum() for d in range(len(indptr) - 1)]

@@ -7,9 +7,9 @@ import re
 from test_suite_toy import HERE, TOY, project
 
 from structmargin_suite.cli import main
-from structmargin_suite.docs import api, documents, readings
-from structmargin_suite.files import write_csv, write_json
-from structmargin_suite.front import BEGIN, COLUMNS, END, FIGURE, SHOWN, SIZES, TABLE, front
+from structmargin_suite.publish.documents import api, documents, readings
+from structmargin_suite.publish.readme import BEGIN, COLUMNS, END, FIGURE, SHOWN, SIZES, TABLE, front
+from structmargin_suite.storage.files import write_csv, write_json
 
 SYMBOLS = HERE / "docs" / "symbols.md"
 

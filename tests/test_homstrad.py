@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from structmargin.problems import ProteinAlignment
-from structmargin.problems.protein_features import RESIDUES
-from structmargin_suite import pir, protein_families
+from structmargin.problems.proteins.features import RESIDUES
 from structmargin_suite.datasets import homstrad as data
-from structmargin_suite.fetch import DataError
-from structmargin_suite.protein_profiles import STEP, blosum, expected, nearest, profile
+from structmargin_suite.datasets.homstrad import pir
+from structmargin_suite.datasets.homstrad.families import generate
+from structmargin_suite.datasets.homstrad.profiles import STEP, blosum, expected, nearest, profile
+from structmargin_suite.storage.fetch import DataError
 
 ALIGNED = ">P1;1abca\nstructureX:1abc\nMK-\nVLA*\n>P1;2xyz\nstructureX:2xyz\n-RWV\nIA*\n"
 TABLE = "family\tmaster\tdssp_sequence\tdssp_ss8\tdssp_acc_A2\n"
@@ -170,7 +171,7 @@ def test_made_up_families_are_what_they_say(families):
     assert short["lengths"].max() <= 100 < families["lengths"].max()
     with pytest.raises(DataError, match="no pair is left"):
         data.synthesize(3, identity_below=0.4, per_family=2, n_families=5, longest=1)
-    other = protein_families.generate(np.random.default_rng(4), 1, 1)[0][1]
+    other = generate(np.random.default_rng(4), 1, 1)[0][1]
     assert not np.array_equal(other["residue"], split.train.X[0].residue)
 
 

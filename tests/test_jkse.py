@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from sklearn.base import clone
 from sklearn.svm import SVC
 
-from structmargin.dual import NotSeparableError
+from structmargin.dual.working_set import NotSeparableError
 from structmargin.fit import ConvergenceWarning
-from structmargin.jkse_estimator import JKSE
+from structmargin.jkse.estimate import Estimate
+from structmargin.jkse.estimator import JKSE
+from structmargin.jkse.trainers import Binary, OneClass, Online
 from structmargin.kernels import RBF, LinearKernel, Product
-from structmargin.problems.multiclass import Multiclass
-from structmargin.problems.sequence import Sequence
-from structmargin.sequence_kernel import SequenceKernel
-from structmargin.solvers.jkse import Binary, OneClass, Online
-from structmargin.solvers.jkse_estimate import Estimate
+from structmargin.problems.multiclass.problem import Multiclass
+from structmargin.problems.sequence.kernel import SequenceKernel
+from structmargin.problems.sequence.problem import Sequence
 
 EXACT = {"gap_tol": 1e-9, "max_iter": 100_000}
 

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from structmargin import JKSE, NotSeparableError
-from structmargin.box_kernel import BoxChi2
 from structmargin.kernels import RBF, Product
 from structmargin.problems import Localization, Multiclass, Sequence
-from structmargin.sequence_kernel import SequenceKernel
+from structmargin.problems.localization.kernel import BoxChi2
+from structmargin.problems.sequence.kernel import SequenceKernel
 
 
 def words(seed: int = 0) -> tuple[list[np.ndarray], list[np.ndarray]]:

@@ -15,7 +15,7 @@ from structmargin import registry
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import RBF, LinearKernel, Pairwise, Polynomial, Product
 from structmargin.problems import Multiclass
-from structmargin.space import Joint
+from structmargin.training.space import Joint
 
 K, D = 3, 2
 LOSS = np.array([[0, 1, 2], [1, 0, 0.5], [3, 1, 0]])

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from test_box_search import listed, pyramid, shared
 
 from structmargin import JKSE, StructuredSVM, registry
-from structmargin.box_kernel import BoxChi2
 from structmargin.formulation import FORMULATIONS
 from structmargin.problems import Localization
+from structmargin.problems.localization.kernel import BoxChi2
 from structmargin.scorer import KernelScorer, LinearScorer
 
 WORDS = 5

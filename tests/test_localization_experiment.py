@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structmargin_suite import evaluate
 from structmargin_suite.baselines import box_prior
-from structmargin_suite.claims import localization as claims
 from structmargin_suite.datasets import clusters, predictor, uiuc_cars
-from structmargin_suite.detection import curve, right
+from structmargin_suite.datasets.uiuc_cars.detection import curve, right
 from structmargin_suite.figures.localization import _noise, _precision_at
-from structmargin_suite.files import sha256, write_arrays, write_csv, write_json
-from structmargin_suite.models import train
+from structmargin_suite.methods.models import train
 from structmargin_suite.results import ExperimentResults
+from structmargin_suite.stages import evaluate
+from structmargin_suite.statements import localization as claims
+from structmargin_suite.storage.files import sha256, write_arrays, write_csv, write_json
 
 
 def test_a_car_is_found_once_and_by_the_better_criterion() -> None:

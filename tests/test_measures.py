@@ -18,10 +18,10 @@ from sklearn.svm import LinearSVC
 
 from structmargin import StructuredSVM, registry
 from structmargin.formulation import FORMULATIONS
-from structmargin.path import c_path
 from structmargin.problems import Measure
-from structmargin.problems.measures import MEASURES, Sample
+from structmargin.problems.measures.problem import MEASURES, Sample
 from structmargin.scorer import LinearScorer
+from structmargin.training.path import c_path
 
 MARGIN = FORMULATIONS["SVM1 margin"].H
 LABELLED = [name for name in MEASURES if name != "roc_area"]

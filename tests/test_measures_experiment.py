@@ -10,11 +10,11 @@ import yaml
 from test_suite_claims import Fake, row
 from test_suite_toy import HERE, project, run_all
 
-from structmargin_suite.claims import checks
-from structmargin_suite.claims.measures import cases, sign_test, worse
 from structmargin_suite.figures import measures as figures
-from structmargin_suite.figures.style import house
+from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
+from structmargin_suite.statements import checks
+from structmargin_suite.statements.measures import cases, sign_test, worse
 
 CHECKS = checks()
 DATA = ("reuters", "arxiv", "optdigits", "covertype")

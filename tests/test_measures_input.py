@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from structmargin import StructuredSVM, registry
 from structmargin.problems import Measure
-from structmargin.problems.measures import Sample
+from structmargin.problems.measures.problem import Sample
 
 X4, Y4 = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -1.0]]), np.array([1, -1, 1, -1])
 

@@ -14,13 +14,13 @@ from nltk.tag.hmm import HiddenMarkovModelTrainer
 from test_suite_claims import Fake, row
 from test_suite_toy import HERE, project, run_all
 
-from structmargin_suite import models
 from structmargin_suite.baselines import crf, hmm
-from structmargin_suite.claims import checks, judge
 from structmargin_suite.datasets import Examples, Split
 from structmargin_suite.datasets import conll2002 as data
-from structmargin_suite.files import read_csv
+from structmargin_suite.methods import models
 from structmargin_suite.results import Results
+from structmargin_suite.statements import checks, judge
+from structmargin_suite.storage.files import read_csv
 
 CHECKS = {name: check for name, check in checks().items() if name.startswith("ner-")}
 NOISE = [-0.2, 0.1, 0.3, -0.3, 0.1]

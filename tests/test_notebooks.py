@@ -17,10 +17,10 @@ import pytest
 import yaml
 from test_suite_toy import HERE
 
-from structmargin_suite import tables
-from structmargin_suite.files import plain, read_json, write_csv, write_json, write_text
-from structmargin_suite.plan import load
+from structmargin_suite.planning.plan import load
+from structmargin_suite.publish import tables
 from structmargin_suite.results import Results
+from structmargin_suite.storage.files import plain, read_json, write_csv, write_json, write_text
 
 SUITE = yaml.safe_load((HERE / "configs" / "suite.yaml").read_text())
 NOTEBOOKS = sorted((HERE / "notebooks").glob("*.ipynb"))

@@ -15,10 +15,10 @@ from structmargin.kernels import RBF, Product
 from structmargin.problems import Multiclass, Sequence
 from structmargin_suite.datasets import Examples, ocr
 from structmargin_suite.figures import ocr as figures
-from structmargin_suite.figures.style import house
-from structmargin_suite.models import combination
+from structmargin_suite.figures._style import house
+from structmargin_suite.methods.combinations import combination
+from structmargin_suite.methods.jkse_certificate import recomputed
 from structmargin_suite.results import Results
-from structmargin_suite.support import recomputed
 
 ARRAYS = ocr.synthesize(4, words_per_fold=12)
 SPLIT = ocr.view(ARRAYS, 0, rotation=1)

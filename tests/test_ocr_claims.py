@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from test_suite_claims import Fake, row
 
-from structmargin_suite.claims import checks
-from structmargin_suite.claims.ocr import kernel_terms
 from structmargin_suite.datasets import Examples, ocr
+from structmargin_suite.statements import checks
+from structmargin_suite.statements.ocr import kernel_terms
 
 CHECKS = checks()
 SPLIT = ocr.view(ocr.synthesize(4, words_per_fold=12), 0, rotation=1)

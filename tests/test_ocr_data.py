@@ -13,10 +13,10 @@ from test_suite_toy import project
 
 from structmargin.problems import Sequence
 from structmargin_suite.datasets import ocr
-from structmargin_suite.fetch import DataError, obtain
-from structmargin_suite.handwriting import GLYPHS, WORDS, glyphs, write_letters
-from structmargin_suite.plan import load
-from structmargin_suite.prepare import prepare
+from structmargin_suite.datasets.ocr.handwriting import GLYPHS, WORDS, glyphs, write_letters
+from structmargin_suite.planning.plan import load
+from structmargin_suite.stages.prepare import prepare
+from structmargin_suite.storage.fetch import DataError, obtain
 
 RNG = np.random.default_rng(3)
 OWN_FILE = {

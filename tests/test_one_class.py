@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from sklearn.svm import OneClassSVM
 from test_jkse import points
 
+from structmargin.jkse import one_class
 from structmargin.kernels import RBF
-from structmargin.solvers import one_class
 
 
 def by_cvxopt(K: np.ndarray, nu: float) -> tuple[np.ndarray, float]:

@@ -11,18 +11,19 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structmargin.dual import Dual
-from structmargin.fit import Fit, certify
+from structmargin.dual.stores import Cuts, RowStore
+from structmargin.dual.working_set import Dual
+from structmargin.fit import Fit
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import RBF, Product
-from structmargin.problems.multiclass import Multiclass
-from structmargin.problems.sequence import Sequence
-from structmargin.sequence_kernel import SequenceKernel
+from structmargin.problems.multiclass.problem import Multiclass
+from structmargin.problems.sequence.kernel import SequenceKernel
+from structmargin.problems.sequence.problem import Sequence
 from structmargin.solvers import online
 from structmargin.solvers.n_slack import NSlack
 from structmargin.solvers.online import HELD, OLaRank, smo_step
-from structmargin.space import Joint, Linear
-from structmargin.store import Cuts, RowStore
+from structmargin.training.certificate import certify
+from structmargin.training.space import Joint, Linear
 
 LINEAR_PENALTY = ["SVM1", "SVM1 slack", "SVM1 margin"]
 

@@ -14,9 +14,9 @@ from browser import Browser, Page, find
 from test_suite_toy import HERE
 from toy_figures import illustrated, known
 
-from structmargin_suite import page
-from structmargin_suite.plan import load
-from structmargin_suite.report import report
+from structmargin_suite.planning.plan import load
+from structmargin_suite.publish import page
+from structmargin_suite.stages.report import report
 
 LARGEST = 5_000_000
 STOPS = "a[href], button, summary, [tabindex='0']"

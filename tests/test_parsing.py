@@ -10,12 +10,12 @@ import yaml
 from test_suite_claims import Fake, row
 from test_suite_toy import HERE, project, run_all
 
-from structmargin_suite import tables
-from structmargin_suite.claims import checks
-from structmargin_suite.claims.parsing import READINGS, bootstrap
 from structmargin_suite.datasets import Examples
+from structmargin_suite.datasets._treebanks import score
+from structmargin_suite.publish import tables
 from structmargin_suite.results import Results
-from structmargin_suite.treebanks import score
+from structmargin_suite.statements import checks
+from structmargin_suite.statements.parsing import READINGS, bootstrap
 
 CHECKS = checks()
 N = 400

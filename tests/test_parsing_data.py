@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from nltk import Nonterminal, Production, Tree, ViterbiParser, induce_pcfg
 
-from structmargin.problems.grammar_trees import brackets, leaves, rules_of
+from structmargin.problems.grammar.trees import brackets, leaves, rules_of
 from structmargin_suite.baselines import pcfg as baseline
 from structmargin_suite.datasets import craft, gum, pcfg, wsj
-from structmargin_suite.fetch import DataError
-from structmargin_suite.treebanks import cleaned, counts, read, score, text_of, tree_of, view
+from structmargin_suite.datasets._treebanks import cleaned, counts, read, score, text_of, tree_of, view
+from structmargin_suite.storage.fetch import DataError
 
 SENTENCE = """( (S (NP-SBJ-1 (DT The) (NN plan)) (VP (VBZ seems) (S (NP-SBJ (-NONE- *-1)) (VP (TO to)
    (VP (VB work) (PP=2 (-NONE- *ICH*)))))) (. .)) )"""

@@ -14,14 +14,14 @@ from test_suite_toy import HERE, project, run_all
 
 from structmargin.oracles.chains import best_chain
 from structmargin.problems import ProteinAlignment
-from structmargin.problems.protein_features import RESIDUES, Pair, places
+from structmargin.problems.proteins.features import RESIDUES, Pair, places
 from structmargin_suite.baselines import blosum, log_odds
-from structmargin_suite.claims import checks
-from structmargin_suite.claims.proteins import signed_rank
 from structmargin_suite.datasets import homstrad
 from structmargin_suite.figures import proteins as figures
-from structmargin_suite.figures.style import house
+from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
+from structmargin_suite.statements import checks
+from structmargin_suite.statements.proteins import signed_rank
 
 CLAIM = checks()["protein-order"]
 MATRIX = substitution_matrices.load("BLOSUM62")

@@ -17,7 +17,7 @@ from structmargin.formulation import FORMULATIONS
 from structmargin.oracles.chains import best_chain
 from structmargin.problem import Problem
 from structmargin.problems import ProteinAlignment
-from structmargin.problems.protein_features import MODELS, Pair
+from structmargin.problems.proteins.features import MODELS, Pair
 from structmargin.scorer import LinearScorer
 
 MARGIN = FORMULATIONS["SVM1 margin"]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis.extra.numpy import arrays
 
 from structmargin.formulation import FORMULATIONS
-from structmargin.problems.sequence import LOSSES, Sequence
+from structmargin.problems.sequence.problem import LOSSES, Sequence
 from structmargin.scorer import LinearScorer
 
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from structmargin.formulation import FORMULATIONS
-from structmargin.problems.sequence import Sequence
+from structmargin.problems.sequence.problem import Sequence
 from structmargin.scorer import LinearScorer
 
 L, D = 3, 2

@@ -14,13 +14,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 
 from structmargin.formulation import FORMULATIONS
-from structmargin.kernels import RBF, LinearKernel, Polynomial
-from structmargin.polynomial import degree2
-from structmargin.problems.sequence import Sequence
+from structmargin.kernels import RBF, LinearKernel, Polynomial, degree2
+from structmargin.problems.sequence.kernel import SequenceKernel
+from structmargin.problems.sequence.problem import Sequence
 from structmargin.scorer import KernelScorer
-from structmargin.sequence_kernel import SequenceKernel
 from structmargin.solvers.n_slack import NSlack
-from structmargin.space import Joint, Linear
+from structmargin.training.space import Joint, Linear
 
 L, D = 3, 4
 TOKEN_KERNELS = {"linear": LinearKernel(), "degree 2": Polynomial(2), "rbf": RBF(0.3)}
@@ -68,7 +67,7 @@ def test_gram_is_the_papers_sum(name: str, known: bool, seed: int, T: int, repea
 def test_gram_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     X, Y = pairs(0, 8)
     whole = SequenceKernel(RBF(0.1)).gram(X, Y, X, Y)
-    monkeypatch.setattr("structmargin.sequence_kernel.BLOCK", 60)
+    monkeypatch.setattr("structmargin.problems.sequence.kernel.BLOCK", 60)
     np.testing.assert_allclose(SequenceKernel(RBF(0.1)).gram(X, Y, X, Y), whole, atol=1e-12)
 
 

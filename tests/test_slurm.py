@@ -15,8 +15,8 @@ import yaml
 from cluster import Cluster, missing
 from test_suite_toy import HERE, project
 
-from structmargin_suite.catalogue import Catalogue
-from structmargin_suite.compare import exact, stable
+from structmargin_suite.planning.catalogue import Catalogue
+from structmargin_suite.publish.compare import exact, stable
 
 PLUGIN = HERE / "requirements-slurm.txt"
 SUITE = yaml.safe_load((HERE / "configs" / "suite.yaml").read_text(encoding="utf-8"))

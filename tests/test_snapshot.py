@@ -9,10 +9,10 @@ import pytest
 from toy_figures import SECRET, illustrated, known
 
 from structmargin_suite.cli import main
-from structmargin_suite.compare import exact, numbers
-from structmargin_suite.files import read_csv, read_json, write_csv, write_json
+from structmargin_suite.publish.compare import exact, numbers
+from structmargin_suite.publish.snapshot import LARGEST
 from structmargin_suite.results import Results
-from structmargin_suite.snapshot import LARGEST
+from structmargin_suite.storage.files import read_csv, read_json, write_csv, write_json
 
 
 @pytest.fixture(scope="module")

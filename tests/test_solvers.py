@@ -16,7 +16,7 @@ from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import LinearKernel, Product
 from structmargin.problem import best_of
 from structmargin.problems import Multiclass
-from structmargin.space import Joint, Linear
+from structmargin.training.space import Joint, Linear
 
 CERTIFYING = ("n_slack", "n_slack_a", "n_slack_b", "one_slack", "bcfw")
 K, D = 4, 3

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from test_qp import STORES, Cutting, Described, by_definition, cuttings, dual_of, set_alpha
 
-from structmargin import qp
-from structmargin.dual import Dual
-from structmargin.qp_stride import stride
+from structmargin.dual import ascent
+from structmargin.dual.acceleration import stride
+from structmargin.dual.working_set import Dual
 
 
 def sweep(dual: Dual, seed: int) -> tuple[tuple[float, ...], int, float]:
     """One epoch of the ascent, which has no stride yet."""
-    return qp.ascend(
+    return ascent.ascend(
         dual.store.rows, dual.store.spare(), dual.blocks, dual.alpha, dual.b, dual.cap, dual.ridge,
         0.0, 0.0, 0.0, 1, seed, dual.xi,
     )  # fmt: skip
@@ -96,7 +96,7 @@ def test_where_blocks_share_weights_strides_save_epochs(kind: str, shape: str) -
         (gap, *_), _, _ = sweep(plain, epochs)
         epochs += 1
     dual = dual_of(cut, shape, kind, C=600.0)
-    found, strided, _ = qp.ascend(
+    found, strided, _ = ascent.ascend(
         dual.store.rows, dual.store.spare(), dual.blocks, dual.alpha, dual.b, dual.cap, dual.ridge,
         tol, 0.0, 0.0, 100_000, 0, dual.xi,
     )  # fmt: skip

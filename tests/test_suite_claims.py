@@ -11,9 +11,9 @@ import yaml
 from scipy import stats
 from test_suite_toy import HERE
 
-from structmargin_suite.claims import checks, judge
-from structmargin_suite.claims.statistics import holm, interval, p_above, slope
+from structmargin_suite.analysis.statistics import holm, interval, p_above, slope
 from structmargin_suite.results import ExperimentResults
+from structmargin_suite.statements import checks, judge
 
 CHECKS = checks()
 SIZES = [1, 2, 4, 10, 20, 40, 80]
@@ -151,7 +151,7 @@ CASES = {
 
 
 def test_every_check_has_its_cases():
-    mine = ("structmargin_suite.claims.alignment", "structmargin_suite.claims.theory")
+    mine = ("structmargin_suite.statements.alignment", "structmargin_suite.statements.theory")
     assert set(CASES) == {name for name, check in CHECKS.items() if check.__module__ in mine}
 
 

@@ -7,8 +7,8 @@ import copy
 import pytest
 from test_suite_toy import HERE, TOY, project, write_config
 
-from structmargin_suite.config import ConfigError, Faults, changes, merged, nearest, read
-from structmargin_suite.plan import load
+from structmargin_suite.planning.config import ConfigError, Faults, changes, merged, nearest, read
+from structmargin_suite.planning.plan import load
 
 
 def faults_of(root, config=None, scale=None) -> list[str]:

@@ -10,13 +10,13 @@ import threading
 import pytest
 from test_suite_toy import TOY, project
 
-import structmargin_suite.catalogue
-from structmargin_suite import fetch, prepare
-from structmargin_suite.datasets import Remote, clusters
-from structmargin_suite.fetch import DataError, Unavailable, at_hand, obtain, own_files
-from structmargin_suite.files import read_json
-from structmargin_suite.layout import Layout
-from structmargin_suite.plan import load
+from structmargin_suite.datasets import clusters, dataset
+from structmargin_suite.planning.plan import load
+from structmargin_suite.stages import prepare
+from structmargin_suite.storage import fetch
+from structmargin_suite.storage.fetch import DataError, Remote, Unavailable, at_hand, obtain, own_files
+from structmargin_suite.storage.files import read_json
+from structmargin_suite.storage.layout import Layout
 
 CONTENT = b"1 2 3\n"
 SUM = hashlib.sha256(CONTENT).hexdigest()
@@ -154,7 +154,7 @@ def real(monkeypatch):
     monkeypatch.setattr(clusters, "FILES", (Remote("x.txt", SUM, "clusters/x.txt"),))
     monkeypatch.setattr(clusters, "parse", parse, raising=False)
     monkeypatch.delenv("STRUCTMARGIN_DATA", raising=False)
-    assert structmargin_suite.catalogue.dataset("clusters").FILES
+    assert dataset("clusters").FILES
 
 
 def prepared(root, **data):

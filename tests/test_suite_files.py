@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structmargin_suite.files import (
+from structmargin_suite.results import number
+from structmargin_suite.storage.files import (
     cell,
     read_arrays,
     read_csv,
@@ -24,7 +25,6 @@ from structmargin_suite.files import (
     write_json,
     write_with,
 )
-from structmargin_suite.results import number
 
 
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -42,7 +42,8 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
 
 def test_a_kill_in_the_middle_of_writing_leaves_no_file_under_its_name(tmp_path):
     code = (
-        "import sys, time; from pathlib import Path; from structmargin_suite.files import write_with\n"
+        "import sys, time; from pathlib import Path\n"
+        "from structmargin_suite.storage.files import write_with\n"
         "def write(temporary):\n"
         "    temporary.write_bytes(b'half'); print('now', flush=True); time.sleep(60)\n"
         "write_with(Path(sys.argv[1]), write)"

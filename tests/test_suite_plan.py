@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_suite_toy import HERE, TOY, project, write_config
 
-from structmargin_suite import keys
-from structmargin_suite.digests import digest, imports_of, source_digest
-from structmargin_suite.models import LISTS
-from structmargin_suite.plan import load
-from structmargin_suite.runs import Run, dealt, derive, grid, named, slug, united
+from structmargin_suite.planning.plan import load
+from structmargin_suite.planning.runs import Run, dealt, derive, grid, named, slug, united
+from structmargin_suite.rerun import keys
+from structmargin_suite.rerun.sources import LISTS, imports_of, source_digest
+from structmargin_suite.storage.files import digest
 
 
 def test_names_spell_only_what_varies(tmp_path):
@@ -135,9 +135,9 @@ def test_a_key_changes_with_what_it_depends_on_and_with_nothing_else(tmp_path):
 
 
 def test_a_module_counts_for_those_who_import_it():
-    assert "structmargin_suite.files" in imports_of("structmargin_suite.train")
-    solver, problem = "structmargin.solvers.n_slack", "structmargin.problems.alignment"
-    assert source_digest([solver], LISTS) == source_digest([solver, "structmargin.dual"], LISTS)
+    assert "structmargin_suite.storage.files" in imports_of("structmargin_suite.stages.train")
+    solver, problem = "structmargin.solvers.n_slack", "structmargin.problems.alignment.problem"
+    assert source_digest([solver], LISTS) == source_digest([solver, "structmargin.dual.working_set"], LISTS)
     assert source_digest([solver], LISTS) != source_digest([solver, problem], LISTS)
     assert source_digest(["structmargin.registry"]) != source_digest(
         ["structmargin.registry"], without=[problem]
@@ -145,7 +145,7 @@ def test_a_module_counts_for_those_who_import_it():
 
 
 def test_a_run_does_not_count_problems_and_solvers_that_it_does_not_use():
-    from structmargin_suite.models import code_of
+    from structmargin_suite.rerun.keys import code_of
 
     spec = {"formulation": "SVM2", "solver": "n_slack", "problem": {"name": "Multiclass"}}
     other = code_of({**spec, "problem": {"name": "Alignment"}}, "clusters")
@@ -156,39 +156,41 @@ def test_a_run_does_not_count_problems_and_solvers_that_it_does_not_use():
 @pytest.mark.parametrize(
     ("model", "module", "counts"),
     [
-        ("JKSE", "structmargin.solvers.jkse", True),
-        ("JKSE", "structmargin.solvers.one_class", True),
-        ("JKSE", "structmargin.pairs", True),
+        ("JKSE", "structmargin.jkse.trainers", True),
+        ("JKSE", "structmargin.jkse.one_class", True),
+        ("JKSE", "structmargin.jkse.pairs", True),
         ("JKSE", "structmargin.solvers.n_slack", False),
-        ("SVM", "structmargin.solvers.jkse", False),
-        ("SVM", "structmargin.qp_stride", True),
+        ("SVM", "structmargin.jkse.trainers", False),
+        ("SVM", "structmargin.dual.acceleration", True),
         ("SVM", "structmargin.solvers.bcfw", False),
     ],
 )
 def test_an_edit_of_the_library_makes_those_runs_old_that_use_it(monkeypatch, model, module, counts):
-    from structmargin_suite import digests
-    from structmargin_suite.models import code_of
+    from structmargin_suite.rerun import sources
+    from structmargin_suite.rerun.keys import code_of
 
     svm = {"formulation": "SVM1", "solver": "n_slack", "problem": {"name": "Multiclass"}}
     spec = svm if model == "SVM" else {"model": "JKSE", "problem": {"name": "Multiclass"}}
-    before, source_of = code_of(spec, "clusters"), digests.source_of
+    before, source_of = code_of(spec, "clusters"), sources.source_of
 
     def edited(name):
         path, text = source_of(name)
         return path, text + b"# edited" if name == module else text
 
-    digests._source_digest.cache_clear()
-    monkeypatch.setattr(digests, "source_of", edited)
+    sources._source_digest.cache_clear()
+    monkeypatch.setattr(sources, "source_of", edited)
     try:
         assert (code_of(spec, "clusters") != before) is counts
     finally:
-        digests._source_digest.cache_clear()
+        sources._source_digest.cache_clear()
 
 
 def test_every_dataset_and_baseline_of_the_project_keeps_the_contract():
     import inspect
 
-    from structmargin_suite.catalogue import Catalogue, baseline, dataset
+    from structmargin_suite.baselines import baseline
+    from structmargin_suite.datasets import dataset
+    from structmargin_suite.planning.catalogue import Catalogue
 
     catalogue = Catalogue(HERE)
     for name in catalogue.datasets:

@@ -10,16 +10,17 @@ import shutil
 import pytest
 from test_suite_toy import TOY, project, run_all
 
-from structmargin_suite import claims, tables
-from structmargin_suite.claims import decided
+from structmargin_suite import statements as claims
 from structmargin_suite.cli import main
-from structmargin_suite.compare import exact, numbers, stable
-from structmargin_suite.figures.grouped import curve, published
-from structmargin_suite.files import read_csv, read_yaml
-from structmargin_suite.page import page, volatile_blocks
-from structmargin_suite.plan import load
-from structmargin_suite.report import report
+from structmargin_suite.figures._grouped import curve, published
+from structmargin_suite.planning.plan import load
+from structmargin_suite.publish import tables
+from structmargin_suite.publish.compare import exact, numbers, stable
+from structmargin_suite.publish.page import page, volatile_blocks
 from structmargin_suite.results import Results
+from structmargin_suite.stages.report import report
+from structmargin_suite.statements import decided
+from structmargin_suite.storage.files import read_csv, read_yaml
 
 SPEC = {"keys": ["n", "method"], "measures": ["error", "count"], "spread": "sd", "digits": {"count": 0}}
 METHODS = {"a": {"label": "A & B"}, "b": {"published_as": "a"}}

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 import yaml
 
-from structmargin_suite.evaluate import evaluate
-from structmargin_suite.files import read_arrays, read_csv, read_json, write_arrays
-from structmargin_suite.layout import Layout
-from structmargin_suite.models import from_arrays
-from structmargin_suite.plan import Suite, load
-from structmargin_suite.prepare import prepare
-from structmargin_suite.report import report
-from structmargin_suite.tabulate import tabulate
-from structmargin_suite.train import train
+from structmargin_suite.methods.models import from_arrays
+from structmargin_suite.planning.plan import Suite, load
+from structmargin_suite.stages.evaluate import evaluate
+from structmargin_suite.stages.prepare import prepare
+from structmargin_suite.stages.report import report
+from structmargin_suite.stages.tabulate import tabulate
+from structmargin_suite.stages.train import train
+from structmargin_suite.storage.files import read_arrays, read_csv, read_json, write_arrays
+from structmargin_suite.storage.layout import Layout
 
 HERE = Path(__file__).resolve().parent.parent
 

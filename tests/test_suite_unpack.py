@@ -9,8 +9,8 @@ import zipfile
 
 import pytest
 
-from structmargin_suite import unpack as module
-from structmargin_suite.unpack import UnsafeArchive, unpack
+from structmargin_suite.storage import unpack as module
+from structmargin_suite.storage.unpack import UnsafeArchive, unpack
 
 
 def zipped(path, members):

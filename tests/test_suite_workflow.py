@@ -19,8 +19,8 @@ import pytest
 import yaml
 from test_suite_toy import HERE, TOY, project, write_config
 
-from structmargin_suite.compare import exact
-from structmargin_suite.files import read_json
+from structmargin_suite.publish.compare import exact
+from structmargin_suite.storage.files import read_json
 
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 
@@ -127,9 +127,9 @@ def test_changed_source_reruns_what_uses_it(toy, source):
             path.write_bytes(before)
 
     stages = {"train", "evaluate", "tabulate_toy", "report"}
-    assert after("structmargin/dual.py") == stages
-    assert after("structmargin/problems/alignment.py") == set()
-    assert after("structmargin_suite/claims/alignment.py") == {"report"}
+    assert after("structmargin/dual/working_set.py") == stages
+    assert after("structmargin/problems/alignment/problem.py") == set()
+    assert after("structmargin_suite/statements/alignment.py") == {"report"}
 
 
 def test_a_lost_model_is_made_again(toy):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from structmargin_suite.fetch import DataError
-from structmargin_suite.pgm import read_pgm, write_pgm
-from structmargin_suite.surf import dense_surf, grid
+from structmargin_suite.datasets.uiuc_cars.pgm import read_pgm, write_pgm
+from structmargin_suite.datasets.uiuc_cars.surf import dense_surf, grid
+from structmargin_suite.storage.fetch import DataError
 
 
 def described(image: np.ndarray, stride: int, scale: int, a: int, b: int) -> np.ndarray:

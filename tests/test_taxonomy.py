@@ -15,8 +15,7 @@ from structmargin import StructuredSVM
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import LinearKernel, Product
 from structmargin.problems import Multiclass, Taxonomy
-from structmargin.scorer import LinearScorer
-from structmargin.taxonomies import (
+from structmargin.problems.taxonomy.taxonomies import (
     climb,
     description_features,
     heights,
@@ -24,6 +23,7 @@ from structmargin.taxonomies import (
     similarity_features,
     tree_loss,
 )
+from structmargin.scorer import LinearScorer
 
 IPC = {"D01D": "D01", "D01F": "D01", "D02G": "D02", "D01": "D", "D02": "D"}
 LEAVES = ["D01D", "D01F", "D02G"]

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from structmargin.problems import Taxonomy
-from structmargin_suite.catalogue import dataset
-from structmargin_suite.datasets import newsgroups, patents, wipo_d
-from structmargin_suite.fetch import DataError, obtain
+from structmargin_suite.datasets import dataset, newsgroups, patents, wipo_d
+from structmargin_suite.storage.fetch import DataError, obtain
 
 CODES = ["D01D00", "D01F00", "D02G00"]
 

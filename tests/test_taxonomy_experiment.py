@@ -10,12 +10,12 @@ import yaml
 from test_suite_claims import Fake, row
 from test_suite_toy import HERE, project, run_all
 
-from structmargin_suite.claims import checks
-from structmargin_suite.claims.taxonomy import mcnemar, signed_rank
 from structmargin_suite.datasets import Examples
 from structmargin_suite.figures import taxonomy as figures
-from structmargin_suite.figures.style import house
+from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
+from structmargin_suite.statements import checks
+from structmargin_suite.statements.taxonomy import mcnemar, signed_rank
 
 CHECKS = checks()
 N = 600

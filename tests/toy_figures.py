@@ -11,7 +11,7 @@ import pytest
 from test_suite_toy import TOY, project, run_all
 
 from structmargin_suite import figures
-from structmargin_suite.catalogue import Catalogue
+from structmargin_suite.planning.catalogue import Catalogue
 
 POINTS = {"small": 3, "middle": 900, "large": 6000, "small_time": 3}
 SECRET = "its terms <forbid> it"

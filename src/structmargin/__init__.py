@@ -10,13 +10,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from structmargin.dual import NotSeparableError
+    from structmargin.dual.working_set import NotSeparableError
     from structmargin.estimators import StructuredSVM
-    from structmargin.fit import ConvergenceWarning, Fit, certify
+    from structmargin.fit import ConvergenceWarning, Fit
     from structmargin.formulation import FORMULATIONS, Formulation
-    from structmargin.jkse_estimator import JKSE
-    from structmargin.path import c_path
-    from structmargin.separation import SearchError
+    from structmargin.jkse.estimator import JKSE
+    from structmargin.training.certificate import certify
+    from structmargin.training.path import c_path
+    from structmargin.training.separation import SearchError
 
 __version__ = "0.1.0"
 
@@ -38,15 +39,15 @@ __all__ = [
 # whoever wants one problem or one oracle need not wait for it.
 _HOME = {
     "FORMULATIONS": "formulation",
-    "JKSE": "jkse_estimator",
+    "JKSE": "jkse.estimator",
     "ConvergenceWarning": "fit",
     "Fit": "fit",
     "Formulation": "formulation",
-    "NotSeparableError": "dual",
-    "SearchError": "separation",
+    "NotSeparableError": "dual.working_set",
+    "SearchError": "training.separation",
     "StructuredSVM": "estimators",
-    "c_path": "path",
-    "certify": "fit",
+    "c_path": "training.path",
+    "certify": "training.certificate",
 }
 
 

@@ -21,11 +21,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from structmargin import archive, registry
+from structmargin.dual.tensor_store import TensorCuts
 from structmargin.fit import Fit, Support
 from structmargin.formulation import Formulation
 from structmargin.scorer import KernelScorer, LinearScorer
-from structmargin.task import count
-from structmargin.tensor_store import TensorCuts
+from structmargin.training.task import count
 
 SAVED = (
     "primal", "dual", "gap", "xi", "n_constraints", "n_active", "n_iter", "oracle_calls",

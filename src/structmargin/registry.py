@@ -11,27 +11,26 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from structmargin import kernels as _kernels
-from structmargin.box_kernel import BoxChi2
+from structmargin.dual.tensor_store import TensorCuts
 from structmargin.formulation import FORMULATIONS, Formulation
-from structmargin.problems.alignment import Alignment
-from structmargin.problems.diversity import Diversity
-from structmargin.problems.grammar import Grammar
-from structmargin.problems.localization import Localization
-from structmargin.problems.measures import Measure
-from structmargin.problems.multiclass import Multiclass
-from structmargin.problems.proteins import ProteinAlignment
-from structmargin.problems.sequence import Sequence
-from structmargin.problems.taxonomy import Taxonomy
-from structmargin.sequence_kernel import SequenceKernel
+from structmargin.problems.alignment.problem import Alignment
+from structmargin.problems.diversity.problem import Diversity
+from structmargin.problems.grammar.problem import Grammar
+from structmargin.problems.localization.kernel import BoxChi2
+from structmargin.problems.localization.problem import Localization
+from structmargin.problems.measures.problem import Measure
+from structmargin.problems.multiclass.problem import Multiclass
+from structmargin.problems.proteins.problem import ProteinAlignment
+from structmargin.problems.sequence.kernel import SequenceKernel
+from structmargin.problems.sequence.problem import Sequence
+from structmargin.problems.taxonomy.problem import Taxonomy
 from structmargin.solvers.bcfw import BCFW
-from structmargin.solvers.jkse import TRAINERS, Trainer
 from structmargin.solvers.n_slack import NSlack
 from structmargin.solvers.one_slack import OneSlack
 from structmargin.solvers.online import OLaRank
 from structmargin.solvers.perceptron import Perceptron
-from structmargin.space import Joint, Linear
-from structmargin.task import Trainable
-from structmargin.tensor_store import TensorCuts
+from structmargin.training.space import Joint, Linear
+from structmargin.training.task import Trainable
 
 PROBLEMS: dict[str, Callable[..., Any]] = {
     kind.__name__: kind
@@ -94,15 +93,6 @@ def solver(name: str | Trainable, **options: Any) -> Trainable:
         raise unknown("solver", name, SOLVERS)
     make, fixed = SOLVERS[name]
     return _make(f"solver {name!r}", make, {**fixed, **options})
-
-
-def trainer(name: str | Trainer) -> Trainer:
-    """A trainer of JKSE by name."""
-    if not isinstance(name, str):
-        return name
-    if name not in TRAINERS:
-        raise unknown("trainer", name, TRAINERS)
-    return TRAINERS[name]()
 
 
 def problem(name: str, **params: Any) -> Any:

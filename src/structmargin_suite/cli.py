@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from structmargin_suite.config import ConfigError
-from structmargin_suite.fetch import DataError
+from structmargin_suite.planning.config import ConfigError
+from structmargin_suite.storage.fetch import DataError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _list(options: argparse.Namespace) -> int:
     from structmargin import registry
     from structmargin.formulation import FORMULATIONS
-    from structmargin_suite.plan import load
+    from structmargin_suite.planning.plan import load
 
     suite = load(options.root, options.scale)
     print(f"experiments (scale {suite.scale})")
@@ -90,7 +90,7 @@ def _combinations() -> list[str]:
     """Which solver takes which formulation and joint kernels, as a table, and each reason why not, once."""
     from structmargin import registry
     from structmargin.formulation import FORMULATIONS
-    from structmargin_suite.models import combination
+    from structmargin_suite.methods.combinations import combination
 
     reasons: dict[str, None] = {}
     columns: list[tuple[str, str, dict[str, Any] | None]] = [(name, name, None) for name in FORMULATIONS]
@@ -114,9 +114,9 @@ def _combinations() -> list[str]:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from structmargin_suite.config import unknown
-    from structmargin_suite.page import PAPERS, clocks
-    from structmargin_suite.plan import load
+    from structmargin_suite.planning.config import unknown
+    from structmargin_suite.planning.plan import load
+    from structmargin_suite.publish.page import PAPERS, clocks
     from structmargin_suite.results import Results
 
     suite = load(options.root, options.scale)
@@ -150,10 +150,10 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from structmargin_suite.catalogue import dataset
-    from structmargin_suite.fetch import at_hand
-    from structmargin_suite.layout import Layout
-    from structmargin_suite.plan import load
+    from structmargin_suite.datasets import dataset
+    from structmargin_suite.planning.plan import load
+    from structmargin_suite.storage.fetch import at_hand
+    from structmargin_suite.storage.layout import Layout
 
     suite = load(options.root, options.scale)
     layout = Layout(options.root)
@@ -175,8 +175,8 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from structmargin_suite.catalogue import Catalogue
-    from structmargin_suite.compare import TOLERANCES, exact, numbers
+    from structmargin_suite.planning.catalogue import Catalogue
+    from structmargin_suite.publish.compare import TOLERANCES, exact, numbers
 
     for folder in (options.first, options.second):
         if not folder.is_dir():
@@ -202,7 +202,7 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _snapshot(options: argparse.Namespace) -> int:
-    from structmargin_suite.snapshot import snapshot
+    from structmargin_suite.publish.snapshot import snapshot
 
     for line in snapshot(options.root):
         print(f"left out: {line}")
@@ -211,8 +211,8 @@ def _snapshot(options: argparse.Namespace) -> int:
 
 
 def _docs(options: argparse.Namespace) -> int:
-    from structmargin_suite.docs import documents
-    from structmargin_suite.files import write_text
+    from structmargin_suite.publish.documents import documents
+    from structmargin_suite.storage.files import write_text
 
     for path, text in documents(options.root).items():
         write_text(path, text)

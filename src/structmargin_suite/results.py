@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from structmargin_suite.files import read_arrays, read_csv, read_json
-from structmargin_suite.layout import Layout
+from structmargin_suite.storage.files import read_arrays, read_csv, read_json
+from structmargin_suite.storage.layout import Layout
 
 Row = dict[str, Any]
 
@@ -89,7 +89,7 @@ class ExperimentResults:
 
     def model(self, run: str) -> Any:
         """The trained model of one run."""
-        from structmargin_suite.models import from_arrays
+        from structmargin_suite.methods.models import from_arrays
 
         return from_arrays(self.record(run)["model"], self.arrays(run))
 
@@ -109,7 +109,7 @@ class ExperimentResults:
 
     def split(self, run: str) -> Any:
         """The data that one run saw."""
-        from structmargin_suite.catalogue import dataset
+        from structmargin_suite.datasets import dataset
 
         record = self.record(run)
         module = dataset(self.config["data"][record["corpus"]]["from"])

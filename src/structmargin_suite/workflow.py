@@ -13,15 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from structmargin_suite import keys
-from structmargin_suite.catalogue import dataset
-from structmargin_suite.command import SCALE
-from structmargin_suite.config import ConfigError
-from structmargin_suite.fetch import own_files
-from structmargin_suite.files import read_csv, read_json
-from structmargin_suite.layout import Layout
-from structmargin_suite.machine import THREADS
-from structmargin_suite.plan import Suite, load
+from structmargin_suite.datasets import dataset
+from structmargin_suite.planning.config import ConfigError
+from structmargin_suite.planning.plan import SCALE, Suite, load
+from structmargin_suite.rerun import keys
+from structmargin_suite.rerun.machine import THREADS
+from structmargin_suite.storage.fetch import own_files
+from structmargin_suite.storage.files import read_csv, read_json
+from structmargin_suite.storage.layout import Layout
 
 KINDS = ("svg", "pdf", "png")
 SCORE = {"holds": "hold", "fails": "fail", "not tested": "are not tested"}

@@ -10,5 +10,5 @@ rule evaluate:
     params:
         key=PIPELINE.evaluate_key,
     shell:
-        "python -m structmargin_suite.evaluate"
+        "python -m structmargin_suite.stages.evaluate"
         " --experiment {wildcards.experiment} --job {wildcards.job} 2> {log}"

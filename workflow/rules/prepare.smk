@@ -10,5 +10,5 @@ rule prepare:
     params:
         key=PIPELINE.prepare_key,
     shell:
-        "python -m structmargin_suite.prepare"
+        "python -m structmargin_suite.stages.prepare"
         " --experiment {wildcards.experiment} --corpus {wildcards.corpus} 2> {log}"

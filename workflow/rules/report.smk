@@ -10,4 +10,4 @@ rule report:
     params:
         key=PIPELINE.report_key,
     shell:
-        "python -m structmargin_suite.report" " 2> {log}"
+        "python -m structmargin_suite.stages.report" " 2> {log}"

@@ -15,5 +15,5 @@ for experiment in PIPELINE.experiments:
             key=PIPELINE.tabulate_key(experiment),
             experiment=experiment,
         shell:
-            "python -m structmargin_suite.tabulate"
+            "python -m structmargin_suite.stages.tabulate"
             " --experiment {params.experiment} 2> {log}"

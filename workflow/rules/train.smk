@@ -11,5 +11,5 @@ rule train:
     params:
         key=PIPELINE.train_key,
     shell:
-        "python -m structmargin_suite.train"
+        "python -m structmargin_suite.stages.train"
         " --experiment {wildcards.experiment} --job {wildcards.job} 2> {log}"

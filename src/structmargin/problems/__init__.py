@@ -1,14 +1,14 @@
 """Learning problems: each is Psi, Delta and one oracle."""
 
-from structmargin.problems.alignment import Alignment
-from structmargin.problems.diversity import Diversity
-from structmargin.problems.grammar import Grammar
-from structmargin.problems.localization import Localization
-from structmargin.problems.measures import Measure
-from structmargin.problems.multiclass import Multiclass
-from structmargin.problems.proteins import ProteinAlignment
-from structmargin.problems.sequence import Sequence
-from structmargin.problems.taxonomy import Taxonomy
+from structmargin.problems.alignment.problem import Alignment
+from structmargin.problems.diversity.problem import Diversity
+from structmargin.problems.grammar.problem import Grammar
+from structmargin.problems.localization.problem import Localization
+from structmargin.problems.measures.problem import Measure
+from structmargin.problems.multiclass.problem import Multiclass
+from structmargin.problems.proteins.problem import ProteinAlignment
+from structmargin.problems.sequence.problem import Sequence
+from structmargin.problems.taxonomy.problem import Taxonomy
 
 __all__ = [
     "Alignment",

@@ -1,0 +1,1 @@
+"""One training algorithm of one paper each."""

@@ -15,13 +15,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from structmargin import qp_blocks
-from structmargin import rows as rows_
 from structmargin.compiled import compiled
-from structmargin.dual import Dual
+from structmargin.dual.blocks import best
+from structmargin.dual.rows import close_block, inner, local_gram, move, open_block
+from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
-from structmargin.separation import Violators, require_no_better_cut
-from structmargin.task import Needs, Task, Trainable
+from structmargin.training.separation import Violators, require_no_better_cut
+from structmargin.training.task import Needs, Task, Trainable
 
 
 @compiled
@@ -33,15 +33,15 @@ def line_search(rows, blocks, alpha, b, i, target, cap):  # type: ignore[no-unty
     k = blocks.size[i]
     ids = blocks.members[i]
     K = np.empty((k, k))
-    rows_.open_block(rows, i, k)
-    rows_.local_gram(rows, i, blocks.place, ids, k, K)
+    open_block(rows, i, k)
+    local_gram(rows, i, blocks.place, ids, k, K)
     change = np.empty(k)
     gap = 0.0
     for p in range(k):  # direction: cap * e_target - alpha_i
         c = ids[p]
         change[p] = (cap if c == target else 0.0) - alpha[c]
         if change[p] != 0.0:
-            gap += change[p] * (b[c] - rows_.inner(rows, c))
+            gap += change[p] * (b[c] - inner(rows, c))
     if gap <= 0.0:
         return gap
     curvature = 0.0
@@ -52,9 +52,9 @@ def line_search(rows, blocks, alpha, b, i, target, cap):  # type: ignore[no-unty
     for p in range(k):
         if change[p] != 0.0:
             c = ids[p]
-            rows_.move(rows, c, gamma * change[p])
+            move(rows, c, gamma * change[p])
             alpha[c] = max(alpha[c] + gamma * change[p], 0.0)
-    rows_.close_block(rows, i)
+    close_block(rows, i)
     return gap
 
 
@@ -114,7 +114,7 @@ class BCFW(Trainable):
     def _step(dual: Dual, found: Violators, gaps: np.ndarray) -> None:
         """Add the planes not held yet and take one line search an example."""
         rows: Any = dual.store.rows
-        held, which = qp_blocks.best(rows, dual.blocks, dual.b, found.example)
+        held, which = best(rows, dual.blocks, dual.b, found.example)
         fresh = found.H > held + 1e-12 * (1.0 + np.abs(held))
         targets = which.copy()
         targets[fresh] = dual.add(*found.take(np.flatnonzero(fresh)))

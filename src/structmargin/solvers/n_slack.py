@@ -14,10 +14,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from structmargin.dual import Dual
+from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
-from structmargin.separation import require_no_better_cut
-from structmargin.task import Needs, Task, Trainable
+from structmargin.training.separation import require_no_better_cut
+from structmargin.training.task import Needs, Task, Trainable
 
 
 @dataclass(frozen=True)

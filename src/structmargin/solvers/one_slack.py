@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.dual import Dual
+from structmargin.dual.stores import Cuts
+from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
-from structmargin.separation import SearchError, Violators, require_no_better_cut
-from structmargin.store import Cuts
-from structmargin.task import Needs, Task, Trainable
+from structmargin.training.separation import SearchError, Violators, require_no_better_cut
+from structmargin.training.task import Needs, Task, Trainable
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from structmargin import qp_blocks
 from structmargin.compiled import compiled
-from structmargin.dual import Dual
+from structmargin.dual.blocks import best
+from structmargin.dual.rows import close_block, inner, local_gram, move, open_block
+from structmargin.dual.stores import Cuts
+from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
-from structmargin.rows import close_block, inner, local_gram, move, open_block
-from structmargin.separation import Violators
-from structmargin.store import Cuts
-from structmargin.task import Needs, Task, Trainable
+from structmargin.training.separation import Violators
+from structmargin.training.task import Needs, Task, Trainable
 
 TRUTH, HELD = -1, -2
 
@@ -174,7 +174,7 @@ class OLaRank(Trainable):
     def _process(task: Task, dual: Dual, i: int) -> float:
         """A step of example i towards its most violated output; returns by how much the dual rises."""
         found: Violators = task.separation(dual.scorer(), np.array([i]))
-        held, which = qp_blocks.best(dual.store.rows, dual.blocks, dual.b, found.example)
+        held, which = best(dual.store.rows, dual.blocks, dual.b, found.example)
         up = int(which[0])
         if found.H[0] > held[0] + 1e-12 * (1.0 + abs(held[0])):
             cuts = Cuts(found.scale, found.example, found.outputs, found.rows)

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from structmargin.fit import Fit
-from structmargin.task import Needs, Task, Trainable
+from structmargin.training.task import Needs, Task, Trainable
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin.problems.protein_features import RESIDUES
+from structmargin.problems.proteins.features import RESIDUES
 
 OPTIONS: dict[str, Any] = {
     "mode": {"enum": ["local", "global"]},

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from structmargin.oracles.box_search import boxes_of
-from structmargin.problems.localization import Localization
+from structmargin.problems.localization.problem import Localization
 
 OPTIONS: dict[str, Any] = {"prior": {"enum": ["random", "centre"]}}
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin.problems.alignment import Alignment, Choice
+from structmargin.problems.alignment.problem import Alignment, Choice
 from structmargin.scorer import LinearScorer
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin.problems.sequence import Sequence as Chain
+from structmargin.problems.sequence.problem import Sequence as Chain
 
 ADDED = 0.1
 OPTIONS: dict[str, Any] = {"unknown": {"enum": ["equal", "counted", "spelled"]}}

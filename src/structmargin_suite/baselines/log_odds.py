@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from structmargin.problems import ProteinAlignment
-from structmargin.problems.protein_features import N_PLACES, places
+from structmargin.problems.proteins.features import N_PLACES, places
 from structmargin.scorer import LinearScorer
 
 PRIOR = 20.0

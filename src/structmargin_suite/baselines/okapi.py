@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin.problems.diversity import Selection
+from structmargin.problems.diversity.problem import Selection
 
 OPTIONS: dict[str, Any] = {
     "k1": {"type": "number", "minimum": 0},

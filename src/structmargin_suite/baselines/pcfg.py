@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from structmargin import archive
-from structmargin.problems.grammar import Grammar
+from structmargin.problems.grammar.problem import Grammar
 from structmargin.scorer import LinearScorer
 
 OPTIONS: dict[str, Any] = {

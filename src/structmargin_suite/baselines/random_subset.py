@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin.problems.diversity import Selection
+from structmargin.problems.diversity.problem import Selection
 
 OPTIONS: dict[str, Any] = {}
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from structmargin.oracles.greedy import greedy
-from structmargin.problems.diversity import Selection
+from structmargin.problems.diversity.problem import Selection
 
 RULES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "unweighted": np.ones_like,

@@ -16,27 +16,11 @@ repetitions apart; seeds already do. Arrays hold numbers or text, never objects:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any, NamedTuple
-
-
-class Remote(NamedTuple):
-    """A file of a data set: its name here, its SHA-256 sum, its place in a mirror, its public address.
-
-    `packed` is the sum of the file at the public address where that is the same content packed otherwise.
-    """
-
-    name: str
-    sha256: str
-    mirror: str
-    url: str | None = None
-    packed: str | None = None
-
-
-def mirrored(folder: str, sums: Mapping[str, str]) -> tuple[Remote, ...]:
-    """Files that only a mirror has, all in one folder of it: SHA-256 sums by name."""
-    return tuple(Remote(name, total, f"{folder}/{name}") for name, total in sums.items())
 
 
 class Examples(NamedTuple):
@@ -70,3 +54,8 @@ def predictor(module: Any) -> Callable[[Any, Any], Any]:
 
 def _plainly(model: Any, X: Any) -> Any:
     return model.predict(X)
+
+
+def dataset(name: str) -> ModuleType:
+    """The module of a data set."""
+    return importlib.import_module(f"{__name__}.{name}")

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin_suite import one_vs_rest
-from structmargin_suite.datasets import Remote
-from structmargin_suite.one_vs_rest import VIEW, score, view
+from structmargin_suite.datasets import _one_vs_rest
+from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
+from structmargin_suite.storage.fetch import Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "score", "synthesize", "view"]
 
@@ -56,8 +56,8 @@ def synthesize(
     X = sp.csr_matrix(transformer.transform(counts))
     return {
         "names": np.array([f"topic{k:02d}" for k in range(n_topics)]),
-        **one_vs_rest.stored("train", X[:n_train], topics[:n_train]),
-        **one_vs_rest.stored("test", X[n_train:], topics[n_train:]),
+        **_one_vs_rest.stored("train", X[:n_train], topics[:n_train]),
+        **_one_vs_rest.stored("test", X[n_train:], topics[n_train:]),
     }
 
 

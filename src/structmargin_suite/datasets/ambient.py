@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin_suite import coverage
-from structmargin_suite.coverage import VIEW, score, view
-from structmargin_suite.datasets import Remote, collection
-from structmargin_suite.fetch import DataError
+from structmargin_suite.datasets import _subtopics, collection
+from structmargin_suite.datasets._subtopics import VIEW, score, view
+from structmargin_suite.storage.fetch import DataError, Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
@@ -77,7 +76,7 @@ def parse(files: Mapping[str, Path], seed: int, *, queries: int | None = None) -
         raise DataError(f"{files['STRel.txt']} has no pair for any result; fetch it again")
     words = [sorted(tokens(text)) for _, text in topics.values()]
     V = len(tokens.place)
-    return coverage.stored(
+    return _subtopics.stored(
         _matrix(texts, V), _matrix(titles, V), query, pairs, [text for _, text in topics.values()], words
     )
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import Examples, Remote, Split
+from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.storage.fetch import Remote
 
 FILES: tuple[Remote, ...] = ()
 PREPARE: dict[str, Any] = {

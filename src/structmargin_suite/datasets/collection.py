@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin_suite import coverage
-from structmargin_suite.coverage import VIEW, score, view
-from structmargin_suite.datasets import Remote
+from structmargin_suite.datasets import _subtopics
+from structmargin_suite.datasets._subtopics import VIEW, score, view
+from structmargin_suite.storage.fetch import Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "score", "synthesize", "view"]
 
@@ -57,7 +57,7 @@ def synthesize(
             query.append(q)
         n_subtopics += T
     names = [f"query{q:02d}" for q in range(queries)]
-    return coverage.stored(_matrix(rows), _matrix(titles), query, pairs, names, words)
+    return _subtopics.stored(_matrix(rows), _matrix(titles), query, pairs, names, words)
 
 
 def _drawn(

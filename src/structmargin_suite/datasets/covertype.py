@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite import one_vs_rest
-from structmargin_suite.datasets import Remote
-from structmargin_suite.fetch import DataError
-from structmargin_suite.one_vs_rest import VIEW, score, view
+from structmargin_suite.datasets import _one_vs_rest
+from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
+from structmargin_suite.storage.fetch import DataError, Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
@@ -55,11 +54,11 @@ def _parts(X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) ->
     mean, deviation = X[train, :QUANTITIES].mean(axis=0), X[train, :QUANTITIES].std(axis=0)
     Z = X.astype(float)
     Z[:, :QUANTITIES] = (Z[:, :QUANTITIES] - mean) / np.where(deviation > 0, deviation, 1.0)
-    rows = one_vs_rest.scaled(Z[train], Z[test])
+    rows = _one_vs_rest.scaled(Z[train], Z[test])
     return {
         "names": np.arange(1, TYPES + 1).astype(str),
-        **one_vs_rest.stored("train", rows["train"], np.eye(TYPES)[y[train] - 1]),
-        **one_vs_rest.stored("test", rows["test"], np.eye(TYPES)[y[test] - 1]),
+        **_one_vs_rest.stored("train", rows["train"], np.eye(TYPES)[y[train] - 1]),
+        **_one_vs_rest.stored("test", rows["test"], np.eye(TYPES)[y[test] - 1]),
     }
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import mirrored, pcfg
+from structmargin_suite.datasets import pcfg
+from structmargin_suite.datasets._treebanks import PREPARE, VIEW, arrays, chosen, passed, score, view
 from structmargin_suite.datasets.gum import documents
-from structmargin_suite.fetch import DataError
-from structmargin_suite.treebanks import PREPARE, VIEW, arrays, chosen, passed, score, view
+from structmargin_suite.storage.fetch import DataError, mirrored
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 

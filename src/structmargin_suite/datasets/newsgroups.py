@@ -26,10 +26,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.taxonomies import description_features, node_features, similarity_features, tree_loss
-from structmargin_suite.datasets import Examples, Remote, Split
+from structmargin.problems.taxonomy.taxonomies import (
+    description_features,
+    node_features,
+    similarity_features,
+    tree_loss,
+)
+from structmargin_suite.datasets import Examples, Split
 from structmargin_suite.datasets.patents import loaded, score, stored, tfidf, written
-from structmargin_suite.fetch import DataError
+from structmargin_suite.storage.fetch import DataError, Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite import one_vs_rest
-from structmargin_suite.datasets import Remote
-from structmargin_suite.fetch import DataError
-from structmargin_suite.one_vs_rest import VIEW, score, view
+from structmargin_suite.datasets import _one_vs_rest
+from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
+from structmargin_suite.storage.fetch import DataError, Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
@@ -50,11 +49,11 @@ def parse(files: Mapping[str, Path], seed: int, *, images: int | None = None) ->
 
 
 def _parts(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray) -> dict[str, np.ndarray]:
-    rows = one_vs_rest.scaled(X, X_test)
+    rows = _one_vs_rest.scaled(X, X_test)
     return {
         "names": np.arange(DIGITS).astype(str),
-        **one_vs_rest.stored("train", rows["train"], np.eye(DIGITS)[y]),
-        **one_vs_rest.stored("test", rows["test"], np.eye(DIGITS)[y_test]),
+        **_one_vs_rest.stored("train", rows["train"], np.eye(DIGITS)[y]),
+        **_one_vs_rest.stored("test", rows["test"], np.eye(DIGITS)[y_test]),
     }
 
 

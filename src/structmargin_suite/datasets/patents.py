@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.taxonomies import node_features, tree_loss
-from structmargin_suite.datasets import Examples, Remote, Split
+from structmargin.problems.taxonomy.taxonomies import node_features, tree_loss
+from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.storage.fetch import Remote
 
 FILES: tuple[Remote, ...] = ()
 PREPARE: dict[str, Any] = {

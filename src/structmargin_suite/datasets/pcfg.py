@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from structmargin.problems.grammar_trees import leaves
-from structmargin_suite.treebanks import CLAUSES, PREPARE, VIEW, arrays, score, view
+from structmargin.problems.grammar.trees import leaves
+from structmargin_suite.datasets._treebanks import CLAUSES, PREPARE, VIEW, arrays, score, view
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 

@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite import one_vs_rest
-from structmargin_suite.datasets import Remote, abstracts
-from structmargin_suite.fetch import DataError
-from structmargin_suite.one_vs_rest import VIEW, score, view
+from structmargin_suite.datasets import _one_vs_rest, abstracts
+from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
+from structmargin_suite.storage.fetch import DataError, Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
@@ -66,7 +65,7 @@ def parse(files: Mapping[str, Path], seed: int, *, stories: int | None = None) -
         topics = np.zeros((X.shape[0], len(names)), dtype=np.uint8)
         for row, mine in enumerate(mine for p, mine, _ in found if p == part):
             topics[row, [place[name] for name in mine]] = 1
-        arrays |= one_vs_rest.stored(part, X, topics)
+        arrays |= _one_vs_rest.stored(part, X, topics)
     return arrays
 
 

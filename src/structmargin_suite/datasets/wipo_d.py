@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import Split, mirrored, patents
+from structmargin_suite.datasets import Split, patents
 from structmargin_suite.datasets.patents import score, tfidf
-from structmargin_suite.fetch import DataError
+from structmargin_suite.storage.fetch import DataError, mirrored
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 

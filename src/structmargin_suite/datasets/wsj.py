@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import Remote, pcfg
-from structmargin_suite.fetch import DataError
-from structmargin_suite.treebanks import PREPARE, VIEW, arrays, chosen, passed, read, score, view
+from structmargin_suite.datasets import pcfg
+from structmargin_suite.datasets._treebanks import PREPARE, VIEW, arrays, chosen, passed, read, score, view
+from structmargin_suite.storage.fetch import DataError, Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 

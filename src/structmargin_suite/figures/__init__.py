@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from structmargin_suite.files import write_with
 from structmargin_suite.results import ExperimentResults
+from structmargin_suite.storage.files import write_with
 
 Draw = Callable[[ExperimentResults, Any], None]
 _FIGURES: dict[str, Draw] = {}
@@ -41,7 +41,7 @@ def figure(name: str) -> Callable[[Draw], Draw]:
 def draw(results: ExperimentResults, name: str) -> None:
     """Draw one figure of an experiment and write it in every format."""
     importlib.import_module(f"structmargin_suite.figures.{results.name}")
-    from structmargin_suite.figures.style import house
+    from structmargin_suite.figures._style import house
 
     with house() as plt:
         fig = plt.figure(layout="constrained")

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.collections import LineCollection
 
 from structmargin_suite.figures import figure
-from structmargin_suite.figures.grouped import curve, published
-from structmargin_suite.figures.style import COLOURS, GREY, Series, number_ticks, stamp
+from structmargin_suite.figures._grouped import curve, published
+from structmargin_suite.figures._style import COLOURS, GREY, Series, number_ticks, stamp
 from structmargin_suite.results import ExperimentResults, Row
 
 

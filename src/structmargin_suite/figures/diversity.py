@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from structmargin.problems.diversity import Selection, missed
-from structmargin_suite.coverage import LEVELS, THRESHOLDS, Query
+from structmargin.problems.diversity.problem import Selection, missed
+from structmargin_suite.datasets._subtopics import LEVELS, THRESHOLDS, Query
 from structmargin_suite.figures import figure
-from structmargin_suite.figures.grouped import curve
-from structmargin_suite.figures.style import COLOURS, GREY, MARKERS, Series, number_ticks
+from structmargin_suite.figures._grouped import curve
+from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, number_ticks
 from structmargin_suite.results import ExperimentResults
 
 STUDY, SVM = "figure_4", "structural SVM"

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.claims.localization import CHI2, ERROR, LINEAR, NOISE, SSVM, kernel_values
+from structmargin_suite.analysis.localization import CHI2, ERROR, LINEAR, NOISE, SSVM, kernel_values
 from structmargin_suite.datasets.uiuc_cars import pictures_of
-from structmargin_suite.detection import curve as detection_curve
-from structmargin_suite.detection import ellipse, right
+from structmargin_suite.datasets.uiuc_cars.detection import curve as detection_curve
+from structmargin_suite.datasets.uiuc_cars.detection import ellipse, right
 from structmargin_suite.figures import figure
-from structmargin_suite.figures.grouped import curve, published
-from structmargin_suite.figures.style import COLOURS, GREY, LINES, Series
+from structmargin_suite.figures._grouped import curve, published
+from structmargin_suite.figures._style import COLOURS, GREY, LINES, Series
 from structmargin_suite.results import ExperimentResults, Row
 
 METHODS = (SSVM, LINEAR, CHI2)

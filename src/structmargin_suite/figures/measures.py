@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.claims.measures import DIRECT, MEASURES, RIVALS, STUDIES, cases, sign_test
+from structmargin_suite.analysis.measures import DIRECT, MEASURES, RIVALS, STUDIES, cases, sign_test
+from structmargin_suite.datasets._one_vs_rest import used
 from structmargin_suite.figures import figure
-from structmargin_suite.figures.style import COLOURS, GREY, MARKERS
-from structmargin_suite.one_vs_rest import used
+from structmargin_suite.figures._style import COLOURS, GREY, MARKERS
 from structmargin_suite.results import ExperimentResults
 
 

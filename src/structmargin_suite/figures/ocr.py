@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.claims.ocr import errors_along_nu, kernel_terms
+from structmargin_suite.analysis.ocr import errors_along_nu, kernel_terms
+from structmargin_suite.datasets.ocr.handwriting import FIRST_LETTER, HEIGHT, WIDTH
 from structmargin_suite.figures import figure
-from structmargin_suite.figures.grouped import curve
-from structmargin_suite.figures.style import COLOURS, GREY, Series, number_ticks
-from structmargin_suite.files import read_csv
-from structmargin_suite.handwriting import FIRST_LETTER, HEIGHT, WIDTH
+from structmargin_suite.figures._grouped import curve
+from structmargin_suite.figures._style import COLOURS, GREY, Series, number_ticks
 from structmargin_suite.results import ExperimentResults, Row, number
+from structmargin_suite.storage.files import read_csv
 
 
 @figure("errors")

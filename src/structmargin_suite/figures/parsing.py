@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from structmargin.problems.grammar_trees import brackets
-from structmargin_suite.claims.parsing import predicted
+from structmargin.problems.grammar.trees import brackets
+from structmargin_suite.analysis.parsing import predicted
+from structmargin_suite.datasets._treebanks import counts
 from structmargin_suite.figures import figure
-from structmargin_suite.figures.grouped import curve
-from structmargin_suite.figures.style import COLOURS, GREY, MARKERS, Series, number_ticks
+from structmargin_suite.figures._grouped import curve
+from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, number_ticks
 from structmargin_suite.results import ExperimentResults, Row
-from structmargin_suite.treebanks import counts
 
 OPEN = ("gum", "craft", "synthetic")
 """Corpora whose terms allow a picture of a tree; only tags are drawn, never words."""

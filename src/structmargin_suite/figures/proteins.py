@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from structmargin.problems import ProteinAlignment
-from structmargin.problems.protein_features import STATES
+from structmargin.problems.proteins.features import STATES
 from structmargin_suite.datasets.homstrad import BINS, q_scores
 from structmargin_suite.figures import figure
-from structmargin_suite.figures.style import COLOURS, GREY, MARKERS, Series
+from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series
 from structmargin_suite.results import ExperimentResults
 
 STUDY = "models"

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from structmargin.taxonomies import heights, node_features
-from structmargin_suite.claims.taxonomy import METHODS, predicted
+from structmargin.problems.taxonomy.taxonomies import heights, node_features
+from structmargin_suite.analysis.taxonomy import METHODS, predicted
 from structmargin_suite.datasets.patents import FOLDS, large_enough, parents
 from structmargin_suite.figures import figure
-from structmargin_suite.figures.grouped import curve
-from structmargin_suite.figures.style import COLOURS, GREY, MARKERS, Series, number_ticks
+from structmargin_suite.figures._grouped import curve
+from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, number_ticks
 from structmargin_suite.results import ExperimentResults, Row
 
 PANELS = {"accuracy": ("test_accuracy", "accuracy (%)"), "tree_loss": ("test_loss", "tree loss")}

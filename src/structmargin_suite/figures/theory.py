@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from structmargin_suite.figures import figure
-from structmargin_suite.figures.grouped import curve
-from structmargin_suite.figures.style import GREY, Series, number_ticks
+from structmargin_suite.figures._grouped import curve
+from structmargin_suite.figures._style import GREY, Series, number_ticks
 from structmargin_suite.results import ExperimentResults
 
 

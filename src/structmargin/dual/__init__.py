@@ -1,0 +1,1 @@
+"""The dual over the cuts found so far: cuts and their combination (stores), the block QP and its ascent."""

@@ -1,0 +1,263 @@
+"""The block QP behind every formulation, by block-coordinate ascent in compiled code.
+
+    maximise   b' alpha - 1/2 |sum_c alpha_c a_c|^2 - ridge/2 sum_i total_i^2
+    subject to alpha >= 0,  total_i = sum of alpha over block i <= cap
+
+(jmlr05 Propositions 4-9 after the scaling of `formulation.py`.) Two shapes occur: capped blocks
+(ridge = 0) and the ridge (cap = infinity); the hard margin has neither. A slack coordinate with
+zero cut and zero offset makes them one: it holds what is left under the cap, or an endless supply.
+
+How cuts are kept is the business of `rows.py`; `inner`, `move` and `local_gram`, between
+`open_block` and `close_block`, are all that the ascent asks of them. How far the optimum is, the
+measures of `blocks.py` say at every pass. Long ascents are made short by the strides of `acceleration.py`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structmargin.compiled import compiled
+from structmargin.dual.acceleration import stride
+from structmargin.dual.blocks import measure
+from structmargin.dual.rows import close_block, combination, inner, local_gram, move, open_block
+
+SWEEPS = 2
+"""An ascent of so many epochs does without strides."""
+
+
+@compiled
+def solve_block(K, h, alpha, k, cap, ridge, shrink, floor, max_steps):  # type: ignore[no-untyped-def]
+    """Ascend over one block alone: pairwise steps with second-order choice of the partner.
+
+    K (k, k) is the block's Gram matrix, h (k,) its h at the current w; both h and alpha (k,) are
+    updated in place. Stops when the largest gradient and the smallest with mass differ by at most
+    max(floor, shrink * the first difference). Returns the difference found at the start.
+    """
+    total = 0.0
+    for p in range(k):
+        total += alpha[p]
+    first = -1.0
+    for _ in range(max_steps):
+        shift = ridge * total
+        # the steepest coordinate; the slack coordinate (-1) has gradient 0
+        up, g_up = -1, 0.0
+        for p in range(k):
+            if h[p] - shift > g_up:
+                up, g_up = p, h[p] - shift
+        # its partner: among coordinates with mass, the one that gains most
+        down, g_down, gain, low = -2, 0.0, 0.0, g_up
+        if up >= 0 and total < cap:
+            low = 0.0
+            eta = K[up, up] + ridge
+            down, g_down = -1, 0.0
+            gain = np.inf if eta <= 0.0 else g_up * g_up / eta
+        for p in range(k):
+            if alpha[p] <= 0.0:
+                continue
+            g = h[p] - shift
+            if g < low:
+                low = g
+            if g >= g_up:
+                continue
+            if up >= 0:
+                eta = K[up, up] + K[p, p] - 2.0 * K[up, p]
+            else:
+                eta = K[p, p] + ridge
+            value = np.inf if eta <= 0.0 else (g_up - g) * (g_up - g) / eta
+            if value > gain:
+                down, g_down, gain = p, g, value
+        if first < 0.0:
+            first = g_up - low
+        if down == -2 or g_up - low <= max(floor, shrink * first):
+            break
+        if up >= 0 and down >= 0:
+            eta = K[up, up] + K[down, down] - 2.0 * K[up, down]
+        elif up >= 0:
+            eta = K[up, up] + ridge
+        else:
+            eta = K[down, down] + ridge
+        supply = cap - total if down < 0 else alpha[down]
+        step = supply
+        if eta > 0.0 and (g_up - g_down) / eta < supply:
+            step = (g_up - g_down) / eta
+        if step == np.inf:
+            return np.inf  # a cut of norm 0 with b > 0 and no price on it: no w satisfies it
+        if up >= 0:
+            alpha[up] += step
+            if down < 0:
+                total += step
+        if down >= 0:
+            alpha[down] = alpha[down] - step if step < supply else 0.0
+            if up < 0:
+                total -= step
+        for p in range(k):
+            change = 0.0
+            if up >= 0:
+                change -= K[p, up]
+            if down >= 0:
+                change += K[p, down]
+            h[p] += step * change
+    return max(first, 0.0)
+
+
+@compiled
+def stretch(rows, blocks, alpha, b):  # type: ignore[no-untyped-def]
+    """Hard margin only: the best multiple of alpha. Returns |w|^2 / (b'alpha)^2 afterwards.
+
+    That is the squared norm of a convex combination of the cuts (each b is 1), an upper bound
+    on the squared margin any unit vector can have: near 0, the data cannot be separated.
+    """
+    norm2, linear = 0.0, 0.0
+    for i in range(blocks.size.shape[0]):
+        open_block(rows, i, blocks.size[i])
+        for p in range(blocks.size[i]):
+            c = blocks.members[i, p]
+            if alpha[c] > 0.0:
+                norm2 += alpha[c] * inner(rows, c)
+                linear += alpha[c] * b[c]
+    if linear <= 0.0:
+        return np.inf
+    if norm2 <= 0.0:
+        return 0.0
+    factor = linear / norm2 - 1.0
+    for i in range(blocks.size.shape[0]):
+        for p in range(blocks.size[i]):
+            c = blocks.members[i, p]
+            if alpha[c] > 0.0:
+                move(rows, c, factor * alpha[c])
+                alpha[c] += factor * alpha[c]
+        close_block(rows, i)
+    return norm2 / (linear * linear)
+
+
+@compiled
+def ascend_block(rows, blocks, alpha, b, i, cap, ridge, shrink, floor, awake, nod, scratch):  # type: ignore[no-untyped-def]
+    """One visit to block i: solve it over its awake cuts and carry the change into w.
+
+    With nod < infinity every cut of the block is looked at first, and those without alpha whose
+    h lies more than `nod` below what the block needs fall asleep. `scratch` is (K, h, a, ids) with
+    room for the block. Returns (the block's gap, its KKT violation), both before the visit.
+    """
+    K, h, a, ids = scratch
+    k, total, slack, held, low = 0, 0.0, 0.0, 0.0, np.inf
+    open_block(rows, i, blocks.size[i])
+    for p in range(blocks.size[i]):
+        c = blocks.members[i, p]
+        if not awake[c] and nod == np.inf:
+            continue
+        ids[k], a[k], h[k] = c, alpha[c], b[c] - inner(rows, c)
+        total += a[k]
+        slack = max(slack, h[k])
+        held += a[k] * h[k]
+        if a[k] > 0.0:
+            low = min(low, h[k])
+        k += 1
+    shift = ridge * total
+    if ridge > 0.0:
+        gap = 0.5 * (slack - shift) ** 2 / ridge + (total * slack - held)
+    elif cap < np.inf:
+        gap = cap * slack - held
+    else:
+        gap = max(slack, -low if low < np.inf else 0.0)
+    if total < cap:
+        low = min(low, shift)
+    violation = max(slack, shift) - low
+    if nod < np.inf:
+        kept = 0
+        for p in range(k):
+            awake[ids[p]] = a[p] > 0.0 or h[p] >= low - nod
+            if awake[ids[p]]:
+                ids[kept], a[kept], h[kept] = ids[p], a[p], h[p]
+                kept += 1
+        k = kept
+    if k == 0 or violation <= floor:
+        return gap, violation
+    local_gram(rows, i, blocks.place, ids, k, K)
+    if solve_block(K, h, a, k, cap, ridge, shrink, floor, 100 * k + 1000) == np.inf:
+        return np.inf, np.inf
+    for p in range(k):
+        c = ids[p]
+        if a[p] != alpha[c]:
+            move(rows, c, a[p] - alpha[c])
+            alpha[c] = a[p]
+    close_block(rows, i)
+    return gap, violation
+
+
+@compiled
+def scratch_for(width):  # type: ignore[no-untyped-def]
+    """Room for one block of `width` cuts: (K, h, a, ids)."""
+    return np.empty((width, width)), np.empty(width), np.empty(width), np.empty(width, dtype=np.int32)
+
+
+@compiled
+def ascend(rows, spare, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs, seed, xi):  # type: ignore[no-untyped-def]
+    """Block-coordinate ascent until the relaxed gap is at most `tol` (or every block's KKT
+    violation at most `floor`). Blocks are visited in an order drawn from `seed`. An epoch visits
+    every block and every cut once, then the blocks that were furthest off a few times more over
+    their awake cuts; after the first SWEEPS a stride follows, for which `spare` has the cuts of `rows`
+    and a w of its own, 0 at first. With a hard margin there are no strides, and it also stops once a
+    convex combination of the cuts has a squared norm of at most `flat_tol`.
+
+    Fills xi and returns (what `measure` returns at the end, epochs, squared norm of the hard
+    margin's convex combination or infinity).
+    """
+    n = blocks.size.shape[0]
+    width = 1
+    for i in range(n):
+        width = max(width, blocks.size[i])
+    scratch = scratch_for(width)
+    awake = np.ones(alpha.shape[0], dtype=np.bool_)
+    order = np.arange(n)
+    gaps = np.zeros(n)
+    hard = ridge == 0.0 and cap == np.inf
+    shrink = 0.01 if n == 1 else 0.1
+    state = np.uint64(2 * seed + 1)
+    flat, nod = np.inf, 1e300
+    found = (np.inf, np.inf, 0.0, 0.0)
+    epoch = 0
+    alpha0, w0, d = np.empty(0), np.empty(0), np.empty(0)
+    while epoch < max_epochs and found[0] > tol and found[1] > floor:
+        striding = epoch >= SWEEPS and n > 1 and not hard
+        if striding:
+            alpha0, w0 = alpha.copy(), combination(rows).copy()
+        for j in range(n - 1, 0, -1):
+            state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+            other = int((state >> np.uint64(33)) % np.uint64(j + 1))
+            order[j], order[other] = order[other], order[j]
+        total, most, seen = 0.0, 0.0, 0.0
+        for j in range(n):
+            i = order[j]
+            if blocks.size[i] == 0:
+                continue
+            gaps[i], violation = ascend_block(
+                rows, blocks, alpha, b, i, cap, ridge, shrink, floor, awake, nod, scratch
+            )
+            if gaps[i] == np.inf:
+                return found, epoch, 0.0
+            total += gaps[i]
+            most, seen = max(most, gaps[i]), max(seen, violation)
+        nod = seen
+        for _ in range(3 if n > 1 else 0):
+            left = 0.0
+            for j in range(n):
+                i = order[j]
+                if gaps[i] > 0.05 * most:
+                    gaps[i], _ = ascend_block(
+                        rows, blocks, alpha, b, i, cap, ridge, shrink, floor, awake, np.inf, scratch
+                    )
+                    left += gaps[i]
+            if left <= 0.1 * total:
+                break
+        if striding:
+            if d.shape[0] == 0:
+                d = np.zeros(alpha.shape[0])
+            stride(rows, spare, blocks, alpha, b, cap, ridge, alpha0, w0, d)
+        epoch += 1
+        if hard:
+            flat = stretch(rows, blocks, alpha, b)
+            if flat <= flat_tol:
+                return found, epoch, flat
+        if hard or n == 1 or total <= 3.0 * tol or epoch % 5 == 0 or epoch == max_epochs:
+            found = measure(rows, blocks, alpha, b, cap, ridge, xi)
+    return found, epoch, flat

@@ -1,0 +1,219 @@
+"""The relaxed problem: the cuts found so far, their alpha, and the ascent over them.
+
+The restriction of the dual to a working set S (jmlr05 Algorithm 1, step 10). Cuts do not depend
+on C, so a `Dual` can be moved along a path over C; a cut whose alpha has been 0 for long can be
+dropped, since the dual value and w do not involve it, and a later search finds it again if it
+matters: each addition raises the dual by at least a fixed amount (Propositions 14-17), so
+dropping cannot make the algorithm cycle.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from structmargin.dual import ascent, reference
+from structmargin.dual.blocks import Blocks, enter, measure, slack
+from structmargin.dual.stores import Cuts, Store, grown
+from structmargin.formulation import Formulation
+
+FLAT = 1e-6
+"""A hard margin below this share of the longest cut counts as none."""
+
+
+class NotSeparableError(ValueError):
+    """No w satisfies every hard-margin constraint."""
+
+
+class Dual:
+    """Cuts in blocks under one formulation's cap and ridge; `averaged` if each cut is of all examples."""
+
+    def __init__(
+        self,
+        store: Store,
+        n_blocks: int,
+        formulation: Formulation,
+        C: float,
+        engine: str = "ascent",
+        averaged: bool = False,
+    ) -> None:
+        self.store, self.n, self.formulation, self.engine = store, n_blocks, formulation, engine
+        self.averaged = averaged
+        self.C = C
+        self.m = 0
+        self.added = 0
+        self.seconds = 0.0
+        self.rounds = 0
+        self._b, self._alpha, self._loss = np.empty(256), np.empty(256), np.empty(256)
+        self._block, self._idle = np.empty(256, dtype=np.int32), np.empty(256, dtype=np.int32)
+        empty = np.empty((n_blocks, 4), dtype=np.int32)
+        self.blocks = Blocks(empty, np.zeros(n_blocks, dtype=np.int32), np.empty(256, dtype=np.int32))
+        self.xi = np.zeros(n_blocks)
+        self.relaxed_gap, self.violation, self._norm2, self._linear = 0.0, 0.0, 0.0, 0.0
+
+    @property
+    def cap(self) -> float:
+        return self.formulation.cap(self.C, self.n)
+
+    @property
+    def ridge(self) -> float:
+        return self.formulation.ridge(self.C, self.n)
+
+    @property
+    def alpha(self) -> np.ndarray:
+        return self._alpha[: self.m]
+
+    @property
+    def b(self) -> np.ndarray:
+        return self._b[: self.m]
+
+    @property
+    def block(self) -> np.ndarray:
+        return self._block[: self.m]
+
+    @property
+    def loss(self) -> np.ndarray:
+        return self._loss[: self.m]
+
+    @property
+    def value(self) -> float:
+        """The dual objective at the last measurement."""
+        total = np.bincount(self.block, weights=self.alpha, minlength=self.n)
+        return self._linear - 0.5 * self._norm2 - 0.5 * self.ridge * float(total @ total)
+
+    @property
+    def norm2(self) -> float:
+        """|w|^2 at the last measurement."""
+        return self._norm2
+
+    def scorer(self) -> Any:
+        return self.store.scorer(self.alpha)
+
+    def add(self, blocks: np.ndarray, b: np.ndarray, losses: np.ndarray, cuts: Cuts) -> np.ndarray:
+        """Append cuts with alpha = 0, one a row; returns their numbers."""
+        first, count = self.m, len(b)
+        held = self.alpha
+        self.m += count
+        self.added += count
+        for name in ("_b", "_alpha", "_loss", "_block", "_idle"):
+            setattr(self, name, grown(getattr(self, name), self.m))
+        self._b[first : self.m], self._alpha[first : self.m] = b, 0.0
+        self._loss[first : self.m], self._block[first : self.m] = losses, blocks
+        self._idle[first : self.m] = 0
+        self.store.extend(cuts, held)
+        self._enter(first)
+        return np.arange(first, self.m)
+
+    def _enter(self, first: int) -> None:
+        """Enter the cuts from `first` on into their blocks."""
+        members, size, place = self.blocks
+        need = int((size + np.bincount(self.block[first:], minlength=self.n)).max(initial=0))
+        width = members.shape[1]
+        if need > width:
+            members = np.empty((self.n, max(need, 2 * width)), dtype=np.int32)
+            members[:, :width] = self.blocks.members
+        self.blocks = Blocks(members, size, grown(place, self.m))
+        enter(self.blocks, self.block, first)
+        self.store.link(first, self.block, self.blocks)
+
+    def measure(self) -> None:
+        """Relaxed slacks, gap, KKT violation and the value's terms at the current alpha."""
+        self.relaxed_gap, self.violation, self._norm2, self._linear = measure(
+            self.store.rows, self.blocks, self.alpha, self.b, self.cap, self.ridge, self.xi
+        )
+
+    def ascend(self, tol: float, *, floor: float = 0.0, max_epochs: int = 1000, seed: int = 0) -> None:
+        """Re-optimise over all cuts until the relaxed gap is at most `tol`."""
+        began = time.process_time()
+        self.rounds += 1
+        if self.m:
+            (self._cvxopt if self.engine == "cvxopt" else self._ascent)(tol, floor, max_epochs, seed)
+        self._idle[: self.m] = np.where(self.alpha > 0, 0, self._idle[: self.m] + 1)
+        self.seconds += time.process_time() - began
+
+    def _ascent(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
+        floor = max(floor, 1e-13 * (1.0 + float(np.abs(self.b).max())))
+        found, _, flat = ascent.ascend(
+            self.store.rows, self.store.spare(), self.blocks, self.alpha, self.b, self.cap, self.ridge,
+            tol, floor, self._flat, max_epochs, self.rounds + 7919 * seed, self.xi,
+        )  # fmt: skip
+        self._require_separable(flat)
+        self.relaxed_gap, self.violation, self._norm2, self._linear = found
+
+    def _cvxopt(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
+        if self.formulation.p == 0:
+            self._require_separable(float(self.store.norms2.min()))
+        self._alpha[: self.m] = reference.solve(self.store.gram(), self.b, self.block, self.cap, self.ridge)
+        self.store.refresh(self.alpha)
+        self.measure()
+        if self.formulation.p == 0:
+            self._require_separable(self._norm2 / self._linear**2)
+
+    @property
+    def _flat(self) -> float:
+        """The squared norm below which a convex combination of the cuts counts as 0."""
+        return FLAT**2 * float(self.store.norms2.max(initial=0.0))
+
+    def _require_separable(self, flat: float) -> None:
+        if flat <= self._flat:
+            raise NotSeparableError(
+                f"{self.formulation.name} asks every constraint to hold, but a convex combination of "
+                f"{int(np.count_nonzero(self.alpha))} of them has norm {np.sqrt(max(flat, 0.0)):.1e}: "
+                "the data cannot be separated by these features; use a formulation with slack, such as 'SVM1'"
+            )
+
+    def ascend_block(self, i: int, *, shrink: float = 1e-6) -> None:
+        """Re-optimise over block i alone, the others frozen (Algorithm 1 variant b)."""
+        began = time.process_time()
+        awake = np.ones(self.m, dtype=bool)
+        ascent.ascend_block(
+            self.store.rows, self.blocks, self.alpha, self.b, i, self.cap, self.ridge,
+            shrink, 1e-13, awake, np.inf, ascent.scratch_for(int(self.blocks.size[i])),
+        )  # fmt: skip
+        self.seconds += time.process_time() - began
+
+    def slack(self, i: int) -> float:
+        """The relaxed slack of block i at the current w, in no need of a measurement."""
+        return float(slack(self.store.rows, self.blocks, self.b, i))
+
+    def prune(self, idle: int) -> int:
+        """Drop the cuts whose alpha was 0 after each of the last `idle` ascents; returns how many.
+
+        Dropping copies what is kept, so it waits until a third of the cuts can go.
+        """
+        mask = self._idle[: self.m] < idle
+        dropped = self.m - int(mask.sum())
+        if 3 * dropped > self.m:
+            for name in ("_b", "_alpha", "_loss", "_block", "_idle"):
+                kept = getattr(self, name)[: self.m][mask]
+                setattr(self, name, grown(kept, 256))
+            self.store.keep(mask)
+            self.m -= dropped
+            self.blocks.size[:] = 0
+            self._enter(0)
+            return dropped
+        return 0
+
+    def move_to(self, C: float) -> None:
+        """Continue at another C: alpha and w scale with it where slacks are priced."""
+        if self.formulation.p:
+            factor = C / self.C
+            self._alpha[: self.m] *= factor
+            self.store.scale(factor)
+        self.C = C
+        self.measure()
+
+    def refresh(self) -> None:
+        """Recompute w from alpha, so that rounding does not add up over a long run."""
+        self.store.refresh(self.alpha)
+        self.measure()
+
+    def support(self) -> np.ndarray:
+        """The numbers of the cuts with alpha > 0."""
+        return np.flatnonzero(self.alpha > 0)
+
+    def losses_of_support(self) -> Sequence[float]:
+        return self.loss[self.support()]

@@ -1,0 +1,262 @@
+"""Learning to align: which candidate is the homolog of a native string (jmlr05 Section 4.4).
+
+x = (native, candidates): strings of letters 0 .. n_letters - 1, as 1-d arrays of integers. Of the
+candidates one is the homolog and the others are decoys. y = (candidate, path): the candidate's index
+and a local alignment of native and candidate, written as in `structmargin.oracles.smith_waterman`:
+(i, j, ops), where M sets letter against letter, D leaves out a letter of the native and I one of
+the candidate.
+
+    Psi(x, y)      how often the path uses each operation: the n_letters^2 substitutions (the native's
+                   letter first, equal letters included), then the letters left out of either string
+    Delta(y, ybar) 1 when the candidates differ, else 0
+    prediction     the candidate whose best alignment scores highest (equation 15)
+    constraints    <w, Psi(x, homolog, given path)> must exceed <w, Psi(x, decoy, path)> for every
+                   decoy and every path
+
+The homolog's alignment is given in training and unknown in prediction. Other alignments of the
+homolog have Delta = 0 and are equally right: the paper constrains only decoys, so the augmented search
+leaves the homolog out. With 0/1 loss H(1, gap) = 1 - gap in every formulation: the best path of the
+best decoy maximises them all.
+
+Searches are exact for every w; a gap weight that turns positive is no exception (see the oracle).
+Equal scores go to the candidate with the smallest index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin.compiled import compiled
+from structmargin.formulation import H as HType
+from structmargin.oracles.smith_waterman import Aligned, Path, add_steps, align, count_steps, pack, scores
+from structmargin.problem import Found
+from structmargin.problems._params import Params
+
+
+class Choice(NamedTuple):
+    """An output: the candidate's index and its alignment with the native."""
+
+    candidate: int
+    path: Path
+
+
+@dataclass(frozen=True)
+class Alignment(Params):
+    """Strings over `n_letters` letters; n_letters^2 substitution weights and one gap weight."""
+
+    n_letters: int = 20
+
+    explicit_only: ClassVar[str] = "its search needs explicit substitution and gap weights"
+
+    @property
+    def n_weights(self) -> int:
+        return self.n_letters**2 + 1
+
+    def psi(self, x: Any, y: Any) -> np.ndarray:
+        _check_output("this example", x, y)
+        native, candidate = x[0], x[1][y[0]]
+        for string in (native, candidate):
+            self._check_letters(string, "a string of this example")
+        pair, shape = np.array([[0, 1]]), (self.n_letters, self.n_letters)
+        return count_steps(pack([native, candidate]), pair, _aligned([y]), shape)[0]
+
+    def delta(self, y: Any, ybar: Any) -> float:
+        return float(y[0] != ybar[0])
+
+    def potentials(self, w: np.ndarray, x: Any = None) -> tuple[np.ndarray, float]:
+        """The substitution matrix (n_letters, n_letters) and the gap weight; the same for every x."""
+        return w[:-1].reshape(self.n_letters, self.n_letters), float(w[-1])
+
+    def argmax(self, f: Any, x: Any) -> Choice:
+        return self.batch([x], None).argmax(f)[0]
+
+    def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> Choice:
+        return self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+
+    def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> AlignmentBatch:
+        """The examples packed for both searches, or for `argmax` alone where Y is None."""
+        return AlignmentBatch(self, X, Y)
+
+    def radius(self, x: Any) -> float:
+        """sqrt((n + m)^2 + min(n, m)^2) for a native of length n and a longest candidate of length m.
+
+        A path of s substitutions and g gaps reads 2s + g <= n + m letters, and counts are never
+        negative: |Psi - Psi'|^2 <= s^2 + s'^2 + (g - g')^2, largest for n + m gaps against min(n, m)
+        equal substitutions. For n = m = N this is sqrt(5) N, within Section 4.4.3's 2 sqrt(2) N.
+        """
+        n, m = len(x[0]), max((len(candidate) for candidate in x[1]), default=0)
+        return float(np.hypot(n + m, min(n, m)))
+
+    def max_delta(self, y: Any) -> float:
+        return 1.0
+
+    def pack(self, Y: Sequence[Any]) -> dict[str, np.ndarray]:
+        _, begin, ops, start = _aligned(Y)
+        candidate = np.array([y[0] for y in Y], dtype=np.int64)
+        return {"candidate": candidate, "begin": begin, "ops": ops, "start": start}
+
+    def unpack(self, arrays: dict[str, np.ndarray]) -> list[Choice]:
+        candidate = arrays["candidate"]
+        paths = Aligned(np.zeros(len(candidate)), arrays["begin"], arrays["ops"], arrays["start"])
+        return [Choice(int(c), paths.path(k)) for k, c in enumerate(candidate)]
+
+    def check(self, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+        """Letters within the alphabet, at least one decoy, and alignments that fit; Y None: inputs only."""
+        if Y is not None and len(X) != len(Y):
+            raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output an example")
+        for i, x in enumerate(X):
+            if len(x) != 2:
+                raise ValueError(f"example {i} is not a pair (native, candidates) but has {len(x)} parts")
+            if len(x[1]) == 0:
+                raise ValueError(f"example {i} has no candidates; give a list of strings to choose from")
+        if not self._letters_fit([string for native, candidates in X for string in (native, *candidates)]):
+            for i, (native, candidates) in enumerate(X):
+                self._check_letters(native, f"the native string of example {i}")
+                for c, candidate in enumerate(candidates):
+                    self._check_letters(candidate, f"candidate {c} of example {i}")
+        if Y is not None:
+            for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+                _check_output(f"example {i}", x, y)
+                if len(x[1]) == 1:
+                    raise ValueError(f"example {i} has no decoys; give candidates beside the homolog")
+
+    def _letters_fit(self, strings: Sequence[Any]) -> bool:
+        """Whether all is well, at the speed of one array; when not, somebody must look closer."""
+        try:
+            letters = np.concatenate(strings) if len(strings) else np.zeros(0, int)
+        except (ValueError, TypeError):
+            return False
+        integers = letters.ndim == 1 and letters.dtype.kind in "iu"
+        return integers and not np.any((letters < 0) | (letters >= self.n_letters))
+
+    def _check_letters(self, string: Any, where: str) -> None:
+        letters = np.asarray(string)
+        if letters.ndim != 1 or (letters.size and letters.dtype.kind not in "iu"):
+            raise ValueError(f"{where} must be a 1-d array of integers from 0 to {self.n_letters - 1}")
+        wrong = np.flatnonzero((letters < 0) | (letters >= self.n_letters))
+        if len(wrong):
+            raise ValueError(
+                f"{where} has the letter {letters[wrong[0]]} at position {wrong[0]}, but the alphabet is "
+                f"0 to {self.n_letters - 1}; recode the string or raise n_letters"
+            )
+
+
+class AlignmentBatch:
+    """All strings of all examples end to end, and the pairs (native, candidate) to align."""
+
+    def __init__(self, problem: Alignment, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+        problem.check(X, Y)
+        self.problem, self.x = problem, X[0] if len(X) else None
+        self.strings = pack([string for native, candidates in X for string in (native, *candidates)])
+        k = np.array([len(candidates) for _, candidates in X], dtype=np.int64)
+        self.start = np.concatenate([[0], np.cumsum(k)])  # of each example's pairs
+        self.candidate = np.arange(self.start[-1]) - np.repeat(self.start[:-1], k)
+        example = np.repeat(np.arange(len(X)), k)
+        native = self.start[:-1] + np.arange(len(X))  # an example has a string more than it has pairs
+        self.pairs = np.column_stack([native[example], native[example] + 1 + self.candidate])
+        if Y is not None:
+            self.truth = _aligned(Y)
+            homolog = self.start[:-1] + np.array([y[0] for y in Y], dtype=np.int64)
+            self.truth_pairs = self.pairs[homolog]
+            self.decoys = np.delete(np.arange(len(self.pairs)), homolog)
+            self.decoy_start = self.start - np.arange(len(X) + 1)
+
+    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+        """The best path of the best decoy of each example, whatever H is."""
+        low, high = self.decoy_start[indices], self.decoy_start[indices + 1]
+        groups = np.concatenate([[0], np.cumsum(high - low)])
+        taken = np.arange(groups[-1]) + np.repeat(low - groups[:-1], high - low)
+        best, found = self._best(f, self.decoys[taken], groups)
+        rows = self._rows(indices, best, found)
+        return Found(self._choices(best, found), np.ones(len(indices)), rows)
+
+    def argmax(self, f: Any) -> list[Choice]:
+        return self._choices(*self._best(f, np.arange(len(self.pairs)), self.start))
+
+    def _best(self, f: Any, which: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, Aligned]:
+        """The best pair of each group of pairs, and its alignment: only winners are walked back."""
+        if len(groups) == 1:
+            return which, _aligned([])
+        substitution, gap = f.potentials(self.x)
+        best = which[_first_best(scores(self.strings, self.pairs[which], substitution, gap), groups)]
+        return best, align(self.strings, self.pairs[best], substitution, gap)
+
+    def _choices(self, best: np.ndarray, found: Aligned) -> list[Choice]:
+        return [Choice(int(self.candidate[p]), found.path(k)) for k, p in enumerate(best)]
+
+    def _rows(self, indices: np.ndarray, best: np.ndarray, found: Aligned) -> sp.csr_matrix:
+        """Psi(x, y) - Psi(x, ybar) as sorted sparse rows."""
+        indices = np.ascontiguousarray(indices, dtype=np.int64)
+        room = len(found.ops) + int(np.sum(self.truth.start[indices + 1] - self.truth.start[indices]))
+        data, columns, indptr = np.empty(room), np.empty(room, np.int32), np.zeros(len(indices) + 1, np.int32)
+        truth, violator = (self.truth_pairs, *self.truth[1:]), (self.pairs[best], *found[1:])
+        counts, B = np.zeros(self.problem.n_weights), self.problem.n_letters
+        _subtract(*self.strings, truth, indices, violator, B, counts, data, columns, indptr)
+        used = indptr[-1]
+        return sp.csr_matrix((data[:used], columns[:used], indptr), shape=(len(indices), len(counts)))
+
+
+@compiled
+def _first_best(values, groups):  # type: ignore[no-untyped-def]
+    """The index of the first largest value of each group values[groups[g]:groups[g + 1]]."""
+    best = groups[:-1].copy()
+    for g in range(len(best)):
+        for k in range(groups[g] + 1, groups[g + 1]):
+            if values[k] > values[best[g]]:
+                best[g] = k
+    return best
+
+
+@compiled
+def _subtract(letters, start, truth, indices, violator, B, counts, data, columns, indptr):  # type: ignore[no-untyped-def]
+    """Write row r: the steps of truth's path indices[r] less those of the violator's path r."""
+    used = 0
+    for r in range(len(indices)):
+        for (pairs, begin, ops, at), k, sign in ((truth, indices[r], 1.0), (violator, r, -1.0)):
+            s, t, i, j = pairs[k, 0], pairs[k, 1], begin[k, 0], begin[k, 1]
+            add_steps(letters, start, s, t, i, j, ops, at[k], at[k + 1], B, sign, counts)
+        for c in range(len(counts)):
+            if counts[c] != 0.0:
+                data[used], columns[used] = counts[c], c
+                counts[c] = 0.0
+                used += 1
+        indptr[r + 1] = used
+
+
+def _aligned(Y: Sequence[Any]) -> Aligned:
+    """The paths of outputs, packed; no scores."""
+    paths = [y[1] for y in Y]
+    start = np.zeros(len(paths) + 1, dtype=np.int64)
+    np.cumsum([len(ops) for _, _, ops in paths], out=start[1:])
+    ops = np.frombuffer("".join(ops for _, _, ops in paths).encode("ascii"), dtype=np.uint8).copy()
+    begin = np.array([(i, j) for i, j, _ in paths], dtype=np.int64).reshape(-1, 2)
+    return Aligned(np.zeros(len(paths)), begin, ops, start)
+
+
+def _check_output(where: str, x: Any, y: Any) -> None:
+    """A candidate that exists, and a path that fits it and its native."""
+    try:
+        chosen, (i, j, ops) = y
+        n_match, n_delete, n_insert = ops.count("M"), ops.count("D"), ops.count("I")
+        begin_a, end_a = index(i), i + n_match + n_delete
+        begin_b, end_b = index(j), j + n_match + n_insert
+        chosen = index(chosen)
+    except (TypeError, ValueError, AttributeError):
+        raise ValueError(f"the output of {where} is not (candidate, (i, j, ops)): {y!r}") from None
+    n, k = len(x[0]), len(x[1])
+    if not 0 <= chosen < k:
+        raise ValueError(f"{where} has the homolog {chosen}, but its candidates are 0 to {k - 1}")
+    if n_match + n_delete + n_insert != len(ops):
+        raise ValueError(f"the alignment of {where} is {ops!r}; use only the operations M, D and I")
+    m = len(x[1][chosen])
+    if begin_a < 0 or begin_b < 0 or end_a > n or end_b > m:
+        raise ValueError(
+            f"the alignment of {where} does not fit its pair: it reads {begin_a}:{end_a} of a "
+            f"native of length {n} and {begin_b}:{end_b} of a homolog of length {m}; correct (i, j) or ops"
+        )

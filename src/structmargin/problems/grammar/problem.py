@@ -1,0 +1,238 @@
+"""Weighted context-free grammars: the tree of a sentence of part-of-speech tags (jmlr05 Section 4.5).
+
+x is a sequence of tags, y a tree over it as nested tuples (see `grammar_trees`):
+
+    x = ("DT", "NN", "VBZ")        y = ("S", ("NP", "DT", "NN"), ("VP", "VBZ"))
+
+    Psi(x, y)       how often the tree uses each rule; with `horizontal`, each step of a Markov chain of
+                    children; with `spans`, besides, for each bracket its label with its length, with the
+                    tag before it and with the tag after it
+    outputs         the trees that the rules allow over x, rooted in a start symbol, in which no label stands
+                    twice in a chain of single children. So scores are finite whatever the weights (a cycle
+                    of unary rules cannot be gone round), and brackets form a set.
+    Delta(y, ybar)  "f1": 1 - F1 over labelled brackets (label, first, last); every node counts but tags, as
+                    evalb counts once TOP and pre-terminals are left out: the outermost label of a tree here
+                    is that of the sentence, and counts. "zero_one": whether the trees differ.
+
+`bind` learns the rules: all that occur in the training trees, and their roots as start symbols. A sentence
+that the rules cannot parse, or with a tag that they do not know, has no output: `argmax` gives None, and
+Delta(y, None) = 1. Parsing is exact for every formulation (`structmargin.oracles.cky_f1`).
+
+`parents` annotates each label with its parent's inside the grammar (Johnson 1998), `horizontal = h` lets a
+child depend on its head and the h children before it instead of the whole rule. Neither shows in outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from structmargin.formulation import H as HType
+from structmargin.oracles.cky import Forests
+from structmargin.oracles.cky_best import best
+from structmargin.problems._params import Params
+from structmargin.problems.grammar.batch import GrammarBatch, Packed
+from structmargin.problems.grammar.tables import Step, Tables
+from structmargin.problems.grammar.trees import Symbol, brackets, fault, leaves, rules_of
+
+LOSSES = ("f1", "zero_one")
+LONGEST = 10
+"""Spans of this length and beyond share their weights."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grammar(Params):
+    """A grammar whose rules are learnt by `bind`, or given.
+
+    `rules` are tuples (head, child, ...): heads and nonterminal children are tuples of their label (and with
+    `parents` of their parent's, '' at the root), tags are strings; `start` names the labels a tree may have
+    at its root. None: whatever training shows.
+    """
+
+    loss: str = "f1"
+    parents: bool = False
+    horizontal: int | None = None
+    spans: bool = False
+    start: Any = None
+    rules: Any = None
+
+    explicit_only: ClassVar[str] = "its search needs a weight for every rule"
+
+    def __post_init__(self) -> None:
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, but it is {self.loss!r}")
+        h = self.horizontal
+        if h is not None and (not isinstance(h, int) or isinstance(h, bool) or h < 0):
+            raise ValueError(f"horizontal must be None or a number of children from 0 on, but it is {h!r}")
+
+    def bind(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
+        """The grammar of all rules that occur in the trees Y; rules and start symbols given stay."""
+        check_trees(X, Y)
+        rules, start = self.rules, self.start
+        if rules is None:
+            rules = tuple(dict.fromkeys(rule for y in Y for rule in rules_of(y, self.parents)))
+        if start is None:
+            start = tuple(dict.fromkeys(y[0] for y in Y))
+        return replace(self, rules=rules, start=start)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Rules and start symbols as numbers."""
+        if self.rules is None:
+            raise ValueError("this Grammar has no rules yet: call bind(X, Y), or give rules and start")
+        rules = [tuple(tuple(c) if not isinstance(c, str) else c for c in rule) for rule in self.rules]
+        for k, rule in enumerate(rules):
+            if len(rule) < 2 or isinstance(rule[0], str):
+                raise ValueError(
+                    f"rule {k} is {self.rules[k]!r}, but a rule is (head, child, ...) with a tuple as head"
+                )
+        roots = [(label, "") if self.parents else (label,) for label in self.start or ()]
+        return Tables(rules, roots, self.horizontal)
+
+    @cached_property
+    def label_names(self) -> list[str]:
+        """Labels by number."""
+        return list(self.tables.labels)
+
+    @property
+    def n_weights(self) -> int:
+        return self.tables.n_rules + self.spans * self._per_label * len(self.label_names)
+
+    @property
+    def _per_label(self) -> int:
+        return LONGEST + 2 * (len(self.tables.tags) + 1)
+
+    @property
+    def weight_names(self) -> list[str]:
+        """What each weight is for."""
+        names = list(self.tables.names)
+        if self.spans:
+            tags = [*self.tables.tags, "the end"]
+            for label in self.label_names:
+                names += [f"{label} of length {k}" for k in range(1, LONGEST)]
+                names += [f"{label} of length {LONGEST} or more"]
+                names += [f"{label} {side} {tag}" for side in ("after", "before") for tag in tags]
+        return names
+
+    def span_columns(self, forest: Forests, words: Sequence[np.ndarray]) -> np.ndarray:
+        """Three weights a node, of its bracket (N, 3), n_weights where it has none; (0, 3) without spans."""
+        if not self.spans:
+            return np.zeros((0, 3), dtype=np.int32)
+        T, sizes = len(self.tables.tags), np.diff(forest.start)
+        padded = np.concatenate([np.zeros(0, np.int32), *(np.array([T, *x, T], np.int32) for x in words)])
+        first = np.cumsum([0, *(len(x) + 2 for x in words)])[:-1]  # of each sentence, its end's place
+        at = np.repeat(first, sizes)
+        columns = np.stack(
+            [
+                np.minimum(forest.hi - forest.lo, LONGEST) - 1,
+                LONGEST + padded[at + forest.lo],
+                LONGEST + T + 1 + padded[at + forest.hi + 1],
+            ],
+            axis=1,
+        )
+        columns += (self.tables.n_rules + forest.label * self._per_label)[:, None]
+        columns[forest.label < 0] = self.n_weights
+        return columns.astype(np.int32)
+
+    def psi(self, x: Any, y: Any) -> np.ndarray:
+        self.check([x], [y])
+        counts = np.zeros(self.n_weights)
+        for step in self.tables.derivation(y, self.parents):
+            if step.rule >= 0:
+                counts[step.rule] += 1.0
+        if self.spans:
+            T, words = len(self.tables.tags), self.tables.words(x)
+            tags = [T, *words.tolist(), T]
+            for label, lo, hi in brackets(y):
+                at = self.tables.n_rules + self.tables.labels[label] * self._per_label
+                counts[at + min(hi - lo, LONGEST) - 1] += 1.0
+                counts[at + LONGEST + tags[lo]] += 1.0
+                counts[at + LONGEST + T + 1 + tags[hi + 1]] += 1.0
+        return counts
+
+    def delta(self, y: Any, ybar: Any) -> float:
+        if self.loss == "zero_one":
+            return float(y != ybar)
+        if ybar is None:
+            return 1.0
+        if y == ybar:
+            return 0.0
+        mine, other = brackets(y), brackets(ybar)
+        return 1.0 - 2.0 * len(set(mine) & set(other)) / (len(mine) + len(other))
+
+    def potentials(self, w: np.ndarray, x: Any = None) -> np.ndarray:
+        """The weights themselves; the same for every x."""
+        return w
+
+    def argmax(self, f: Any, x: Any) -> Any:
+        return self.batch([x], None).argmax(f)[0]
+
+    def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> Any:
+        return self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+
+    def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> GrammarBatch:
+        """The sentences' forests for both searches, or for `argmax` alone where Y is None."""
+        return GrammarBatch(self, X, Y)
+
+    def radius(self, x: Any) -> float:
+        """sqrt(2) m, where m is the most that the counts of a tree over x can add up to.
+
+        Counts are not negative, so |Psi - Psi'|^2 <= |Psi|^2 + |Psi'|^2 <= 2 m^2: Section 4.5.3's bound for
+        trees whose nodes need not branch in two.
+        """
+        packed = Packed(self, [x])
+        extra = 3.0 * (packed.forest.label >= 0) if self.spans else np.zeros(0)
+        most = best(packed.forest, packed.all, np.ones(self.tables.n_rules), extra)[0][0]
+        return float(np.sqrt(2.0) * max(most, 0.0))
+
+    def max_delta(self, y: Any) -> float:
+        return 1.0
+
+    def check_tags(self, X: Sequence[Any]) -> None:
+        """Raise unless every x is a sequence of tags, at least one."""
+        for i, x in enumerate(X):
+            if isinstance(x, str) or len(x) == 0 or not all(isinstance(tag, str) for tag in x):
+                raise ValueError(f"x of example {i} must be a sequence of one tag or more, but it is {x!r}")
+
+    def check(self, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+        """Raise ValueError for the first example whose tree is none, does not fit, or is not derivable."""
+        self.check_tags(X)
+        if Y is not None:
+            self.derivations(X, Y)
+
+    def derivations(self, X: Sequence[Any], Y: Sequence[Any]) -> list[list[Step]]:
+        """How the grammar derives each tree; ValueError where `check` says so."""
+        check_trees(X, Y)
+        found = []
+        for i, y in enumerate(Y):
+            try:
+                found.append(self.tables.derivation(y, self.parents))
+            except KeyError as missing:
+                raise ValueError(
+                    f"the grammar cannot derive the tree of example {i}: it lacks {missing.args[0]}; bind "
+                    "the problem to trees that have it, or leave the example out"
+                ) from None
+        return found
+
+
+def check_trees(X: Sequence[Any], Y: Sequence[Any]) -> None:
+    """Raise unless every y is a tree whose leaves are the tags of its x."""
+    if len(X) != len(Y):
+        raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one tree a sentence")
+    for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+        wrong = fault(y)
+        if wrong:
+            raise ValueError(f"the tree of example {i}: {wrong}")
+        tags = leaves(y)
+        if tags != [str(tag) for tag in x]:
+            raise ValueError(
+                f"the leaves of the tree of example {i} are {' '.join(tags)}, but its tags are "
+                f"{' '.join(map(str, x))}; let them agree"
+            )
+
+
+__all__ = ["Grammar", "Symbol", "check_trees"]

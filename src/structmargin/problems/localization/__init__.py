@@ -1,0 +1,1 @@
+"""Boxes in images (jkse09 Section 5)."""

@@ -1,0 +1,232 @@
+"""Object localization: the box of an object in an image (jkse09 Section 5.1; Blaschko, Lampert 2008).
+
+x = (words, windows): a map (rows, columns) of visual words, below 0 where there is none, and the boxes to
+choose from, as rows (height, width, step) of window sizes and the step between their positions. An output is
+an array (k, 4) of boxes (top, left, bottom, right), half open, in units of the map: the first is the one that
+is meant, and in a truth the others are right as well. Delta also takes fractions of the map's units, and does
+not mind further columns (scores, say).
+
+    Psi(x, y)       the pyramid of histograms of words in the first box: for each of 1 + 4 + ... + levels^2
+                    cells the count of each word; `normalise`d by nothing ("none"), by the cell's area
+                    ("cell") or by the box's ("box"); times `scale`
+    Delta(y, ybar)  1 - area of intersection / area of union with the nearest true box
+
+An image with several objects is given once with each of them first. No true box is ever a violator.
+
+`search` "scan" scores every box that the windows allow, through integral images; "branch_and_bound"
+(efficient subwindow search) finds the best of all boxes, at any position, whose height and width lie between
+the smallest and the largest of the windows', and takes counts only. Both are exact for every formulation.
+`bind` sets a scale left open to make the mean square of |Psi| over the training pairs 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin.formulation import H as HType
+from structmargin.oracles.box_search import box_loss, n_cells
+from structmargin.problem import Found
+from structmargin.problems._params import Params
+from structmargin.problems.localization.boxes import KINDS, NO_BOXES, as_boxes, as_input, pyramids
+from structmargin.problems.localization.search import SEARCHES, Detections
+
+
+@dataclass(frozen=True)
+class Localization(Params):
+    """`n_words` visual words and pyramids of `levels` levels."""
+
+    n_words: int
+    levels: int = 4
+    normalise: str = "none"
+    search: str = "scan"
+    scale: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_words < 1 or self.levels < 1:
+            raise ValueError(
+                f"n_words and levels must be at least 1, but they are {self.n_words} and {self.levels}"
+            )
+        if self.normalise not in KINDS:
+            raise ValueError(f"normalise must be one of {', '.join(KINDS)}, but it is {self.normalise!r}")
+        if self.search not in SEARCHES:
+            raise ValueError(f"search must be one of {', '.join(SEARCHES)}, but it is {self.search!r}")
+        if self.search == "branch_and_bound" and self.normalise != "none":
+            raise ValueError(
+                f"search 'branch_and_bound' bounds counts only, but normalise is {self.normalise!r}: choose "
+                "normalise 'none', or search 'scan'"
+            )
+
+    @property
+    def n_weights(self) -> int:
+        return n_cells(self.levels) * self.n_words
+
+    @property
+    def explicit_only(self) -> str | None:
+        """Why no joint kernel can be used, where that is so."""
+        if self.search == "scan":
+            return None
+        return f"search {self.search!r} bounds explicit weights; choose search 'scan'"
+
+    @property
+    def factor(self) -> float:
+        """The scale of Psi, 1 unless given or bound."""
+        return 1.0 if self.scale is None else float(self.scale)
+
+    def bind(self, X: Sequence[Any], Y: Sequence[Any]) -> Localization:
+        """The problem with its scale learnt from training pairs, unless it is given."""
+        if self.scale is not None:
+            return self
+        self.check(X, Y)
+        rows = pyramids(X, Y, self.n_words, self.levels, KINDS[self.normalise])
+        square = float(rows.multiply(rows).sum()) / rows.shape[0]
+        return replace(self, scale=1.0 / np.sqrt(square) if square > 0.0 else 1.0)
+
+    def psi(self, x: Any, y: Any) -> sp.csr_matrix:
+        return self.factor * pyramids([x], [y], self.n_words, self.levels, KINDS[self.normalise])
+
+    def delta(self, y: Any, ybar: Any) -> float:
+        truths, found = (np.asarray(part, dtype=float) for part in (y, ybar))
+        if truths.ndim != 2 or found.ndim != 2 or not len(found):
+            raise ValueError(
+                f"an output is an array (k, 4) of boxes, but these are of {truths.shape} and {found.shape}"
+            )
+        return float(box_loss(truths, found[0]))
+
+    def potentials(self, w: np.ndarray, x: Any) -> Any:
+        """Scores (m,) of all boxes of x; for branch and bound, integral images."""
+        return SEARCHES[self.search].potentials(self, w, x)
+
+    def worth(self, w: np.ndarray) -> np.ndarray:
+        """w as the worth (cells, n_words) of each word in each cell."""
+        if len(w) != self.n_weights:
+            raise ValueError(f"w has {len(w)} weights, but this problem has {self.n_weights}")
+        return self.factor * w.reshape(-1, self.n_words)
+
+    def detect(self, f: Any, x: Any, *, down: float = 1.0, across: float = 0.9, most: int = 10) -> Detections:
+        """Up to `most` boxes by repeated search, each the best whose centre is not within `down` heights and
+        `across` widths of an earlier one's."""
+        words, windows = as_input(x)
+        return SEARCHES[self.search].detect(self, f.potentials(x), words, windows, down, across, most)
+
+    def argmax(self, f: Any, x: Any) -> np.ndarray:
+        found = self.detect(f, x, most=1)
+        if not len(found.boxes):
+            raise ValueError(f"no window of this example fits its map of {np.shape(x[0])}: give smaller ones")
+        return found.boxes
+
+    def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> np.ndarray:
+        search, y = SEARCHES[self.search], as_boxes(y)
+        box, _, _ = search.violator(self, f.potentials(x), search.prepared(*as_input(x), y, H), f(x, y))
+        return y if box is None else box
+
+    def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> LocalizationBatch:
+        """Images for searches, each scored once for all its examples."""
+        return LocalizationBatch(self, X, Y)
+
+    def radius(self, x: Any) -> float:
+        """|Psi(x, y) - Psi(x, y')| <= sqrt(2) max |Psi|, counts never being negative.
+
+        A cell's histogram sums to at most its area, so |Psi| is at most the norm of the cells' areas times
+        their weights; the largest window has the largest areas.
+        """
+        words, windows = as_input(x)
+        fit = windows[(windows[:, 0] <= words.shape[0]) & (windows[:, 1] <= words.shape[1])]
+        largest = 0.0
+        for height, width in fit[:, :2]:
+            full = np.zeros((height, width), dtype=np.int64)
+            one = pyramids([(full, fit)], [[[0, 0, height, width]]], 1, self.levels, KINDS[self.normalise])
+            largest = max(largest, float(np.sqrt(one.multiply(one).sum())))
+        return float(np.sqrt(2.0)) * self.factor * largest
+
+    def max_delta(self, y: Any) -> float:
+        return 1.0
+
+    def check(self, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+        """Maps of known words, windows that fit, and true boxes inside their maps; names the first fault."""
+        for i, x in enumerate(X):
+            try:
+                words, windows = as_input(x)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"x of example {i} is not (words, windows): {error}") from None
+            if words.size and int(words.max()) >= self.n_words:
+                raise ValueError(f"example {i} has word {words.max()}, but n_words is {self.n_words}")
+            if np.any(windows < 1):
+                raise ValueError(f"a window of example {i} is not of three numbers of at least 1")
+            if not np.any((windows[:, 0] <= words.shape[0]) & (windows[:, 1] <= words.shape[1])):
+                raise ValueError(
+                    f"no window of example {i} fits its map of {words.shape[0]} x {words.shape[1]}: leave "
+                    "the image out, or give smaller windows"
+                )
+        for i, y in enumerate(() if Y is None else Y):
+            boxes, words = as_boxes(y), np.asarray(X[i][0])
+            if not len(boxes):
+                raise ValueError(f"example {i} has no box: an image without an object cannot be trained on")
+            empty = (boxes[:, 2] <= boxes[:, 0]) | (boxes[:, 3] <= boxes[:, 1])
+            outside = (boxes[:, :2] < 0).any(axis=1) | (boxes[:, 2:] > words.shape).any(axis=1)
+            if empty.any() or outside.any():
+                k = int(np.flatnonzero(empty | outside)[0])
+                raise ValueError(
+                    f"box {k} of example {i}, {boxes[k].tolist()}, is empty or outside its map of "
+                    f"{words.shape[0]} x {words.shape[1]}: clip it, or leave it out"
+                )
+
+    def pack(self, Y: Sequence[Any]) -> dict[str, np.ndarray]:
+        """Outputs as one array of boxes and their numbers."""
+        boxes = np.concatenate([NO_BOXES, *(as_boxes(y) for y in Y)])
+        return {"boxes": boxes, "lengths": np.array([len(y) for y in Y], dtype=np.int64)}
+
+    def unpack(self, arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
+        return np.split(arrays["boxes"], np.cumsum(arrays["lengths"]))[:-1]
+
+
+class LocalizationBatch:
+    """Images and truths; an image with several examples is scored once a search, losses are worked out
+    once.
+    """
+
+    takes_kernels = True
+
+    def __init__(self, problem: Localization, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+        self.problem, self.X, self.inputs = problem, X, [as_input(x) for x in X]
+        self.kind = KINDS[problem.normalise]
+        self.among: dict[tuple[int, HType], Any] = {}
+        if Y is not None:
+            self.Y = [as_boxes(y) for y in Y]
+            self.truths = self._pyramids(X, self.Y)
+
+    def _pyramids(self, X: Sequence[Any], Y: Sequence[Any]) -> sp.csr_matrix:
+        p = self.problem
+        return p.factor * pyramids(X, Y, p.n_words, p.levels, self.kind)
+
+    def psi(self) -> sp.csr_matrix:
+        """Psi of every example, a row each."""
+        return self.truths
+
+    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+        """The most violated box of each example; rows of deltaPsi where f is explicit, else gaps."""
+        search, scored, outputs = SEARCHES[self.problem.search], {}, []
+        losses, gaps = np.empty(len(indices)), np.empty(len(indices))
+        explicit = f.w is not None
+        at_truth = self.truths[indices] @ f.w if explicit else None
+        for j, i in enumerate(indices):
+            x, y = self.X[i], self.Y[i]
+            if id(x[0]) not in scored:
+                scored[id(x[0])] = f.potentials(x)
+            own = float(at_truth[j] if at_truth is not None else f(x, y))
+            if (i, H) not in self.among:
+                self.among[i, H] = search.prepared(*self.inputs[i], y, H)
+            box, losses[j], score = search.violator(self.problem, scored[id(x[0])], self.among[i, H], own)
+            outputs.append(y if box is None else box)
+            gaps[j] = own - score
+        if not explicit:
+            return Found(outputs, losses, None, gaps=gaps)
+        there = self._pyramids([self.X[i] for i in indices], outputs)
+        return Found(outputs, losses, self.truths[indices] - there)
+
+    def argmax(self, f: Any) -> list[np.ndarray]:
+        return [self.problem.argmax(f, x) for x in self.X]

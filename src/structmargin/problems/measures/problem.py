@@ -1,0 +1,285 @@
+"""Whole-sample performance measures of a linear rule (cacm09 Section 3.3; Joachims 2005).
+
+A binary sample is ONE structured example: x holds all n rows, y in {-1, +1}^n all labels, and Delta is
+whatever the sample is judged by. With P positive and N negative rows, of which ybar calls a positives
+and b negatives positive,
+
+    error_rate       Delta = (P - a + b) / n               f1, fbeta   Delta = 1 - F_beta
+    prbep            Delta = 1 - a / P        a + b = P    F_beta = (1 + beta^2) a / (a + b + beta^2 P)
+    precision_at_k   Delta = (m - a) / k      a + b = k    m = min(k, P), the most that k rows can find
+    recall_at_k      Delta = (m - a) / P      a + b = k    (so that the best choice of k has Delta = 0)
+
+with Psi(x, y) = 1/n sum_i y_i x_i. The ROC area has an output for every pair of a positive i and a
+negative j instead; any ranking r of the rows gives one, and the truth ranks as its labels do:
+
+    roc_area         Delta = share of pairs with r_i < r_j, equals counting one half
+                     Psi(x, r) = 1/(2 P N) sum_i sum_j sign(r_i - r_j) (x_i - x_j)
+
+Prediction, from the scores <w, x_i>: error_rate, f1 and fbeta call positive what is above 0, and the two
+at k the k highest. For prbep and roc_area it is the scores themselves, to be ranked by: how many rows
+are positive is not known then.
+
+With error_rate and 'SVM1 margin' 2 w is the conventional linear SVM with hinge loss, no intercept and
+C' = 4 C / n on each row's slack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin.formulation import H as HType
+from structmargin.oracles.contingency import Table, beaten, highest, pair_weights, worst_labelling
+from structmargin.problem import Found
+from structmargin.problems._params import Params
+
+
+class Sample(NamedTuple):
+    """All rows, (n, d) dense or CSR, and which of them are positive, (n,) bool, where that is known."""
+
+    rows: Any
+    positive: np.ndarray | None = None
+
+
+def _f(beta: float) -> Callable[[int, int, int], Table]:
+    b2 = float(beta) ** 2
+    return lambda P, N, k: Table(b2 * P, -b2, 1.0, b2 * P, 1.0, 1.0)
+
+
+def _error_rate(P: int, N: int, k: int) -> Table:
+    return Table(float(P), -1.0, 1.0, float(P + N), 0.0, 0.0)
+
+
+def _prbep(P: int, N: int, k: int) -> Table:
+    return Table(float(P), -1.0, 0.0, float(P), 0.0, 0.0, P)
+
+
+def _precision_at(P: int, N: int, k: int) -> Table:
+    return Table(float(min(k, P)), -1.0, 0.0, float(k), 0.0, 0.0, k)
+
+
+def _recall_at(P: int, N: int, k: int) -> Table:
+    return Table(float(min(k, P)), -1.0, 0.0, float(P), 0.0, 0.0, k)
+
+
+MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "error_rate", "roc_area")
+
+
+@dataclass(frozen=True, eq=False)
+class Measure(Params):
+    """One of `MEASURES`; `fit(rows, labels)` takes a matrix and n labels and makes one example of them.
+
+    beta : the F-measure's, for 'fbeta'; above 1 recall counts more.
+    k : how many rows 'precision_at_k' and 'recall_at_k' call positive.
+    positive : the label that counts as positive, every other one being negative; None asks for labels
+        in {-1, +1}. Predicted labels are -1 and +1 either way.
+    intercept : the value of a constant feature added to every row, 0 for none. F_beta and the error rate
+        call positive what is above 0, so that unless the rows are centred about a good threshold they need
+        one: without it and with one class rare, F1 tends to call all rows positive, or none. The last entry
+        of w is then its weight, and intercept * w[-1] is added to every score. It is regularised like any
+        other weight, less so the larger the value. Measures of the order alone gain nothing from it.
+
+    All measures but 'roc_area' take all seven formulations: 'SVM1 margin' searches in O(n log n), the
+    others go through all P N tables (those with a + b fixed are O(n log n) in any case).
+    """
+
+    measure: str = "f1"
+    beta: float = 1.0
+    k: int | None = None
+    positive: Any = None
+    intercept: float = 0.0
+
+    explicit_only = "a sample is one example, and its Psi is a sum over rows that needs explicit features"
+
+    # -- rows and labels as one example ------------------------------------------------------------
+
+    def wrap(self, X: Any, Y: Any) -> tuple[list[Sample], list[np.ndarray] | None]:
+        """n rows and n labels as one example; with Y = None the rows alone."""
+        rows = sp.csr_matrix(X, dtype=float) if sp.issparse(X) else np.asarray(X, dtype=float)
+        if rows.ndim != 2:
+            raise ValueError(f"X must be a matrix with a row an instance, but has {rows.ndim} dimensions")
+        if Y is None:
+            return [Sample(rows)], None
+        labels = np.asarray(Y)
+        if labels.shape != (rows.shape[0],):
+            raise ValueError(f"X has {rows.shape[0]} rows, but Y has shape {labels.shape}: one label a row")
+        if self.positive is not None:
+            y = np.where(labels == self.positive, 1, -1).astype(np.int8)
+        else:
+            wrong = [i for i, label in enumerate(labels.tolist()) if label not in (-1, 1) or label is True]
+            if wrong:
+                raise ValueError(
+                    f"label {labels.tolist()[wrong[0]]!r} of row {wrong[0]} is neither -1 nor +1: name the "
+                    "label that counts as positive with positive=..."
+                )
+            y = labels.astype(np.int8)
+        return [Sample(rows, y > 0)], [y]
+
+    def unwrap(self, Y: Sequence[np.ndarray]) -> np.ndarray:
+        """The labels, or scores, of the rows of the one example."""
+        return Y[0]
+
+    def check(self, X: Sequence[Sample], Y: Sequence[np.ndarray]) -> None:
+        """Parameters, finite features, both classes, k rows to choose."""
+        self._require_params()
+        for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+            where = "" if len(Y) == 1 else f" of sample {i}"
+            rows = x.rows
+            values = rows.data if sp.issparse(rows) else rows.ravel()
+            bad = np.flatnonzero(~np.isfinite(values))
+            if len(bad):
+                row = (
+                    np.searchsorted(rows.indptr, bad[0], side="right") - 1
+                    if sp.issparse(rows)
+                    else bad[0] // rows.shape[1]
+                )
+                raise ValueError(f"row {int(row)}{where} has a NaN or infinite feature")
+            P, n = int(np.sum(y > 0)), len(y)
+            if P in (0, n):
+                kind = "negative" if P == 0 else "positive"
+                raise ValueError(
+                    f"all {n} labels{where} are {kind}: {self.measure!r} needs rows of both classes"
+                )
+            self._require_k(n)
+
+    def _require_params(self) -> None:
+        if self.measure not in MEASURES:
+            raise ValueError(f"unknown measure {self.measure!r}; known: {', '.join(MEASURES)}")
+        if not (np.isfinite(self.beta) and self.beta > 0):
+            raise ValueError(f"beta must be a finite number above 0, but it is {self.beta!r}")
+        if not (np.isfinite(self.intercept) and self.intercept >= 0):
+            raise ValueError(f"intercept must be a finite number, 0 for none, but it is {self.intercept!r}")
+        if self._at_k and (self.k is None or self.k < 1 or self.k != int(self.k)):
+            raise ValueError(f"{self.measure!r} needs k, a whole number from 1 on, but k is {self.k!r}")
+
+    def _require_k(self, n: int) -> None:
+        if self._at_k and self.k is not None and self.k > n:
+            raise ValueError(f"k={self.k} is larger than the sample of {n} rows: choose at most {n}")
+
+    @property
+    def _at_k(self) -> bool:
+        return self.measure in ("precision_at_k", "recall_at_k")
+
+    @property
+    def _pairs(self) -> bool:
+        return self.measure == "roc_area"
+
+    def table(self, y: np.ndarray) -> Table:
+        """Delta(y, .) as a function of the contingency table."""
+        P = int(np.sum(np.asarray(y) > 0))
+        tables = {
+            "f1": _f(1.0), "fbeta": _f(self.beta), "prbep": _prbep, "precision_at_k": _precision_at,
+            "recall_at_k": _recall_at, "error_rate": _error_rate,
+        }  # fmt: skip
+        return tables[self.measure](P, len(y) - P, int(self.k or 0))
+
+    # -- Psi, Delta and the searches ---------------------------------------------------------------
+
+    def psi(self, x: Sample, y: np.ndarray) -> np.ndarray:
+        if not self._pairs:
+            return self._sum(x, np.asarray(y, dtype=float) / len(y))
+        if x.positive is None:
+            raise ValueError(
+                "Psi of the ROC area needs Sample(rows, positive): its pairs are of both classes"
+            )
+        return self._sum(x, pair_weights(x.positive, y))
+
+    def _sum(self, x: Sample, v: np.ndarray) -> np.ndarray:
+        """sum_i v_i x_i, with the constant feature if there is one."""
+        total = np.asarray(x.rows.T @ v)
+        return np.append(total, self.intercept * v.sum()) if self.intercept else total
+
+    def delta(self, y: np.ndarray, ybar: np.ndarray) -> float:
+        """The loss; for measures of an order `ybar` may be labels or scores (a tie at k counts its share)."""
+        y, ybar = np.asarray(y), np.asarray(ybar)
+        if self._pairs:
+            pos, neg = np.sort(ybar[y > 0]), np.sort(ybar[y <= 0])
+            above = np.empty(len(pos))
+            beaten(pos.astype(float), neg.astype(float), above)
+            return float(above.sum() / (len(pos) * len(neg)))
+        table = self.table(y)
+        if table.k < 0:
+            return table.loss(int(np.sum((y > 0) & (ybar > 0))), int(np.sum((y <= 0) & (ybar > 0))))
+        last = np.partition(ybar, len(ybar) - table.k)[len(ybar) - table.k]
+        over, tied = ybar > last, ybar == last
+        share = (table.k - over.sum()) / tied.sum()
+        a = np.sum(over & (y > 0)) + share * np.sum(tied & (y > 0))
+        return table.loss(float(min(a, table.k)), float(table.k - a))
+
+    def potentials(self, w: np.ndarray, x: Sample) -> np.ndarray:
+        """The score of every row: (n,)."""
+        known = len(w) - (1 if self.intercept else 0)
+        if x.rows.shape[1] != known:
+            raise ValueError(f"the rows have {x.rows.shape[1]} features, but the weights are for {known}")
+        if not self.intercept:
+            return np.asarray(x.rows @ w)
+        return np.asarray(x.rows @ w[:-1]) + self.intercept * w[-1]
+
+    def argmax(self, f: Any, x: Sample) -> np.ndarray:
+        """Labels, or scores to rank by; of a sample with known classes 'prbep' labels the P highest."""
+        scores = f.potentials(x)
+        if self._pairs:
+            return scores
+        if self.measure == "prbep":
+            return scores if x.positive is None else highest(scores, int(x.positive.sum()))
+        if self._at_k:
+            self._require_k(len(scores))
+            return highest(scores, int(self.k or 0))
+        return np.where(scores > 0.0, 1, -1).astype(np.int8)
+
+    def augmented_argmax(self, f: Any, x: Sample, y: np.ndarray, H: HType) -> np.ndarray:
+        scores = f.potentials(x)
+        # A swapped pair adds (1 - (s_i - s_j)) / (P N) to Delta - gap: it pays where s_i - 1/2 < s_j + 1/2.
+        return scores - 0.5 * y if self._pairs else worst_labelling(scores, y, self.table(y), H)
+
+    def refuse(self, H: HType) -> str | None:
+        if self._pairs and not H.folds:
+            return (
+                "the ROC area decides each pair by itself, which is exact for 'SVM1 margin' only; "
+                "elsewhere all pairs would have to be sorted"
+            )
+        return None
+
+    def batch(self, X: Sequence[Sample], Y: Sequence[np.ndarray] | None) -> MeasureBatch:
+        return MeasureBatch(self, X, Y)
+
+    def radius(self, x: Sample) -> float:
+        """|Psi(x, y) - Psi(x, y')| <= 2/n sum |x_i|, or for pairs the two classes' mean norms together."""
+        squares = x.rows.multiply(x.rows) if sp.issparse(x.rows) else np.square(x.rows)
+        norms = np.sqrt(np.asarray(squares.sum(axis=1)).ravel() + self.intercept**2)
+        if not self._pairs or x.positive is None:
+            return float(2.0 * norms.max() if self._pairs else 2.0 * norms.mean())
+        return float(norms[x.positive].mean() + norms[~x.positive].mean())
+
+    def max_delta(self, y: np.ndarray) -> float:
+        return 1.0
+
+
+class MeasureBatch:
+    """Samples with their searches; deltaPsi as one weighted sum of rows."""
+
+    def __init__(self, problem: Measure, X: Sequence[Sample], Y: Sequence[np.ndarray] | None) -> None:
+        self.problem, self.X, self.Y = problem, X, Y
+
+    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+        assert self.Y is not None
+        problem, outputs, losses, rows = self.problem, [], np.empty(len(indices)), []
+        for j, i in enumerate(indices):
+            x, y = self.X[i], self.Y[i]
+            ybar = problem.augmented_argmax(f, x, y, H)
+            if problem._pairs:
+                v = pair_weights(y > 0, y) - pair_weights(y > 0, ybar)
+                losses[j] = np.sum(v[y > 0])
+            else:
+                v = (y - ybar) / float(len(y))
+                losses[j] = problem.delta(y, ybar)
+            outputs.append(ybar)
+            rows.append(problem._sum(x, v))
+        return Found(outputs, losses, sp.csr_matrix(np.array(rows)))
+
+    def argmax(self, f: Any) -> list[np.ndarray]:
+        return [self.problem.argmax(f, x) for x in self.X]

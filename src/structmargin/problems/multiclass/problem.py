@@ -1,0 +1,173 @@
+"""Multiclass classification: Psi(x, y) = x (x) e_y, one weight vector a class (jmlr05 Section 4.1).
+
+The outputs are 0 .. n_classes - 1; the loss is 0/1 or any matrix with a zero diagonal. Both
+searches look at every class: over a batch, one matrix product of inputs and weights. The weights
+of feature j stand together: w.reshape(n_features, n_classes)[j, y].
+There is no intercept; append a constant feature to x to have one (it is then regularised).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin.formulation import H as HType
+from structmargin.problem import Found
+from structmargin.problems._params import Params
+
+
+@dataclass(frozen=True, eq=False)
+class Multiclass(Params):
+    """`n_classes` classes, `n_features` features, dense or sparse; `loss[y, ybar]` or None for 0/1."""
+
+    n_classes: int
+    n_features: int
+    loss: Any = None
+
+    @property
+    def n_weights(self) -> int:
+        return self.n_classes * self.n_features
+
+    def psi(self, x: Any, y: Any) -> sp.csr_matrix:
+        row = sp.csr_matrix(x) if sp.issparse(x) else sp.csr_matrix(np.reshape(x, (1, -1)))
+        columns = row.indices * self.n_classes + int(y)
+        return sp.csr_matrix((row.data.astype(float), columns, row.indptr), shape=(1, self.n_weights))
+
+    def losses(self) -> np.ndarray:
+        """The loss as a matrix (n_classes, n_classes)."""
+        return 1.0 - np.eye(self.n_classes) if self.loss is None else np.asarray(self.loss, dtype=float)
+
+    def delta(self, y: Any, ybar: Any) -> float:
+        if self.loss is None:
+            return float(int(y) != int(ybar))
+        return float(np.asarray(self.loss)[int(y), int(ybar)])
+
+    def potentials(self, w: np.ndarray, x: Any) -> np.ndarray:
+        """Class scores: (n_classes,) for one input, (m, n_classes) for a matrix of inputs."""
+        scores = x @ w.reshape(self.n_features, self.n_classes)
+        return scores[0] if sp.issparse(x) and x.shape[0] == 1 else scores
+
+    def argmax(self, f: Any, x: Any) -> int:
+        return int(np.argmax(f.potentials(x)))
+
+    def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> int:
+        scores = np.ravel(f.potentials(x))
+        return int(np.argmax(H(self.losses()[int(y)], scores[int(y)] - scores)))
+
+    def factors(self, X: Any) -> tuple[Any, Any]:
+        return _matrix(X), sp.identity(self.n_classes, format="csr")
+
+    def batch(self, X: Any, Y: Any) -> MulticlassBatch:
+        return MulticlassBatch(self, X, Y)
+
+    def check(self, X: Any, Y: Any) -> None:
+        """Shapes, finite features, labels in range, a loss matrix with a zero diagonal."""
+        matrix = _matrix(X)
+        if matrix.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {matrix.shape[1]} features, but the problem has n_features={self.n_features}"
+            )
+        bad = np.flatnonzero(~np.isfinite(matrix.data if sp.issparse(matrix) else matrix.ravel()))
+        if len(bad):
+            row = (
+                np.searchsorted(matrix.indptr, bad[0], side="right") - 1
+                if sp.issparse(matrix)
+                else bad[0] // matrix.shape[1]
+            )
+            raise ValueError(f"X has a NaN or infinite feature in example {int(row)}")
+        labels = np.asarray(Y)
+        wrong = np.flatnonzero([not (0 <= y < self.n_classes and y == int(y)) for y in labels])
+        if len(wrong):
+            raise ValueError(
+                f"label {labels[wrong[0]]!r} of example {int(wrong[0])} is not an integer "
+                f"from 0 to {self.n_classes - 1}"
+            )
+        losses = self.losses()
+        if losses.shape != (self.n_classes, self.n_classes):
+            raise ValueError(
+                f"loss must be a {self.n_classes} x {self.n_classes} matrix, but has shape {losses.shape}"
+            )
+        if np.any(np.diag(losses) != 0) or np.any(~(losses >= 0)) or not np.all(np.isfinite(losses)):
+            raise ValueError("loss must be finite and >= 0 everywhere, and 0 on the diagonal")
+
+    def radius(self, x: Any) -> float:
+        """Proposition 20: |Psi(x, y) - Psi(x, y')|^2 <= 2 |x|^2."""
+        values = x.data if sp.issparse(x) else np.asarray(x)
+        return float(np.sqrt(2.0 * np.sum(np.square(values))))
+
+    def max_delta(self, y: Any) -> float:
+        return float(self.losses()[int(y)].max())
+
+    def pack(self, Y: Sequence[Any]) -> dict[str, np.ndarray]:
+        return {"y": np.asarray(Y, dtype=np.int64)}
+
+    def unpack(self, arrays: dict[str, np.ndarray]) -> list[int]:
+        return [int(y) for y in arrays["y"]]
+
+
+class MulticlassBatch:
+    """All examples as one matrix."""
+
+    takes_kernels = True
+
+    def __init__(self, problem: Multiclass, X: Any, Y: Any) -> None:
+        self.problem, self.X = problem, _matrix(X)
+        self.Y = np.zeros(0, dtype=np.int64) if Y is None else np.asarray(Y, dtype=np.int64)
+        self.losses = problem.losses()
+
+    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+        gaps, values = self._values(f, indices, H)
+        return self._found(indices, gaps, np.arange(len(indices)), np.argmax(values, axis=1))
+
+    def search_many(self, f: Any, indices: np.ndarray, H: HType, most: int) -> Found:
+        """The `most` classes with the largest H, those with H > 0 only (the best one always)."""
+        gaps, values = self._values(f, indices, H)
+        if most < values.shape[1]:
+            top = np.argpartition(-values, most, axis=1)[:, :most]
+            order = np.argsort(-np.take_along_axis(values, top, axis=1), axis=1, kind="stable")
+            top = np.take_along_axis(top, order, axis=1)
+        else:
+            top = np.argsort(-values, axis=1, kind="stable")
+        wanted = np.take_along_axis(values, top, axis=1) > 0.0
+        wanted[:, 0] = True
+        row, place = np.nonzero(wanted)
+        return self._found(indices, gaps, row, top[row, place])
+
+    def _values(self, f: Any, indices: np.ndarray, H: HType) -> tuple[np.ndarray, np.ndarray]:
+        """f(x, y) - f(x, .) and H of every class: both (m, n_classes)."""
+        every = len(indices) == len(self.Y)
+        X, y = (self.X, self.Y) if every else (self.X[indices], self.Y[indices])
+        scores = np.asarray(f.potentials(X)).reshape(len(y), -1)
+        gaps = scores[np.arange(len(y)), y][:, None] - scores
+        return gaps, H(self.losses[y], gaps)
+
+    def _found(self, indices: np.ndarray, gaps: np.ndarray, row: np.ndarray, ybar: np.ndarray) -> Found:
+        example = indices[row]
+        return Found(ybar, self.losses[self.Y[example], ybar], None, example, gaps[row, ybar])
+
+    def argmax(self, f: Any) -> np.ndarray:
+        return np.argmax(np.asarray(f.potentials(self.X)).reshape(self.X.shape[0], -1), axis=1)
+
+    def rows(self, example: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:
+        """x (x) (e_y - e_ybar): each entry of x twice, with a plus and a minus."""
+        X, y, K = sp.csr_matrix(self.X[example]), self.Y[example], self.problem.n_classes
+        where = np.repeat(np.arange(len(y)), np.diff(X.indptr))
+        columns, data = np.empty((X.nnz, 2), dtype=np.int32), np.empty((X.nnz, 2))
+        base = X.indices * K
+        columns[:, 0], columns[:, 1] = base + y[where], base + ybar[where]
+        data[:, 0] = X.data * (y != ybar)[where]
+        data[:, 1] = -data[:, 0]
+        shape = (len(y), self.problem.n_weights)
+        return sp.csr_matrix((data.ravel(), columns.ravel(), 2 * X.indptr), shape=shape)
+
+
+def _matrix(X: Any) -> Any:
+    if sp.issparse(X):
+        return sp.csr_matrix(X)
+    if len(X) and sp.issparse(X[0]):
+        return sp.vstack(X, format="csr")
+    return np.asarray(X, dtype=float)

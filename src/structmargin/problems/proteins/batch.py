@@ -1,0 +1,294 @@
+"""Pairs of proteins packed end to end, and both searches of `ProteinAlignment` over them.
+
+The score of a match is a sum over terms of w[start + a * size + b], with a code a of the template's place
+and a code b of the target's. Terms that share their target code are added up once for a row of the
+template, so that a cell costs one look-up for each of at most three target codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin.compiled import compiled
+from structmargin.formulation import H as HType
+from structmargin.oracles.chains import room, search
+from structmargin.problem import Found
+from structmargin.problems.proteins.features import TARGET, Pair, places, target_codes, template_codes
+
+WIDEST = max(TARGET.values())
+
+
+class Packed(NamedTuple):
+    """P pairs: places of templates and of targets end to end, and where each pair's begin."""
+
+    a: np.ndarray  # (all template places, terms) int32
+    place: np.ndarray  # (all template places,) int32
+    b: np.ndarray  # (target codes, all target places) int32
+    a_start: np.ndarray  # (P + 1,) int64
+    b_start: np.ndarray  # (P + 1,) int64
+    residue: np.ndarray  # (all template places,) int32; with profiles, else empty
+    a_profile: np.ndarray  # (all template places, 20); with profiles, else empty
+    b_profile: np.ndarray  # (20, all target places); with profiles, else empty
+
+
+class Weights(NamedTuple):
+    """w and where its parts are: the tables of terms, the profile scores, the gaps."""
+
+    w: np.ndarray
+    group: np.ndarray  # (terms,) which target code
+    start: np.ndarray  # (terms,) where the table begins
+    size: np.ndarray  # (terms,) the values of the target code
+    profile: int  # where the weights of the profile scores begin
+    gaps: np.ndarray  # (15, 4)
+    gap: int  # where the weights of the gaps begin
+    affine: bool
+
+
+class Chains(NamedTuple):
+    """Chains end to end: the p-th is match[start[p]:end[p]]."""
+
+    match: np.ndarray  # (total, 2) int32
+    start: np.ndarray  # (P,) int64
+    end: np.ndarray  # (P,) int64
+
+
+class ProteinBatch:
+    """All pairs of all examples, packed once; `problem` has checked them."""
+
+    def __init__(self, problem: Any, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+        self.problem, self.n = problem, len(X)
+        X = [x if isinstance(x, Pair) else Pair(*x) for x in X]
+        t = problem.terms
+        sizes = np.array([(len(x.residue), len(x.target)) for x in X], dtype=np.int64).reshape(-1, 2)
+        start = np.vstack([np.zeros((1, 2), np.int64), np.cumsum(sizes, axis=0)])
+        profiles = [x for x in X if problem.profiles]
+        self.packed = Packed(
+            _joined([template_codes(x, t.template) for x in X], (0, len(t.template)), np.int32),
+            _joined([places(x) for x in X], (0,), np.int32),
+            np.ascontiguousarray(
+                _joined([target_codes(x, t.target).T for x in X], (0, len(t.target)), np.int32).T
+            ),
+            np.ascontiguousarray(start[:, 0]),
+            np.ascontiguousarray(start[:, 1]),
+            _joined([np.asarray(x.residue) for x in profiles], (0,), np.int32),
+            _joined([np.asarray(x.template_profile) for x in profiles], (0, 20), np.float64),
+            np.ascontiguousarray(
+                _joined([np.asarray(x.target_profile) for x in profiles], (0, 20), np.float64).T
+            ),
+        )
+        self.sizes = sizes
+        self.work = room(*(int((sizes + edge).prod(axis=1).max(initial=0)) for edge in (0, 1)))
+        if Y is not None:
+            self.truth = _chains(Y)
+
+    def weights(self, w: np.ndarray) -> Weights:
+        """The parts of w."""
+        if not np.isfinite(w).all():
+            raise ValueError("the weights must be finite; look for NaN or infinity in w")
+        p, t = self.problem, self.problem.terms
+        profile = t.n_weights if p.profiles else -1
+        return Weights(
+            np.ascontiguousarray(w, dtype=float), t.group, t.start, t.size, profile, p.gap_weights(w),
+            p.first_gap, p.gaps == "affine",
+        )  # fmt: skip
+
+    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+        """The chain of each example with the largest Delta + score; H must fold (`refuse` says so)."""
+        if not H.folds:
+            raise ValueError(self.problem.refuse(H))
+        indices = np.ascontiguousarray(indices, dtype=np.int64)
+        found = self._found(f.w, indices, True)
+        losses = _losses(self.truth, found, indices, self.problem.tolerance)
+        return Found(_listed(found), losses, self._rows(indices, found))
+
+    def argmax(self, f: Any) -> list[np.ndarray]:
+        """The best chain of each example."""
+        return _listed(self._found(f.w, np.arange(self.n), False))
+
+    def _found(self, w: np.ndarray, indices: np.ndarray, augmented: bool) -> Chains:
+        length = self.sizes[indices].min(axis=1)
+        end = np.cumsum(length)
+        found = Chains(np.empty((int(length.sum()), 2), np.int32), np.zeros(len(indices), np.int64), end)
+        truth = self.truth if augmented else found
+        _search_all(
+            self.packed, self.weights(w), indices, augmented, truth, self.problem.tolerance, self.work, found
+        )
+        return found
+
+    def potentials(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The scores of matches (n, m) and of gaps (n, 4) of the first pair."""
+        weights = self.weights(w)
+        n, m = self.sizes[0]
+        _fill(self.packed, weights, 0, np.empty((3, WIDEST)), self.work.S)
+        gaps = weights.gaps[self.packed.place[:n]]
+        return self.work.S[: n * m].reshape(n, m).copy(), gaps
+
+    def psi(self) -> sp.csr_matrix:
+        """Psi of each example's own chain, a row each."""
+        empty = Chains(self.truth.match, np.zeros(self.n, np.int64), np.zeros(self.n, np.int64))
+        return self._rows(np.arange(self.n), empty)
+
+    def _rows(self, indices: np.ndarray, found: Chains) -> sp.csr_matrix:
+        """Psi(x, y) - Psi(x, ybar) as sparse rows, their columns in the order in which chains meet them."""
+        p = self.problem
+        matches = int((self.truth.end - self.truth.start)[indices].sum() + (found.end - found.start).sum())
+        each = len(p.terms.template) + (2 if p.profiles else 0)
+        most = matches * each + len(indices) * (p.n_weights - p.first_gap)  # columns that chains can meet
+        data, columns = np.empty(most), np.empty(most, np.int32)
+        indptr = np.zeros(len(indices) + 1, np.int32)
+        scratch = np.zeros(p.n_weights), np.zeros(p.n_weights, np.bool_)
+        weights = self.weights(np.zeros(p.n_weights))
+        _differences(self.packed, weights, indices, self.truth, found, *scratch, data, columns, indptr)
+        used = indptr[-1]
+        return sp.csr_matrix(
+            (data[:used].copy(), columns[:used].copy(), indptr), shape=(len(indices), p.n_weights)
+        )
+
+
+def _joined(parts: list[np.ndarray], empty: tuple[int, ...], kind: Any) -> np.ndarray:
+    return np.concatenate(parts).astype(kind) if parts else np.zeros(empty, dtype=kind)
+
+
+def _chains(Y: Sequence[Any]) -> Chains:
+    end = np.cumsum([len(y) for y in Y], dtype=np.int64)
+    start = np.concatenate([[0], end[:-1]]).astype(np.int64)[: len(end)]
+    return Chains(_joined([np.asarray(y) for y in Y], (0, 2), np.int32), start, end)
+
+
+def _listed(chains: Chains) -> list[np.ndarray]:
+    return [chains.match[low:high].copy() for low, high in zip(chains.start, chains.end, strict=True)]
+
+
+@compiled
+def _fill(packed, weights, p, table, S):  # type: ignore[no-untyped-def]
+    """The scores of pair p's matches: S[i * m + j]. `table` (3, widest) is work space."""
+    w, b = weights.w, packed.b
+    first, m = packed.b_start[p], packed.b_start[p + 1] - packed.b_start[p]
+    for i in range(packed.a_start[p + 1] - packed.a_start[p]):
+        at = packed.a_start[p] + i
+        table[: len(b)] = 0.0
+        for k in range(len(weights.group)):
+            row, base = table[weights.group[k]], weights.start[k] + packed.a[at, k] * weights.size[k]
+            for c in range(weights.size[k]):
+                row[c] += w[base + c]
+        out = S[i * m : (i + 1) * m]
+        if weights.profile >= 0:
+            kind = weights.profile + packed.place[at]
+            for c in range(20):
+                table[0, c] += w[kind] * packed.a_profile[at, c]
+            theirs, factor = packed.b_profile[packed.residue[at]], w[kind + 15]
+            for j in range(m):
+                out[j] = factor * theirs[first + j]
+        else:
+            out[:] = 0.0
+        for g in range(len(b)):
+            row, code = table[g], b[g]
+            for j in range(m):
+                out[j] += row[code[first + j]]
+
+
+@compiled
+def _search_all(packed, weights, indices, augmented, truth, tolerance, work, found):  # type: ignore[no-untyped-def]
+    """Write the best chain of each index to `found`, whose ends are set; its starts are set here."""
+    table, gaps = np.empty((3, WIDEST)), np.empty((0, 4))
+    for r in range(len(indices)):
+        p = indices[r]
+        n = packed.a_start[p + 1] - packed.a_start[p]
+        m = packed.b_start[p + 1] - packed.b_start[p]
+        _fill(packed, weights, p, table, work.S)
+        if len(gaps) < n:
+            gaps = np.empty((n, 4))
+        for i in range(n):
+            gaps[i] = weights.gaps[packed.place[packed.a_start[p] + i]]
+        if augmented:
+            share = 1.0 / (truth.end[p] - truth.start[p])
+            for k in range(truth.start[p], truth.end[p]):
+                i, j = truth.match[k, 0], truth.match[k, 1]
+                for near in range(max(i - tolerance, 0), min(i + tolerance + 1, n)):
+                    work.S[near * m + j] -= share
+        _, found.start[r] = search(work, n, m, gaps, found.match, found.end[r])
+
+
+@compiled
+def _losses(truth, found, indices, tolerance):  # type: ignore[no-untyped-def]
+    """Q4-loss of each found chain; both chains rise, so one walk along both is enough."""
+    losses = np.empty(len(indices))
+    for r in range(len(indices)):
+        p = indices[r]
+        near, at = 0, found.start[r]
+        for k in range(truth.start[p], truth.end[p]):
+            while at < found.end[r] and found.match[at, 1] < truth.match[k, 1]:
+                at += 1
+            if at < found.end[r] and found.match[at, 1] == truth.match[k, 1]:
+                near += abs(found.match[at, 0] - truth.match[k, 0]) <= tolerance
+        losses[r] = 1.0 - near / (truth.end[p] - truth.start[p])
+    return losses
+
+
+@compiled
+def _put(column, value, counts, seen, columns, used):  # type: ignore[no-untyped-def]
+    """Add to one count and list its column when it is met for the first time; returns how many are listed."""
+    if not seen[column]:
+        seen[column] = True
+        columns[used] = column
+        used += 1
+    counts[column] += value
+    return used
+
+
+@compiled
+def _add_chain(packed, weights, p, chains, low, high, sign, counts, seen, columns, used):  # type: ignore[no-untyped-def]
+    """Add sign * Psi of one chain of pair p to the counts."""
+    per = 4 if weights.affine else 2
+    for k in range(low, high):
+        i, j = chains.match[k, 0], chains.match[k, 1]
+        at, bt = packed.a_start[p] + i, packed.b_start[p] + j
+        for t in range(len(weights.group)):
+            column = weights.start[t] + packed.a[at, t] * weights.size[t] + packed.b[weights.group[t], bt]
+            used = _put(column, sign, counts, seen, columns, used)
+        if weights.profile >= 0:
+            column = weights.profile + packed.place[at]
+            value = sign * packed.a_profile[at, packed.b[0, bt]]
+            used = _put(column, value, counts, seen, columns, used)
+            value = sign * packed.b_profile[packed.residue[at], bt]
+            used = _put(column + 15, value, counts, seen, columns, used)
+        if k == low:
+            continue
+        for left in range(chains.match[k - 1, 0] + 1, i):
+            more = weights.affine and left > chains.match[k - 1, 0] + 1
+            column = weights.gap + per * packed.place[packed.a_start[p] + left] + (1 if more else 0)
+            used = _put(column, sign, counts, seen, columns, used)
+        inserted = j - chains.match[k - 1, 1] - 1
+        if inserted > 0:
+            column = weights.gap + per * packed.place[at - 1] + per // 2
+            if weights.affine:
+                used = _put(column, sign, counts, seen, columns, used)
+                used = _put(column + 1, sign * (inserted - 1), counts, seen, columns, used)
+            else:
+                used = _put(column, sign * inserted, counts, seen, columns, used)
+    return used
+
+
+@compiled
+def _differences(packed, weights, indices, truth, found, counts, seen, data, columns, indptr):  # type: ignore[no-untyped-def]
+    """Write row r: Psi of the truth indices[r] less that of the found chain r."""
+    used = 0
+    for r in range(len(indices)):
+        p, first = indices[r], used
+        end = _add_chain(
+            packed, weights, p, truth, truth.start[p], truth.end[p], 1.0, counts, seen, columns, used
+        )
+        end = _add_chain(
+            packed, weights, p, found, found.start[r], found.end[r], -1.0, counts, seen, columns, end
+        )
+        for k in range(first, end):
+            column = columns[k]
+            if counts[column] != 0.0:
+                data[used], columns[used] = counts[column], column
+                used += 1
+            counts[column], seen[column] = 0.0, False
+        indptr[r + 1] = used

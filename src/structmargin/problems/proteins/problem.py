@@ -1,0 +1,175 @@
+"""Learning to align a protein's sequence with a known structure (cacm09 Section 3.2; Yu et al. 2007).
+
+x is a `Pair`: a template with structure, and a target of which only the sequence is known. y is a chain of
+matches: an integer array (k, 2) whose rows (i, j), rising in both columns, set place i of the template
+against place j of the target (see `structmargin.oracles.chains` for the set and its gaps).
+
+    Psi(x, y)       how often the chain uses each feature: the features of its matches (`model`, see
+                    `structmargin.problems.proteins.features`) and its gaps, a weight for each of the 15 kinds
+                    of places: `affine` for the first and for each further residue left out of the
+                    template, and of the target; `linear` for each residue, first or not
+    Delta(y, ybar)  Q4-loss: the share of matches (i, j) of y whose j is not matched by ybar with a place
+                    at most `tolerance` = 4 away from i
+    prediction      the best-scoring chain
+
+Delta is 1 less 1/k for every match of ybar that is near enough: it folds into the scores of matches, and
+the same search serves SVM1 margin. The other formulations are refused. The chain of the truth has Delta = 0,
+and so have chains near it: margin re-scaling constrains them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin.formulation import H as HType
+from structmargin.problems._params import Params
+from structmargin.problems.proteins.batch import ProteinBatch
+from structmargin.problems.proteins.features import MODELS, N_ACCESS, N_PLACES, RESIDUES, STATES, Terms, terms
+
+GAPS = {"linear": 2, "affine": 4}
+"""How many weights a kind of place has for its gaps."""
+
+
+@dataclass(frozen=True)
+class ProteinAlignment(Params):
+    """`model` is one of simple, anova2, tensor, window, profile; `gaps` is linear or affine."""
+
+    model: str = "tensor"
+    gaps: str = "affine"
+    tolerance: int = 4
+
+    explicit_only: ClassVar[str] = "its search needs explicit weights of matches and gaps"
+
+    def __post_init__(self) -> None:
+        for name, known in (("model", MODELS), ("gaps", tuple(GAPS))):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is {getattr(self, name)!r}, but must be one of {', '.join(known)}")
+        if not isinstance(self.tolerance, (int, np.integer)) or self.tolerance < 0:
+            raise ValueError(f"tolerance must be a whole number of places from 0 on, not {self.tolerance!r}")
+
+    @cached_property
+    def terms(self) -> Terms:
+        """The tables of match weights at the beginning of w."""
+        return terms(self.model)
+
+    @property
+    def profiles(self) -> bool:
+        """Whether matches have profile scores."""
+        return self.model == MODELS[-1]
+
+    @property
+    def first_gap(self) -> int:
+        """Where the gap weights begin in w: after the tables and 15 weights for each profile."""
+        return self.terms.n_weights + (2 * N_PLACES if self.profiles else 0)
+
+    @property
+    def n_weights(self) -> int:
+        return self.first_gap + GAPS[self.gaps] * N_PLACES
+
+    def gap_weights(self, w: np.ndarray) -> np.ndarray:
+        """The last weights as a table (15, 4): first and further residue left out of the template, then of
+        the target, for each kind of place."""
+        table = w[self.first_gap :].reshape(N_PLACES, -1)
+        return np.ascontiguousarray(table if self.gaps == "affine" else np.repeat(table, 2, axis=1))
+
+    def psi(self, x: Any, y: Any) -> sp.csr_matrix:
+        return self.batch([x], [y]).psi()
+
+    def delta(self, y: Any, ybar: Any) -> float:
+        y, ybar = np.asarray(y), np.asarray(ybar)
+        placed = dict(zip(ybar[:, 1].tolist(), ybar[:, 0].tolist(), strict=True))
+        near = sum(abs(placed[j] - i) <= self.tolerance for i, j in y.tolist() if j in placed)
+        return 1.0 - near / len(y)
+
+    def potentials(self, w: np.ndarray, x: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The scores of matches (n, m), and of gaps (n, 4) as `best_chain` wants them."""
+        return self.batch([x], None).potentials(np.ascontiguousarray(w, dtype=float))
+
+    def argmax(self, f: Any, x: Any) -> np.ndarray:
+        return self.batch([x], None).argmax(f)[0]
+
+    def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> np.ndarray:
+        found: np.ndarray = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+        return found
+
+    def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> ProteinBatch:
+        """The examples packed for both searches, or for `argmax` alone where Y is None."""
+        self.check(X, Y)
+        return ProteinBatch(self, X, Y)
+
+    def refuse(self, H: HType) -> str | None:
+        if H.folds:
+            return None
+        return (
+            "its search folds the Q4-loss into the scores, which is exact for 'SVM1 margin' alone: use that"
+        )
+
+    def max_delta(self, y: Any) -> float:
+        return 1.0
+
+    def check(self, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+        """Codes within their ranges, strings of one length, and chains that fit; Y None: inputs only."""
+        if Y is not None and len(X) != len(Y):
+            raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output an example")
+        for e, x in enumerate(X):
+            where = f"example {e}"
+            if len(x) < 4:
+                raise ValueError(f"{where} has {len(x)} parts; give a Pair(residue, state, access, target)")
+            n, m = len(x[0]), len(x[3])
+            limits = (len(RESIDUES), len(STATES), N_ACCESS, len(RESIDUES))
+            for name, codes, limit in zip(("residue", "state", "access", "target"), x, limits, strict=False):
+                _check_codes(where, name, codes, limit)
+            for name, length in (("state", len(x[1])), ("access", len(x[2]))):
+                if length != n:
+                    raise ValueError(
+                        f"{where} has {length} values of {name} for a template of {n} residues; give one each"
+                    )
+            if self.profiles:
+                for name, profile, length in zip(("template", "target"), [*x[4:], None, None], (n, m)):
+                    _check_profile(where, name, profile, length)
+            if Y is not None:
+                _check_chain(where, Y[e], n, m)
+
+
+def _check_codes(where: str, name: str, codes: Any, limit: int) -> None:
+    codes = np.asarray(codes)
+    if codes.ndim != 1 or not len(codes) or codes.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} of {where} must be a 1-d array of integers from 0 to {limit - 1}, not empty"
+        )
+    if codes.min() < 0 or codes.max() >= limit:
+        at = int(np.flatnonzero((codes < 0) | (codes >= limit))[0])
+        raise ValueError(
+            f"{name} of {where} has the code {codes[at]} at place {at}, but codes go to {limit - 1}; recode"
+        )
+
+
+def _check_profile(where: str, name: str, profile: Any, length: int) -> None:
+    shape = np.shape(profile) if profile is not None else None
+    if shape != (length, len(RESIDUES)):
+        raise ValueError(
+            f"the {name} profile of {where} has the shape {shape}, but the model 'profile' needs "
+            f"({length}, {len(RESIDUES)}); give it, or use the model 'window'"
+        )
+    if not np.isfinite(np.asarray(profile, dtype=float)).all():
+        raise ValueError(f"the {name} profile of {where} is not finite; look for NaN or infinity in it")
+
+
+def _check_chain(where: str, y: Any, n: int, m: int) -> None:
+    chain = np.asarray(y)
+    if chain.ndim != 2 or chain.shape[1] != 2 or not len(chain) or chain.dtype.kind not in "iu":
+        raise ValueError(
+            f"the output of {where} must be an integer array (k, 2) of matches (i, j), k >= 1, but has "
+            f"the shape {chain.shape} and type {chain.dtype}"
+        )
+    if chain.min() < 0 or chain[:, 0].max() >= n or chain[:, 1].max() >= m:
+        raise ValueError(f"the output of {where} matches places outside its pair of lengths {n} and {m}")
+    if np.any(np.diff(chain, axis=0) <= 0):
+        at = int(np.flatnonzero((np.diff(chain, axis=0) <= 0).any(axis=1))[0]) + 1
+        raise ValueError(f"match {at} of the output of {where} does not rise in both columns; sort the chain")

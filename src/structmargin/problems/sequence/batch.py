@@ -1,0 +1,87 @@
+"""The fast path of `Sequence`: all tokens in one matrix, all searches of a pass in a few compiled calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Listed
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin.formulation import H as HType
+from structmargin.oracles.viterbi import Chains
+from structmargin.problem import Found
+from structmargin.problems.sequence.features import choose, difference_rows, pack, sparse_scores
+
+if TYPE_CHECKING:
+    from structmargin.problems.sequence.problem import Sequence
+
+
+class SequenceBatch:
+    """Examples packed once.
+
+    Rows of Psi and of its differences hold no column twice and no zero; columns are in no order.
+    """
+
+    takes_kernels = True
+
+    def __init__(self, problem: Sequence, X: Listed[Any], Y: Listed[Any] | None) -> None:
+        self.problem, self.X = problem, X
+        problem.check_tokens(X)
+        self.tokens, self.dense = pack(X, problem.n_features, problem.window)
+        self.all = np.arange(len(X), dtype=np.int64)
+        self.y = np.full(self.tokens.offsets[-1], -1)
+        if Y is not None:
+            problem.check_labels(X, Y)
+            self.y = problem.pack(Y)["labels"]
+        self._place = np.empty(problem.n_weights, dtype=np.int32)
+
+    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+        """The maximiser of H for each of the examples."""
+        indices = np.ascontiguousarray(indices, dtype=np.int64)
+        offsets, rows = choose(self.tokens.offsets, indices)
+        if f.w is None:
+            found = [
+                self.problem.search(chains, self.y[self.tokens.offsets[i] : self.tokens.offsets[i + 1]], H)
+                for i, chains in zip(indices, self._kernel_chains(f, indices), strict=True)
+            ]
+            return Found([labels for labels, _ in found], np.array([loss[0] for _, loss in found]), None)
+        labels, losses = self.problem.search(self.chains(f.w, offsets, rows), self.y[rows], H)
+        return Found(_cut(labels, offsets), losses, self._rows(indices, offsets, labels))
+
+    def argmax(self, f: Any) -> list[np.ndarray]:
+        """The best labels of every example."""
+        if f.w is None:
+            return [self.problem.decode(chains) for chains in self._kernel_chains(f, self.all)]
+        offsets, rows = choose(self.tokens.offsets, self.all)
+        return _cut(self.problem.decode(self.chains(f.w, offsets, rows)), offsets)
+
+    def psi(self) -> sp.csr_matrix:
+        """Psi(x_i, y_i) of all examples, a row each."""
+        return self._rows(self.all, self.tokens.offsets, np.full(len(self.y), -1))
+
+    def chains(self, w: np.ndarray, offsets: np.ndarray, rows: np.ndarray) -> Chains:
+        """The oracle's arrays for the tokens in `rows` under explicit weights."""
+        W, _, V, _ = self.problem.weights(w)
+        inputs = None if V is None else self._products(rows, V)
+        return self.problem.chains(self.problem.scores(w, self._products(rows, W), inputs), offsets)
+
+    def _products(self, rows: np.ndarray, W: np.ndarray) -> np.ndarray:
+        return sparse_scores(self.tokens, rows, W) if self.dense is None else self.dense[rows] @ W
+
+    def _kernel_chains(self, f: Any, indices: np.ndarray) -> list[Chains]:
+        """The oracle's arrays of single examples, from a scorer that knows their potentials only."""
+        lengths = np.diff(self.tokens.offsets)
+        return [self.problem.chains(f.potentials(self.X[i]), np.array([0, lengths[i]])) for i in indices]
+
+    def _rows(self, indices: np.ndarray, offsets: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:
+        layout, shape = self.problem.layout, (len(indices), self.problem.n_weights)
+        indptr, columns, values = difference_rows(
+            self.tokens, layout, indices, self.y, offsets, ybar, self._place
+        )
+        return sp.csr_matrix((values, columns, indptr), shape=shape)
+
+
+def _cut(labels: np.ndarray, offsets: np.ndarray) -> list[np.ndarray]:
+    return [labels[lo:hi] for lo, hi in pairwise(offsets.tolist())]

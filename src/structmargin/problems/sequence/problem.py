@@ -1,0 +1,250 @@
+"""Label sequence learning: a label for every token of a sequence (jmlr05 Section 4.3).
+
+x is a (T, n_features) array, dense or sparse; y an integer array of T labels 0 .. n_labels - 1. With
+phi(x_t) the token's features and e_a the indicator of label a, equation (13) and its extensions:
+
+    Psi(x, y) = ( sum_t phi(x_t) (x) e_{y_t},
+                  eta sum_t e_{y_t} (x) e_{y_{t+1}},
+                  sum_t phi(x_t) (x) e_{y_t} (x) e_{y_{t+1}}             with input_transitions,
+                  eta sum_t e_{y_t} (x) e_{y_{t+1}} (x) e_{y_{t+2}} )    with triplets
+
+`window = r` takes the features of tokens t - r .. t + r side by side as phi(x_t), none beyond the ends.
+eta scales what counts labels alone. `sequence_features` has the order of the weights.
+
+Delta is the number of wrong labels ("hamming"), their share ("hamming_normalised"), or whether there
+is any ("zero_one"). Every formulation is searched exactly: by a Viterbi with the loss folded in where
+it folds, by the best other labelling where only right or wrong counts, else by the number of wrong labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Listed
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin.formulation import H as HType
+from structmargin.oracles.viterbi import Chains, best, best_folded, best_other
+from structmargin.oracles.viterbi_by_distance import ROUNDS, best_by_loss
+from structmargin.problems._params import Params
+from structmargin.problems.sequence.batch import SequenceBatch
+from structmargin.problems.sequence.features import Layout, pack
+from structmargin.problems.sequence.potentials import Bars, Potentials, bar, chains
+
+
+class Loss(NamedTuple):
+    """Whether the number of wrong labels counts (or only that there is one), and whether as a share."""
+
+    counts: bool
+    share: bool
+
+
+LOSSES = {
+    "hamming": Loss(counts=True, share=False),
+    "hamming_normalised": Loss(counts=True, share=True),
+    "zero_one": Loss(counts=False, share=False),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Sequence(Params):
+    """`n_labels` labels and `n_features` features a token.
+
+    `allowed[a][b]` says whether label b may follow a, `first[a]` and `final[a]` whether a sequence may
+    begin and end with a; None allows everything. Forbidden labellings are no outputs at all.
+    """
+
+    n_labels: int
+    n_features: int
+    eta: float = 1.0
+    loss: str = "hamming"
+    window: int = 0
+    triplets: bool = False
+    input_transitions: bool = False
+    allowed: Any = None
+    first: Any = None
+    final: Any = None
+
+    def __post_init__(self) -> None:
+        L, D = self.n_labels, self.n_features
+        if L < 1 or D < 1:
+            raise ValueError(f"n_labels and n_features must be at least 1, but they are {L} and {D}")
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, but it is {self.loss!r}")
+        if not 0.0 <= self.eta < np.inf:
+            raise ValueError(f"eta must be finite and at least 0, but it is {self.eta!r}")
+        if self.window < 0 or self.window != int(self.window):
+            raise ValueError(f"window must be an integer of at least 0, but it is {self.window!r}")
+        for name, shape in (("allowed", (L, L)), ("first", (L,)), ("final", (L,))):
+            mask = getattr(self, name)
+            if mask is not None and np.shape(mask) != shape:
+                raise ValueError(f"{name} must have shape {shape}, but it has {np.shape(mask)}")
+        if self.n_weights >= 2**31:
+            raise ValueError(f"{self.n_weights} weights are too many: use fewer features or extensions")
+
+    @cached_property
+    def layout(self) -> Layout:
+        """What Psi is made of, for compiled code."""
+        D = self.n_features * (2 * int(self.window) + 1)
+        return Layout(self.n_labels, D, float(self.eta), bool(self.input_transitions), bool(self.triplets))
+
+    @cached_property
+    def n_weights(self) -> int:
+        L, D = self.n_labels, self.layout.n_features
+        return D * L + L**2 + self.layout.input_transitions * D * L**2 + self.layout.triplets * L**3
+
+    @cached_property
+    def bars(self) -> Bars:
+        return Bars(bar(self.allowed), bar(self.first), bar(self.final))
+
+    def psi(self, x: Any, y: Any) -> sp.csr_matrix:
+        return self.batch([x], [y]).psi()
+
+    def delta(self, y: Any, ybar: Any) -> float:
+        y, ybar = np.asarray(y), np.asarray(ybar)
+        if y.shape != ybar.shape:
+            raise ValueError(f"labellings of {len(y)} and {len(ybar)} labels cannot be compared")
+        wrong = int(np.count_nonzero(y != ybar))
+        loss = LOSSES[self.loss]
+        return float(wrong if loss.counts else wrong > 0) / (len(y) if loss.share else 1)
+
+    def phi(self, x: Any) -> Any:
+        """The tokens' features, a row each: x itself, or with a window a (T, D) CSR matrix."""
+        if self.window == 0:
+            return x if sp.issparse(x) else np.asarray(x, dtype=float)
+        return pack([x], self.n_features, self.window)[0].matrix(self.layout.n_features)
+
+    def weights(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """Views of w by block: (D, L), (L, L), (D, L * L) or None, (L, L, L) or None."""
+        L, D = self.n_labels, self.layout.n_features
+        if len(w) != self.n_weights:
+            raise ValueError(f"w has {len(w)} weights, but this problem has {self.n_weights}")
+        a, b = D * L, D * L + L * L
+        c = b + self.layout.input_transitions * D * L * L
+        return (
+            w[:a].reshape(D, L),
+            w[a:b].reshape(L, L),
+            w[b:c].reshape(D, L * L) if self.layout.input_transitions else None,
+            w[c:].reshape(L, L, L) if self.layout.triplets else None,
+        )
+
+    def potentials(self, w: np.ndarray, x: Any) -> Potentials:
+        """The scores of one sequence under explicit weights."""
+        phi = self.phi(x)
+        W, _, V, _ = self.weights(w)
+        return self.scores(w, phi @ W, None if V is None else phi @ V)
+
+    def scores(self, w: np.ndarray, emissions: np.ndarray, inputs: np.ndarray | None) -> Potentials:
+        """Potentials from w and the tokens' products with its blocks: (T, L), and (T, L * L) or None."""
+        _, A, _, triplets = self.weights(w)
+        transitions = self.eta * A
+        if inputs is not None:
+            transitions = transitions + inputs.reshape(-1, *A.shape)
+        return Potentials(emissions, transitions, None if triplets is None else self.eta * triplets)
+
+    def chains(self, potentials: tuple[Any, ...], offsets: np.ndarray) -> Chains:
+        """What the oracles search, for sequences packed at `offsets`."""
+        return chains(potentials, offsets, self.bars)
+
+    def decode(self, packed: Chains) -> np.ndarray:
+        """The best labels (N,) of packed sequences."""
+        labels, scores = best(packed)
+        if not np.all(scores > -np.inf):
+            i = int(np.flatnonzero(~(scores > -np.inf))[0])
+            raise ValueError(
+                f"no labelling of sequence {i} has a finite score: see that allowed, first and final let one "
+                "through, and that no feature or weight is NaN"
+            )
+        return labels
+
+    def search(self, packed: Chains, y: np.ndarray, H: HType) -> tuple[np.ndarray, np.ndarray]:
+        """The labels (N,) that maximise H for packed sequences with truth y (N,), and their losses (n,)."""
+        loss, lengths = LOSSES[self.loss], np.diff(packed.offsets)
+        scale = 1.0 / lengths if loss.share else np.ones(len(lengths))
+        if not loss.counts or H.power == 0.0:
+            labels = best_other(packed, y)[0]
+        elif H.folds:
+            labels = best_folded(packed, y, scale)[0]
+        else:
+            labels = best_by_loss(packed, y, scale, H, ROUNDS)[0]
+        wrong = np.add.reduceat(labels != y, packed.offsets[:-1], dtype=np.int64)
+        return labels, wrong * scale if loss.counts else (wrong > 0).astype(float)
+
+    def argmax(self, f: Any, x: Any) -> np.ndarray:
+        return self.decode(self.chains(f.potentials(x), np.array([0, x.shape[0]])))
+
+    def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> np.ndarray:
+        self.check_labels([x], [y])
+        packed = self.chains(f.potentials(x), np.array([0, x.shape[0]]))
+        return self.search(packed, np.asarray(y, dtype=np.int64), H)[0]
+
+    def batch(self, X: Listed[Any], Y: Listed[Any] | None) -> SequenceBatch:
+        """All tokens packed for both searches, or for `argmax` alone where Y is None."""
+        return SequenceBatch(self, X, Y)
+
+    def check(self, X: Listed[Any], Y: Listed[Any]) -> None:
+        """Shapes, finite features, labels in range and allowed; the error names the first bad example."""
+        self.check_tokens(X)
+        self.check_labels(X, Y)
+        for i, y in enumerate(Y):
+            if self.bars.forbid(np.asarray(y, dtype=np.int64)):
+                raise ValueError(f"allowed, first or final forbid the labels of example {i}: correct either")
+
+    def check_tokens(self, X: Listed[Any]) -> None:
+        """Raise unless every x is a non-empty (T, n_features) array of finite numbers."""
+        for i, x in enumerate(X):
+            shape, D = getattr(x, "shape", None), self.n_features
+            if shape is None or len(shape) != 2 or shape[1] != D:
+                raise ValueError(f"x of example {i} must be a (T, {D}) array, but has shape {shape}")
+            if shape[0] == 0:
+                raise ValueError(f"x of example {i} has no tokens: leave sequences of length 0 out")
+            if not np.all(np.isfinite(x.data if sp.issparse(x) else x)):
+                raise ValueError(f"x of example {i} has a NaN or infinite feature: correct or leave it out")
+
+    def check_labels(self, X: Listed[Any], Y: Listed[Any]) -> None:
+        """Raise unless every y has an integer from 0 to n_labels - 1 for each token of its x."""
+        for i, (x, labels) in enumerate(zip(X, Y, strict=True)):
+            y, top = np.asarray(labels), self.n_labels - 1
+            if y.shape != x.shape[:1]:
+                raise ValueError(f"example {i} has {x.shape[0]} tokens, but labels of shape {y.shape}")
+            if y.dtype.kind in "biuf":
+                wrong = np.flatnonzero(~((y >= 0) & (y <= top) & (y == np.floor(y))))
+            else:
+                wrong = np.arange(len(y))
+            if len(wrong):
+                t = int(wrong[0])
+                raise ValueError(f"label {y[t]} of token {t} of example {i} is no integer from 0 to {top}")
+
+    def radius(self, x: Any) -> float:
+        """|Psi(x, y) - Psi(x, y')| <= sqrt(2 ((sum_t |phi_t|)^2 + eta^2 (T-1)^2 + ...)): Proposition 25.
+
+        Each token adds phi_t (x) (e_a - e_b) to the difference, of norm 0 or sqrt(2) |phi_t|, and each pair
+        or triplet a vector of the same kind; the triangle inequality inside each block and Pythagoras across
+        blocks give the bound. It is at most the paper's 2 T^2 (R^2 + eta^2) for features of any sign: the
+        difference is bounded as a whole, where bounding both Psi apart would need a factor 4.
+        """
+        if self.n_labels == 1:
+            return 0.0
+        phi = self.phi(x)
+        squares = phi.multiply(phi) if sp.issparse(phi) else phi * phi
+        norms = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
+        T, layout = len(norms), self.layout
+        total = norms.sum() ** 2 + (self.eta * (T - 1)) ** 2
+        total += layout.input_transitions * norms[:-1].sum() ** 2
+        total += layout.triplets * (self.eta * max(T - 2, 0)) ** 2
+        return float(np.sqrt(2.0 * total))
+
+    def max_delta(self, y: Any) -> float:
+        loss = LOSSES[self.loss]
+        return float(len(y)) if loss.counts and not loss.share else 1.0
+
+    def pack(self, Y: Listed[Any]) -> dict[str, np.ndarray]:
+        """Labellings as one array of labels and their lengths."""
+        labels = np.concatenate([np.zeros(0, dtype=np.int64), *(np.asarray(y, dtype=np.int64) for y in Y)])
+        return {"labels": labels, "lengths": np.array([len(y) for y in Y], dtype=np.int64)}
+
+    def unpack(self, arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
+        return np.split(arrays["labels"], np.cumsum(arrays["lengths"]))[:-1]

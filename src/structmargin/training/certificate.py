@@ -1,0 +1,74 @@
+"""The certificate: the primal objective at a scorer, found anew by a full search, and Theorem 18's bound.
+
+primal >= optimum >= dual, so primal - dual bounds the distance to the optimum of the all-constraints problem.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structmargin.formulation import Formulation
+from structmargin.training.separation import Separation
+
+
+class Certificate(NamedTuple):
+    """What a full search finds at a scorer: the primal objective, every slack, and each output's loss."""
+
+    primal: float
+    xi: np.ndarray
+    losses: np.ndarray
+
+
+def primal_of(
+    formulation: Formulation, C: float, n: int, norm2: float, H: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """(primal objective, slacks) given |w|^2 and the largest H of every example.
+
+    For the hard margin, with m = 1 - max H the smallest margin: |w / m|^2 / 2 if m > 0, else infinity.
+    """
+    xi = np.maximum(H, 0.0)
+    if formulation.p == 0:
+        m = 1.0 - float(H.max(initial=-np.inf))
+        if math.isinf(m):
+            return 0.5 * norm2, xi
+        return (0.5 * norm2 / m**2 if m > 0 else math.inf), xi
+    return 0.5 * norm2 + formulation.price(xi, C, n), xi
+
+
+def certify(
+    problem: Any,
+    X: Sequence[Any],
+    Y: Sequence[Any],
+    f: Any,
+    formulation: Formulation,
+    C: float,
+    norm2: float | None = None,
+) -> Certificate:
+    """Recompute the primal objective of a scorer by a full search over the data.
+
+    `norm2` is |w|^2; it may be left out where f.w is explicit.
+    """
+    explicit = f.w is not None
+    if norm2 is None:
+        if not explicit:
+            raise ValueError("a kernel scorer needs its norm2 to be certified")
+        norm2 = float(f.w @ f.w)
+    found = Separation(problem, X, Y, formulation.H, explicit)(f, np.arange(len(Y)))
+    primal, xi = primal_of(formulation, C, len(Y), norm2, found.H)
+    return Certificate(primal, xi, found.losses)
+
+
+def theorem18(
+    problem: Any, X: Sequence[Any], Y: Sequence[Any], formulation: Formulation, C: float, eps: float
+) -> float | None:
+    """Theorem 18's bound for this problem's data, if the problem bounds its radius and loss."""
+    radius, max_delta = getattr(problem, "radius", None), getattr(problem, "max_delta", None)
+    if radius is None or max_delta is None:
+        return None
+    R = max(float(radius(X[i])) for i in range(len(Y)))
+    D = max(float(max_delta(y)) for y in Y)
+    return formulation.max_constraints(C, len(Y), eps, R, D)

@@ -1,0 +1,104 @@
+"""Where Psi lives: explicit features (`Linear`) or a joint kernel on pairs (`Joint`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from structmargin.dual.stores import GramStore, RowStore
+from structmargin.dual.tensor_store import TensorStore
+from structmargin.problem import Problem
+from structmargin.scorer import KernelScorer, LinearScorer, as_row
+
+__all__ = ["Joint", "KernelScorer", "Linear", "LinearScorer", "as_row", "n_weights"]
+
+
+class RowSums:
+    """Updates w += Psi(x_i, y_i) - Psi(x_i, yhat), and the average of w over time, by explicit rows."""
+
+    def __init__(self, problem: Any, X: Sequence[Any], Y: Sequence[Any]) -> None:
+        self.problem, self.X, self.Y = problem, X, Y
+        self.w = np.zeros(n_weights(problem, X, Y))
+        self._timed = np.zeros_like(self.w)
+        self._scorer = LinearScorer(problem, self.w)
+
+    def scorer(self) -> LinearScorer:
+        return self._scorer
+
+    def add(self, i: int, yhat: Any, step: int) -> None:
+        for sign, y in ((1.0, self.Y[i]), (-1.0, yhat)):
+            row = as_row(self.problem.psi(self.X[i], y))
+            np.add.at(self.w, row.indices, sign * row.data)
+            np.add.at(self._timed, row.indices, sign * (step - 1) * row.data)
+
+    def final(self) -> LinearScorer:
+        return LinearScorer(self.problem, self.w.copy())
+
+    def average(self, steps: int) -> LinearScorer:
+        """Mean of w after each of the steps: an update at step t counts in steps t, t+1, ..."""
+        return LinearScorer(self.problem, self.w - self._timed / max(steps, 1))
+
+
+class PairSums:
+    """The same updates as coefficients of a kernel expansion."""
+
+    def __init__(self, problem: Any, kernel: Any, X: Sequence[Any], Y: Sequence[Any]) -> None:
+        self.problem, self.kernel, self.X, self.Y = problem, kernel, X, Y
+        self._X: list[Any] = []
+        self._Y: list[Any] = []
+        self._coef: list[float] = []
+        self._step: list[int] = []
+
+    def scorer(self) -> KernelScorer:
+        return KernelScorer(self.problem, self.kernel, self._X, self._Y, np.asarray(self._coef))
+
+    def add(self, i: int, yhat: Any, step: int) -> None:
+        self._X += [self.X[i], self.X[i]]
+        self._Y += [self.Y[i], yhat]
+        self._coef += [1.0, -1.0]
+        self._step += [step, step]
+
+    def final(self) -> KernelScorer:
+        return self.scorer()
+
+    def average(self, steps: int) -> KernelScorer:
+        share = 1.0 - (np.asarray(self._step) - 1.0) / max(steps, 1)
+        return KernelScorer(self.problem, self.kernel, self._X, self._Y, np.asarray(self._coef) * share)
+
+
+class Linear:
+    """Explicit features: Psi as the problem gives it."""
+
+    explicit = True
+
+    def store(self, problem: Any, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True) -> Any:
+        """Where to keep cuts: as factors if the problem has them and a cut is of one example; or as rows."""
+        if per_example and getattr(problem, "factors", None) is not None:
+            return TensorStore(problem, X, Y)
+        return RowStore(problem, n_weights(problem, X, Y))
+
+    def accumulator(self, problem: Any, X: Sequence[Any], Y: Sequence[Any]) -> RowSums:
+        return RowSums(problem, X, Y)
+
+
+class Joint:
+    """A joint kernel on pairs: an object of `kernels.py`, or one with the same two methods."""
+
+    explicit = False
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+
+    def store(self, problem: Any, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True) -> GramStore:
+        return GramStore(problem, self.kernel, X, Y)
+
+    def accumulator(self, problem: Any, X: Sequence[Any], Y: Sequence[Any]) -> PairSums:
+        return PairSums(problem, self.kernel, X, Y)
+
+
+def n_weights(problem: Problem, X: Sequence[Any], Y: Sequence[Any]) -> int:
+    """The length of w: the problem's own word for it, or the length of the first Psi."""
+    known = getattr(problem, "n_weights", None)
+    return int(known) if known is not None else as_row(problem.psi(X[0], Y[0])).shape[1]

@@ -1,0 +1,232 @@
+"""A training task: what every solver is given, checked once, and how every solver ends.
+
+`Solver.train(problem, data, formulation, space, *, C, eps, ...)` builds a `Task` and hands it to the
+solver's own `solve`. What a solver can take is data (`Needs`), so a mismatch is found before any work.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin.dual.working_set import Dual
+from structmargin.fit import ConvergenceWarning, Fit, Progress, Support, relative
+from structmargin.formulation import FORMULATIONS, Formulation
+from structmargin.training.certificate import primal_of, theorem18
+from structmargin.training.recorder import Recorder
+from structmargin.training.separation import SearchError, Separation, Violators
+from structmargin.training.space import Linear
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a solver asks of a formulation and of a space."""
+
+    penalties: frozenset[int] = frozenset({0, 1, 2})
+    kernels: bool = True
+    augmented: bool = True  # whether it calls augmented_argmax
+
+    def refuse(self, solver: str, formulation: Formulation, explicit: bool) -> str | None:
+        """One sentence that names both sides of a mismatch, or None."""
+        if formulation.p not in self.penalties:
+            fitting = [name for name, other in FORMULATIONS.items() if other.p in self.penalties]
+            kind = ("hard margins", "linear slacks", "squared slacks")[formulation.p]
+            return (
+                f"solver {solver!r} takes {', '.join(fitting)}, but formulation {formulation.name!r} has "
+                f"{kind}: choose one of those, or solver 'n_slack'"
+            )
+        if not explicit and not self.kernels:
+            return (
+                f"solver {solver!r} needs explicit features, but a joint kernel was given: choose 'n_slack'"
+            )
+        return None
+
+
+@dataclass
+class Task:
+    """Problem, data and settings of one training."""
+
+    problem: Any
+    X: Sequence[Any]
+    Y: Sequence[Any]
+    formulation: Formulation
+    space: Any
+    C: float
+    eps: float
+    gap_tol: float | None
+    max_iter: int
+    seed: int
+    warm_start: Fit | None
+    separation: Separation
+    recorder: Recorder
+
+    @property
+    def n(self) -> int:
+        return len(self.Y)
+
+    def dual(self, n_blocks: int, engine: str = "ascent", averaged: bool = False) -> Dual:
+        """The relaxed problem to start from: empty, or a former fit's cuts moved to this C."""
+        if self.warm_start is not None and isinstance(self.warm_start.state, Dual):
+            state = self.warm_start.state
+            if (state.n, state.averaged, state.formulation) == (n_blocks, averaged, self.formulation):
+                state.move_to(self.C)
+                state.engine, state.added, state.seconds = engine, 0, 0.0
+                return state
+        store = self.space.store(
+            self.problem, self.X, self.Y, per_example=n_blocks == self.n and not averaged
+        )
+        return Dual(store, n_blocks, self.formulation, self.C, engine, averaged)
+
+    def primal(self, dual: Dual, found: Violators) -> float:
+        """The primal objective at the dual's w, given a full search at it."""
+        return primal_of(self.formulation, self.C, self.n, dual.norm2, found.top(self.n))[0]
+
+    def certified(self, gap: float, primal: float) -> bool:
+        """Whether gap_tol is asked for and met by a gap from an exact full search."""
+        return self.gap_tol is not None and self.separation.exact and relative(gap, primal) <= self.gap_tol
+
+    def allowance(self, xi: np.ndarray, norm2: float) -> float:
+        """What eps more on every slack would cost: the gap that the papers' criterion tolerates."""
+        if self.formulation.p == 0:
+            return self.eps * max(norm2, 1e-12)
+        price = self.formulation.price
+        return price(xi + self.eps, self.C, self.n) - price(xi, self.C, self.n)
+
+    def finish(self, dual: Dual, *, converged: bool, n_iter: int, bounded: bool = False) -> Fit:
+        """Certify by a last full search at the final w, and warn if the criterion was not met."""
+        dual.refresh()
+        f = dual.scorer()
+        found = self.separation(f, self.separation.all)
+        primal, xi = primal_of(self.formulation, self.C, self.n, dual.norm2, found.H)
+        exact = self.separation.exact
+        if exact and dual.value - primal > 1e-6 * (1.0 + abs(primal)):
+            raise SearchError(
+                f"the dual, {dual.value:.6g}, exceeds the primal, {primal:.6g}: the cuts held are not of "
+                "this problem and data (a warm start from others?), or a search misses violated outputs"
+            )
+        gap = max(primal - dual.value, 0.0) if exact else None
+        active = dual.support()
+        support = Support(
+            dual.alpha[active], dual.b[active], dual.block[active], dual.loss[active],
+            dual.store.matrix(active),
+        )  # fmt: skip
+        if self.space.explicit:
+            f = type(f)(self.problem, f.w.copy())
+        self.recorder.note(
+            self.separation, dual, primal=primal, dual=dual.value, gap=math.nan if gap is None else gap
+        )
+        if not converged:
+            left = (
+                "unknown (approximate search)"
+                if gap is None
+                else f"{gap:.3g} (relative {relative(gap, primal):.2g})"
+            )
+            warnings.warn(
+                f"stopped at max_iter = {self.max_iter} passes with a duality gap of {left}; "
+                "raise max_iter, or ask for less with a larger eps or gap_tol",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return Fit(
+            scorer=f,
+            formulation=self.formulation,
+            C=self.C,
+            eps=self.eps,
+            primal=primal,
+            dual=dual.value,
+            gap=gap,
+            xi=xi,
+            n_constraints=dual.added,
+            n_active=len(active),
+            n_iter=n_iter,
+            oracle_calls=self.separation.calls,
+            exact=exact,
+            converged=converged,
+            bound=theorem18(self.problem, self.X, self.Y, self.formulation, self.C, self.eps)
+            if bounded
+            else None,
+            seconds=self.recorder.trace[-1]["seconds"],
+            seconds_qp=dual.seconds,
+            seconds_search=self.separation.seconds,
+            trace=self.recorder.trace,
+            support=support,
+            state=dual,
+        )
+
+
+def count(data: Any) -> int:
+    """How many examples: rows of a matrix, or items of a sequence."""
+    return int(data.shape[0]) if sp.issparse(data) or isinstance(data, np.ndarray) else len(data)
+
+
+def require_number(name: str, value: Any, *, above: float = 0.0, optional: bool = False) -> None:
+    """Raise unless value is a finite number above the bound (or None where optional)."""
+    if optional and value is None:
+        return
+    fine = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value)
+    if not fine or not value > above:
+        raise ValueError(f"{name} must be a finite number above {above:g}, but it is {value!r}")
+
+
+class Trainable(ABC):
+    """The one entry of every solver: check, prepare, `solve`."""
+
+    name: ClassVar[str]
+    needs: ClassVar[Needs]
+
+    @abstractmethod
+    def solve(self, task: Task) -> Fit:
+        """The solver's own algorithm on a task that was checked."""
+
+    def train(
+        self,
+        problem: Any,
+        data: tuple[Sequence[Any], Sequence[Any]],
+        formulation: Formulation,
+        space: Any = None,
+        *,
+        C: float = 1.0,
+        eps: float = 0.1,
+        gap_tol: float | None = None,
+        max_iter: int = 1000,
+        random_state: int | None = 0,
+        warm_start: Fit | None = None,
+        progress: Progress | None = None,
+    ) -> Fit:
+        """Train on data = (X, Y) and return a certified `Fit`.
+
+        C is the papers' (C/n or C/(2n) on the slacks); eps the papers' epsilon; gap_tol a relative
+        duality gap at which any solver stops once it is certified; max_iter a number of passes over
+        the data; warm_start a former `Fit` on the same data, whose cuts are taken over.
+        """
+        space = Linear() if space is None else space
+        X, Y = data
+        require_number("C", C)
+        require_number("eps", eps)
+        require_number("gap_tol", gap_tol, optional=True)
+        require_number("max_iter", max_iter)
+        if count(X) != count(Y):
+            raise ValueError(f"X has {count(X)} examples but Y has {count(Y)}: each input needs one output")
+        if count(Y) == 0:
+            raise ValueError("the training set is empty: X and Y must hold at least one example")
+        reason = self.needs.refuse(self.name, formulation, space.explicit)
+        if reason:
+            raise ValueError(reason)
+        check = getattr(problem, "check", None)
+        if check is not None:
+            check(X, Y)
+        recorder = Recorder(progress)
+        separation = Separation(problem, X, Y, formulation.H, space.explicit)
+        seed = int(np.random.SeedSequence(random_state).generate_state(1)[0] >> 2)
+        task = Task(
+            problem, X, Y, formulation, space, float(C), float(eps), gap_tol, int(max_iter), seed,
+            warm_start, separation, recorder,
+        )  # fmt: skip
+        return self.solve(task)

@@ -1,0 +1,1 @@
+"""Statistics and quantities of results that statements and figures share."""

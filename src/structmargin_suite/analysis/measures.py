@@ -1,0 +1,72 @@
+"""Performance measures: two methods topic by topic, and tests over topics (cacm09 Section 3.3, Table 1)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structmargin_suite.results import ExperimentResults
+
+STUDIES = ("reuters", "arxiv", "optdigits", "covertype")
+MEASURES = {"f1": "F1", "prbep": "PRBEP", "roc_area": "ROC area"}
+DIRECT, RIVALS = "structural SVM", ("SVM", "SVM, costs to 8")
+
+
+class Case(NamedTuple):
+    """Values of both methods on the same topics of a data set, (n,) each."""
+
+    data: str
+    measure: str
+    topics: np.ndarray
+    direct: np.ndarray
+    rival: np.ndarray
+
+    @property
+    def gain(self) -> float:
+        """The macro-average of the direct method less that of its rival."""
+        return float(np.mean(self.direct - self.rival))
+
+    @property
+    def record(self) -> tuple[int, int, int]:
+        """Topics won, tied and lost."""
+        signs = np.sign(np.round(self.direct - self.rival, 9))
+        return int(np.sum(signs > 0)), int(np.sum(signs == 0)), int(np.sum(signs < 0))
+
+
+def cases(mine: ExperimentResults, rival: str) -> list[Case]:
+    """Every case of which both methods have runs, in the order of the table."""
+    found = []
+    for study in STUDIES:
+        for measure in MEASURES:
+            values = {
+                method: {
+                    (row["data"], row.get("topic") or 0): float(row[f"test_{measure}"])
+                    for row in mine.rows(study, method=method)
+                    if row["measure"] == measure
+                }
+                for method in (DIRECT, rival)
+            }
+            both = sorted(set(values[DIRECT]) & set(values[rival]))
+            if both:
+                direct, other = (np.array([values[method][key] for key in both]) for method in values)
+                topics = np.array([topic for _, topic in both])
+                found.append(Case(both[0][0], measure, topics, direct, other))
+    return found
+
+
+def sign_test(case: Case) -> float:
+    """Two-sided exact p that wins and losses are equally likely."""
+    from scipy.stats import binomtest
+
+    won, _, lost = case.record
+    return float(binomtest(won, won + lost).pvalue) if won + lost else 1.0
+
+
+def worse(case: Case) -> float:
+    """One-sided p of Wilcoxon's test that the direct method is not worse."""
+    from scipy.stats import wilcoxon
+
+    if not sum(case.record[::2]):
+        return 1.0
+    return float(wilcoxon(case.direct, case.rival, alternative="less", method="approx").pvalue)

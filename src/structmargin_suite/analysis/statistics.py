@@ -1,0 +1,104 @@
+"""The few statistics that checks use, with Student's t over repetitions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+LEVEL = 0.95
+
+
+class Interval(NamedTuple):
+    """A mean over repetitions and its two-sided 95% confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3g} (95% CI {self.low:.3g} to {self.high:.3g})"
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """Mean and confidence interval; without a second value the interval is everything."""
+    x = np.asarray(values, dtype=float)
+    mean = float(x.mean())
+    if len(x) < 2:
+        return Interval(mean, -math.inf, math.inf, len(x))
+    half = float(stdtrit(len(x) - 1, 0.5 + LEVEL / 2)) * float(x.std(ddof=1)) / math.sqrt(len(x))
+    return Interval(mean, mean - half, mean + half, len(x))
+
+
+def p_above(values: Sequence[float], than: float = 0.0) -> float:
+    """One-sided p-value of a t-test that the mean is not above `than`."""
+    x = np.asarray(values, dtype=float) - than
+    if len(x) < 2:
+        return 1.0
+    deviation = float(x.std(ddof=1))
+    if deviation == 0.0:
+        return 0.0 if x.mean() > 0 else 1.0
+    return float(stdtr(len(x) - 1, -float(x.mean()) / (deviation / math.sqrt(len(x)))))
+
+
+def holm(p_values: Mapping[Any, float]) -> dict[Any, float]:
+    """Holm's adjusted p-values for several tests at once."""
+    order = sorted(p_values, key=lambda name: p_values[name])
+    adjusted: dict[Any, float] = {}
+    largest = 0.0
+    for rank, name in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * p_values[name]))
+        adjusted[name] = largest
+    return adjusted
+
+
+def slope(x: Sequence[float], y: Sequence[float]) -> float:
+    """The least-squares slope of log y against log x."""
+    return float(np.polyfit(np.log(np.asarray(x, float)), np.log(np.asarray(y, float)), 1)[0])
+
+
+def slopes(rows: Sequence[Mapping[str, Any]], key: str, measure: str) -> list[float]:
+    """The log-log slope of a measure along a setting, one for each repetition."""
+    groups: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row.get(measure) is not None:
+            groups.setdefault(row.get("repetition"), []).append(row)
+    return [
+        slope([row[key] for row in group], [row[measure] for row in group])
+        for group in groups.values()
+        if len({row[key] for row in group}) > 1
+    ]
+
+
+def paired(
+    first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], key: str, measure: str
+) -> dict[Any, list[float]]:
+    """measure(first) - measure(second) at each value of a setting, pair by pair of repetitions."""
+    other = {(row[key], row.get("repetition")): row[measure] for row in second}
+    differences: dict[Any, list[float]] = {}
+    for row in first:
+        at = (row[key], row.get("repetition"))
+        if at in other:
+            differences.setdefault(row[key], []).append(float(row[measure]) - float(other[at]))
+    return {value: differences[value] for value in sorted(differences)}
+
+
+def mcnemar(right: np.ndarray, other: np.ndarray) -> float:
+    """One-sided exact p that the first is not right more often, by the documents on which they differ."""
+    from scipy.stats import binomtest
+
+    won, lost = int(np.sum(right & ~other)), int(np.sum(other & ~right))
+    return float(binomtest(won, won + lost, alternative="greater").pvalue) if won + lost else 1.0
+
+
+def signed_rank(loss: np.ndarray, other: np.ndarray) -> float:
+    """One-sided p of Wilcoxon's test that the first loss is not lower."""
+    from scipy.stats import wilcoxon
+
+    if np.array_equal(loss, other):
+        return 1.0
+    return float(wilcoxon(loss, other, alternative="less", method="approx").pvalue)

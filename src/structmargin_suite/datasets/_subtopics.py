@@ -1,0 +1,162 @@
+"""Queries, their candidate documents and subtopics: what the data sets of cacm09 Section 3.1 share.
+
+Stored are word counts of all documents, of whole texts and of titles, which query each belongs to, which
+subtopics it has, and the words of each query. A view makes an example of every query:
+
+    candidates   `labelled`, the documents that have a subtopic (the paper's setting), or `all`
+    items        a word in a document's text, one that is there twice or more, and one in its title: three
+                 levels of coverage, each with its own weights
+    phi          for each level, whether so many percent (THRESHOLDS) of the candidates have the item,
+                 over the number of items, so that Psi counts shares and long queries weigh no more
+
+A subtopic weighs as much as candidates have it. Queries with fewer than K candidates are left out. Of
+`FOLDS` parts of the queries one is to test on, the next to choose by, the others to train on; after that
+many rounds queries are dealt anew, so that all are tested equally often.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin.problems.diversity.problem import Candidates, Selection, best_selection, missed
+from structmargin_suite.datasets import Examples, Split
+
+THRESHOLDS = (0, 2, 5, 10, 15, 25, 35, 50)
+LEVELS = ("text", "text twice", "title")
+FOLDS = 4
+KEPT = 32
+_MADE: dict[tuple[str, int, str], tuple[list[Any], list[Selection]]] = {}
+VIEW: dict[str, Any] = {
+    "K": {"type": "integer", "minimum": 1},
+    "candidates": {"enum": ["labelled", "all"]},
+    "round": {"type": "integer", "minimum": 0},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Query(Candidates):
+    """The candidates of a query with what rivals look at: counts (n, words) and the words of the query."""
+
+    counts: Any
+    words: np.ndarray
+    name: str
+
+
+def stored(
+    text: sp.csr_matrix, title: sp.csr_matrix, query: Sequence[int], pairs: Any, names: Any, words: Any
+) -> dict[str, np.ndarray]:
+    """Counts (N, V) of texts and titles, the query of each document (N,), pairs (R, 2) of a document and a
+    subtopic, names of the queries, and for each the numbers of its words."""
+    arrays: dict[str, np.ndarray] = {
+        "query": np.asarray(query, dtype=np.int64),
+        "pairs": np.asarray(pairs, dtype=np.int64).reshape(-1, 2),
+        "names": np.asarray(names, dtype=str),
+        "words_of": np.repeat(np.arange(len(words)), [len(mine) for mine in words]),
+        "words": np.array([word for mine in words for word in mine], dtype=np.int64),
+        "shape": np.array(text.shape),
+    }
+    for part, counts in (("text", sp.csr_matrix(text)), ("title", sp.csr_matrix(title))):
+        arrays |= {
+            f"{part}_data": counts.data.astype(np.int32),
+            f"{part}_indices": counts.indices.astype(np.int32),
+            f"{part}_indptr": counts.indptr.astype(np.int64),
+        }
+    return arrays
+
+
+def _counts(arrays: Mapping[str, np.ndarray], part: str) -> sp.csr_matrix:
+    parts = (arrays[f"{part}_data"], arrays[f"{part}_indices"], arrays[f"{part}_indptr"])
+    return sp.csr_matrix(parts, shape=tuple(arrays["shape"]))
+
+
+def view(
+    arrays: Mapping[str, np.ndarray], seed: int, *, K: int = 5, candidates: str = "labelled", round: int = 0
+) -> Split:
+    """Queries to train on, to choose by and to test on."""
+    X, Y = examples(arrays, K, candidates)
+    order = np.random.default_rng([seed, round // FOLDS]).permutation(len(X))
+    fold = np.empty(len(X), dtype=np.int64)
+    fold[order] = np.arange(len(X)) % FOLDS
+    held, choose = round % FOLDS, (round + 1) % FOLDS
+    parts = [
+        Examples([X[i] for i in which], [Y[i] for i in which])
+        for which in (
+            np.flatnonzero((fold != held) & (fold != choose)),
+            np.flatnonzero(fold == held),
+            np.flatnonzero(fold == choose),
+        )
+    ]
+    return Split(parts[0], parts[1], parts[2], problem={"K": K, "n_features": len(LEVELS) * len(THRESHOLDS)})
+
+
+def examples(
+    arrays: Mapping[str, np.ndarray], K: int, candidates: str
+) -> tuple[list[Query], list[Selection]]:
+    """Every query with K candidates or more, and the selection found from its subtopics.
+
+    Many runs of a job ask for the same: the last few answers are remembered.
+    """
+    held = hashlib.sha256()
+    for name in sorted(arrays):
+        held.update(np.ascontiguousarray(arrays[name]).tobytes())
+    key = (held.hexdigest(), K, candidates)
+    if key not in _MADE:
+        _MADE[key] = _examples(arrays, K, candidates)
+        while len(_MADE) > KEPT:
+            _MADE.pop(next(iter(_MADE)))
+    return _MADE[key]
+
+
+def _examples(
+    arrays: Mapping[str, np.ndarray], K: int, candidates: str
+) -> tuple[list[Query], list[Selection]]:
+    text, title = _counts(arrays, "text"), _counts(arrays, "title")
+    documents, topics = arrays["pairs"].T
+    have = sp.csr_matrix(
+        (np.ones(len(documents), dtype=bool), (documents, topics)),
+        shape=(text.shape[0], int(topics.max()) + 1),
+    )
+    X, Y = [], []
+    for q, name in enumerate(arrays["names"]):
+        mine = np.flatnonzero(arrays["query"] == q)
+        subtopics = have[mine].toarray()
+        subtopics = subtopics[:, subtopics.any(axis=0)]
+        if candidates == "labelled":
+            mine, subtopics = mine[subtopics.any(axis=1)], subtopics[subtopics.any(axis=1)]
+        if len(mine) < K or not subtopics.size:
+            continue
+        x = described(text[mine], title[mine], arrays["words"][arrays["words_of"] == q], str(name))
+        X.append(x)
+        Y.append(best_selection(x, subtopics, K))
+    return X, Y
+
+
+def described(text: sp.csr_matrix, title: sp.csr_matrix, words: np.ndarray, name: str) -> Query:
+    """The candidates of one query from their counts."""
+    levels = [sp.csr_matrix(part, dtype=float) for part in (text > 0, text > 1, title > 0)]
+    shares = [np.asarray(part.sum(axis=0)).ravel() / text.shape[0] for part in levels]
+    used = [np.flatnonzero(share) for share in shares]
+    m = sum(len(items) for items in used)
+    phi = np.zeros((m, len(levels) * len(THRESHOLDS)))
+    begin = 0
+    for k, (share, items) in enumerate(zip(shares, used, strict=True)):
+        columns = slice(k * len(THRESHOLDS), (k + 1) * len(THRESHOLDS))
+        phi[begin : begin + len(items), columns] = 100.0 * share[items, None] >= np.array(THRESHOLDS)
+        begin += len(items)
+    both = sp.hstack([part[:, items] for part, items in zip(levels, used, strict=True)], format="csr")
+    indptr, items = both.indptr.astype(np.int64), both.indices.astype(np.int64)
+    return Query(indptr, items, phi / max(m, 1), sp.csr_matrix(text), np.asarray(words), name)
+
+
+def score(Y: Sequence[Selection], Yhat: Sequence[Selection]) -> dict[str, float]:
+    """The mean weighted share of subtopics missed, and that of the selections found from the subtopics."""
+    return {
+        "subtopic_loss": float(np.mean([missed(y, yhat.documents) for y, yhat in zip(Y, Yhat, strict=True)])),
+        "best_loss": float(np.mean([missed(y, y.documents) for y in Y])),
+    }

@@ -1,0 +1,231 @@
+"""Treebanks in Penn style: brackets read with their lines, cleaned as Johnson (1998) does, kept as text.
+
+Cleaning: empty elements (-NONE-) and what dominates nothing else go; labels lose their function tags and
+indices (NP-SBJ-1 is NP); an outer ROOT, TOP or nameless bracket goes; X over a single X is one X, and so is a
+longer chain from X to X; words go, their tags stay as leaves. Punctuation is kept as tags like others, or
+deleted before lengths are counted. A tree that is a single tag has no bracket, and is left out.
+
+Data sets of trees share their arrays (`trees` as text, `part`: 0 train, 1 test, -1 not said), their view and
+their measures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from structmargin.problems.grammar.trees import brackets, leaves
+from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.storage.fetch import DataError
+
+PREPARE: dict[str, Any] = {
+    "longest": {"type": "integer", "minimum": 1},
+    "punctuation": {"enum": ["kept", "deleted"]},
+    "roots": {"enum": ["any", "clauses"]},
+    "at_most": {"type": "integer", "minimum": 10},
+    "repetition": {"type": "integer", "minimum": 0},
+}
+VIEW: dict[str, Any] = {"n_train": {"type": "integer", "minimum": 1}}
+PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
+CLAUSES = frozenset({"S", "SBARQ", "SINV", "SQ"})
+OUTER = frozenset({"", "ROOT", "TOP"})
+TOKEN = re.compile(r"[()]|[^ \t\r()]+")
+"""Words may hold other white space: thin spaces occur."""
+TEST_SHARE = 5
+
+
+def read(name: str, text: str, longest: int | None = None) -> list[Any]:
+    """The bracketed trees of a text as nested lists [label, child, ...]; a leaf is [tag, word].
+
+    What is no such tree is an error that gives the line of the file `name`. With `longest`, trees of more
+    words (traces not counted) are passed over without a look inside: most of the time would go there.
+    """
+    data = np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
+    at = np.flatnonzero((data == ord("(")) | (data == ord(")")))
+    opens = data[at] == ord("(")
+    depth = np.cumsum(np.where(opens, 1, -1))
+    if np.any(depth < 0):
+        wrong = at[int(np.argmax(depth < 0))]
+        raise DataError(f"{name}, line {_line(data, wrong)}: a bracket is closed that was never opened")
+    ends = np.flatnonzero(depth == 0)
+    starts = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64) if len(ends) else np.zeros(0, np.int64)
+    if len(depth) and depth[-1] != 0:
+        first = at[int(ends[-1]) + 1 if len(ends) else 0]
+        raise DataError(
+            f"{name}, line {_line(data, first)}: the bracket opened there is never closed; complete it"
+        )
+    leaf = np.flatnonzero(opens[:-1] & ~opens[1:])
+    padded = np.concatenate([data, np.zeros(len(TRACE), np.uint8)])
+    trace = np.all([padded[at[leaf] + 1 + k] == byte for k, byte in enumerate(TRACE)], axis=0)
+    words = np.searchsorted(leaf[~trace], ends) - np.searchsorted(leaf[~trace], starts)
+    found, last = [], 0
+    for first, end, n_words in zip(at[starts].tolist(), at[ends].tolist(), words.tolist(), strict=True):
+        _outside(name, data, last, first)
+        last = end + 1
+        if longest is None or n_words <= longest:
+            chunk = data[first:last].tobytes().decode("utf-8")
+            found.append(_node(name, chunk, _line(data, first)))
+    _outside(name, data, last, len(data))
+    return found
+
+
+TRACE = b"-NONE-"
+
+
+def _line(data: np.ndarray, place: int) -> int:
+    return 1 + int(np.count_nonzero(data[:place] == ord("\n")))
+
+
+def _outside(name: str, data: np.ndarray, lo: int, hi: int) -> None:
+    """Raise if anything but white space stands between two trees."""
+    between = data[lo:hi].tobytes()
+    if between.strip():
+        word = between.split()[0].decode("utf-8", "replace")
+        raise DataError(
+            f"{name}, line {_line(data, lo + between.find(between.split()[0]))}: {word!r} stands outside all "
+            "brackets; remove it"
+        )
+
+
+def _node(name: str, text: str, line: int) -> Any:
+    """One balanced tree that begins at a line of the file."""
+    stack: list[list[Any]] = [[]]
+    for offset, row in enumerate(text.split("\n")):
+        where = f"{name}, line {line + offset}"
+        for token in TOKEN.findall(row):
+            if token == "(":
+                stack.append([])
+            elif token != ")":
+                stack[-1].append(token)
+            else:
+                node = stack.pop()
+                if not node:
+                    raise DataError(f"{where}: an empty bracket; give it a label and children")
+                if isinstance(node[0], str) and len(node) == 1:
+                    raise DataError(f"{where}: ({node[0]}) has no children; remove or complete it")
+                if not isinstance(node[0], str):
+                    node.insert(0, "")
+                if len(node) > 2 and any(isinstance(child, str) for child in node[1:]):
+                    word = next(child for child in node[1:] if isinstance(child, str))
+                    raise DataError(f"{where}: the word {word!r} has no tag of its own; write (TAG word)")
+                stack[-1].append(node)
+    return stack[0][0]
+
+
+def cleaned(node: Any, delete: frozenset[str] = frozenset()) -> Any:
+    """The tree over tags, as nested tuples, that is left of a node; a tag alone, or None for nothing."""
+    label = node[0]
+    if len(node) == 2 and isinstance(node[1], str):
+        return None if label == "-NONE-" or label in delete else label
+    children = [child for child in (cleaned(child, delete) for child in node[1:]) if child is not None]
+    if not children:
+        return None
+    if label in OUTER:
+        if len(children) == 1:
+            return children[0]
+        label = "X"  # several trees under one nameless bracket
+    if not label.startswith("-"):
+        label = re.split(r"[-=]", label)[0]
+    below, chain = children, []
+    while len(below) == 1 and not isinstance(below[0], str):
+        chain.append(below[0])
+        if below[0][0] == label:
+            return (label, *chain[-1][1:])
+        below = list(below[0][1:])
+    return (label, *children)
+
+
+def passed(longest: int, punctuation: str) -> int | None:
+    """The number of words from which on `read` may pass trees over."""
+    return longest if punctuation == "kept" else None
+
+
+def chosen(raw: Iterable[Any], longest: int, punctuation: str, roots: str) -> list[Any]:
+    """The cleaned trees that are no longer than `longest` tags and have the roots asked for."""
+    delete = PUNCTUATION if punctuation == "deleted" else frozenset()
+    trees = [cleaned(node, delete) for node in raw]
+    return [
+        tree
+        for tree in trees
+        if isinstance(tree, tuple) and len(leaves(tree)) <= longest and (roots == "any" or tree[0] in CLAUSES)
+    ]
+
+
+def arrays(
+    trees: Sequence[Any], part: Sequence[int], seed: int, at_most: int | None
+) -> dict[str, np.ndarray]:
+    """Trees as text with their parts; with `at_most`, only so many, drawn by the seed, in their old order."""
+    if not trees:
+        raise DataError("no tree is left under `longest` and `roots`; raise the one or widen the other")
+    keep = np.arange(len(trees))
+    if at_most is not None and at_most < len(trees):
+        keep = np.sort(np.random.default_rng(seed).permutation(len(trees))[:at_most])
+    return {
+        "trees": np.array([text_of(trees[int(k)]) for k in keep]),
+        "part": np.asarray(part, dtype=np.int64)[keep],
+    }
+
+
+def text_of(tree: Any) -> str:
+    """A tree over tags as text: (S (NP DT NN) (VP VBZ))."""
+    return tree if isinstance(tree, str) else f"({tree[0]} {' '.join(text_of(child) for child in tree[1:])})"
+
+
+def tree_of(text: str) -> Any:
+    """The tree that `text_of` wrote."""
+    stack: list[list[Any]] = [[]]
+    for token in TOKEN.findall(text):
+        if token == "(":
+            stack.append([])
+        elif token == ")":
+            node = tuple(stack.pop())
+            stack[-1].append(node)
+        else:
+            stack[-1].append(token)
+    return stack[0][0]
+
+
+def view(stored: Mapping[str, np.ndarray], seed: int, *, n_train: int | None = None) -> Split:
+    """The parts that the corpus says; where it says none, a fifth at random, by the seed, is the test part.
+
+    With `n_train`, the first so many of the training part: of a corpus without parts, at random too.
+    """
+    part = stored["part"]
+    if np.all(part < 0):
+        order = np.random.default_rng(seed).permutation(len(part))
+        test, train = np.split(order, [len(part) // TEST_SHARE])
+    else:
+        train, test = np.flatnonzero(part == 0), np.flatnonzero(part == 1)
+    if n_train is not None and n_train > len(train):
+        raise ValueError(f"n_train is {n_train}, but the training part has {len(train)} trees; lower it")
+    return Split(_examples(stored["trees"], train[:n_train]), _examples(stored["trees"], test))
+
+
+def _examples(trees: np.ndarray, which: np.ndarray) -> Examples:
+    Y = [tree_of(str(trees[k])) for k in which]
+    return Examples([tuple(leaves(y)) for y in Y], Y)
+
+
+def counts(y: Any, yhat: Any) -> tuple[int, int, int]:
+    """(right, given, predicted) brackets; a sentence without a parse has none predicted."""
+    mine = brackets(y)
+    other = [] if yhat is None else brackets(yhat)
+    return len(set(mine) & set(other)), len(mine), len(other)
+
+
+def score(Y: Sequence[Any], Yhat: Sequence[Any]) -> dict[str, float]:
+    """In percent: `accuracy` of whole trees; `precision`, `recall` and `f1` over all brackets together.
+
+    `unparsed` is the number of sentences without a parse: they count as wrong, all their brackets as missed.
+    """
+    right, given, predicted = np.sum([counts(y, yhat) for y, yhat in zip(Y, Yhat, strict=True)], axis=0)
+    return {
+        "accuracy": 100.0 * float(np.mean([y == yhat for y, yhat in zip(Y, Yhat, strict=True)])),
+        "precision": 100.0 * float(right) / max(int(predicted), 1),
+        "recall": 100.0 * float(right) / max(int(given), 1),
+        "f1": 200.0 * float(right) / max(int(given + predicted), 1),
+        "unparsed": float(sum(yhat is None for yhat in Yhat)),
+    }

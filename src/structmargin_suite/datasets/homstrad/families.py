@@ -1,0 +1,121 @@
+"""Families of made-up proteins with known alignments: a stand-in where HOMSTRAD cannot be had.
+
+A template is a row of helices, strands and loops. Helices and strands have a buried side (every third or
+fourth place, every second one), loops are mostly exposed. A residue is drawn by its place's state and
+accessibility: buried places like hydrophobic residues, and each state has residues of its own. A target
+keeps some of the template's residues and draws the others anew for the same places, so that it shares the
+structure more than the sequence; residues are left out or put in mostly in loops, and both ends are random.
+Homologues of a chain are drawn in the same way, nearer to it, for its profile.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structmargin.problems.proteins.features import HYDROPHOBIC, RESIDUES, STATES
+from structmargin_suite.datasets.homstrad.profiles import profile
+
+SEGMENTS = {"H": (8, 17), "E": (4, 9), "L": (3, 9)}
+PERIOD = {"H": 3.6, "E": 2.0, "L": 7.0}
+LIKED = {"H": "AELMQKRH", "E": "VIYFWTC", "L": "GNPSD"}
+"""Residues more common in each state."""
+KEPT, KEPT_NEAR = 0.22, 0.6
+GAPS = {"H": 0.01, "E": 0.01, "L": 0.12}
+"""How often a gap begins at a place of each state."""
+N_HOMOLOGUES = 8
+
+
+def odds() -> np.ndarray:
+    """The probabilities of residues for each state and accessibility, (3, 5, 20)."""
+    greasy = np.array([letter in HYDROPHOBIC for letter in RESIDUES])
+    weight = np.ones((3, 5, 20))
+    for s, state in enumerate(STATES):
+        weight[s, :, [letter in LIKED[state] for letter in RESIDUES]] *= 2.5
+        for a in range(5):
+            weight[s, a, greasy] *= np.exp(1.0 - 0.6 * a)
+    found: np.ndarray = weight / weight.sum(axis=2, keepdims=True)
+    return found
+
+
+def generate(rng: np.random.Generator, n_families: int, per_family: int) -> list[tuple[str, dict[str, Any]]]:
+    """(family, pair) for per_family pairs of each family, which share their template."""
+    chances = odds()
+    made = []
+    for family in range(n_families):
+        state, access = structure(rng, int(rng.integers(60, 150)))
+        residue = draw(rng, chances[state, access])
+        near = profile(residue, _homologues(rng, residue, chances[state, access]))
+        for _ in range(per_family):
+            pair = target(rng, residue, state, access, chances)
+            common = {"residue": residue, "state": state, "access": access, "template_profile": near}
+            made.append((f"made_{family:04d}", {**common, **pair}))
+    return made
+
+
+def structure(rng: np.random.Generator, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """States and accessibilities of a template, both (length,)."""
+    states: list[int] = []
+    buried: list[float] = []
+    while len(states) < length:
+        kind = "HE"[rng.integers(0, 2)] if len(states) and states[-1] == STATES.index("L") else "L"
+        size, turn = int(rng.integers(*SEGMENTS[kind])), float(rng.uniform(0, 2 * np.pi))
+        states += [STATES.index(kind)] * size
+        side = np.cos(turn + 2 * np.pi * np.arange(size) / PERIOD[kind])
+        buried += list(side - (1.0 if kind == "L" else 0.0))
+    noisy = np.array(buried[:length]) + rng.normal(0, 0.4, length)
+    access = np.searchsorted([-1.2, -0.6, 0.0, 0.6], noisy)
+    return np.array(states[:length], dtype=np.uint8), (4 - access).astype(np.uint8)
+
+
+def draw(rng: np.random.Generator, chances: np.ndarray) -> np.ndarray:
+    """One residue for each row of probabilities."""
+    return (rng.random((len(chances), 1)) > np.cumsum(chances, axis=1)[:, :-1]).sum(axis=1).astype(np.uint8)
+
+
+def target(
+    rng: np.random.Generator, residue: np.ndarray, state: np.ndarray, access: np.ndarray, chances: np.ndarray
+) -> dict[str, Any]:
+    """A target of a template: its residues and profile, the true chain and the share of equal residues."""
+    anew = draw(rng, chances[state, access])
+    kept = np.where(rng.random(len(residue)) < KEPT, residue, anew)
+    begin, end = int(rng.integers(0, 6)), len(residue) - int(rng.integers(0, 6))
+    letters: list[Any] = []
+    rows: list[np.ndarray] = []
+    chain: list[tuple[int, int]] = []
+    loops = chances[STATES.index("L"), 4]
+
+    def put(count: int) -> None:
+        letters.extend(draw(rng, np.broadcast_to(loops, (count, 20))))
+        rows.extend([loops] * count)
+
+    put(int(rng.integers(0, 8)))
+    i = begin
+    while i < end:
+        gap = rng.random() < GAPS[STATES[state[i]]] and i > begin
+        if gap and rng.random() < 0.5:
+            i += int(rng.geometric(0.4))
+            continue
+        if gap:
+            put(int(rng.geometric(0.4)))
+        chain.append((i, len(letters)))
+        letters.append(kept[i])
+        rows.append(chances[state[i], access[i]])
+        i += 1
+    put(int(rng.integers(0, 8)))
+    made, found = np.array(letters, dtype=np.uint8), np.array(chain, dtype=np.int32)
+    return {
+        "target": made,
+        "chain": found,
+        "identity": float(np.mean(residue[found[:, 0]] == made[found[:, 1]])),
+        "target_profile": profile(made, _homologues(rng, made, np.array(rows))),
+    }
+
+
+def _homologues(rng: np.random.Generator, residue: np.ndarray, chances: np.ndarray) -> np.ndarray:
+    drawn = [
+        np.where(rng.random(len(residue)) < KEPT_NEAR, residue, draw(rng, chances))
+        for _ in range(N_HOMOLOGUES)
+    ]
+    return np.array(drawn)

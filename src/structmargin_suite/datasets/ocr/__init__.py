@@ -1,0 +1,253 @@
+"""Handwritten words, letter by letter: Kassel's data as released by Taskar (jkse09 Section 5.4).
+
+letter.data.gz has a line for each of 52,152 letters of 6,877 words: id, letter, id of the next letter (-1
+ends a word), word, position, fold, then 128 pixels (16 rows of 8), tab-separated. First letters of words
+were left out by those who made the data, since many are capitals.
+
+Rotation r trains on fold r, chooses parameters on fold r + 1, and is tested on the other eight. With
+`letters` a view is of single letters instead, rows of a matrix, as many as asked for: for questions of
+size alone.
+
+The stand-in draws its words from a list with English letter frequencies and writes each letter by itself: a
+glyph, slanted, stretched and shifted at random, with pixels flipped.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets.ocr.handwriting import FIRST_LETTER, PIXELS, write_words
+from structmargin_suite.storage.fetch import DataError, Remote
+
+FILES: tuple[Remote, ...] = (
+    Remote(
+        "letter.data.gz",
+        "760e2b69f54109a2bd5e7c81bbea05d5ffc6e939420b1a8038e19f1ee79fd46d",
+        "ocr/letter.data.gz",
+        "https://ai.stanford.edu/~btaskar/ocr/letter.data.gz",
+    ),
+)
+FOLDS, LABELS = 10, 26
+PREPARE: dict[str, Any] = {"words_per_fold": {"type": "integer", "minimum": 1}}
+VIEW: dict[str, Any] = {
+    "rotation": {"type": "integer", "minimum": 0, "maximum": FOLDS - 1},
+    "letters": {"type": "integer", "minimum": 1},
+}
+COLUMNS = ("id", "letter", "next_id", "word_id", "position", "fold")
+FLIPPED = 0.02
+
+
+def parse(
+    files: Mapping[str, Path], seed: int, *, words_per_fold: int | None = None
+) -> dict[str, np.ndarray]:
+    """Arrays pixels (N, 16) of packed bits, labels (N,), lengths and folds (n,); words_per_fold words of
+    every fold, or all. A line that breaks the format is an error that names it.
+    """
+    path = files[FILES[0].name]
+    labels, pixels = bytearray(), bytearray()
+    lengths: list[int] = []
+    folds: list[int] = []
+    before: tuple[int, ...] | None = None
+    for line, text in enumerate(_lines(path), start=1):
+        here, letter, bits = _letter(path, line, text)
+        if before is not None and before[1] >= 0:
+            _joined(path, line, before, here)
+            lengths[-1] += 1
+        else:
+            lengths.append(1)
+            folds.append(here[4])
+        labels.append(letter)
+        pixels += bits
+        before = here
+    if before is None:
+        raise DataError(f"{path} holds no letters; fetch it again or correct `path`")
+    if before[1] >= 0:
+        raise DataError(
+            f"{path}, line {line}: the file ends inside word {before[2]} (next_id is {before[1]}); "
+            "a part of it is missing, fetch it again"
+        )
+    arrays: dict[str, np.ndarray] = {
+        "pixels": np.packbits(np.frombuffer(bytes(pixels), dtype=np.uint8).reshape(-1, PIXELS), axis=1),
+        "labels": np.frombuffer(bytes(labels), dtype=np.uint8),
+        "lengths": np.array(lengths, dtype=np.int64),
+        "folds": np.array(folds, dtype=np.int64),
+    }
+    return _thinned(arrays, words_per_fold)
+
+
+def synthesize(seed: int, *, words_per_fold: int | None = None) -> dict[str, np.ndarray]:
+    """The same arrays, ten folds of words_per_fold (690 unless told) words written by rule."""
+    rng = np.random.default_rng(seed)
+    n = FOLDS * (690 if words_per_fold is None else words_per_fold)
+    labels, lengths, pixels = write_words(rng, n)
+    return {
+        "pixels": np.packbits(pixels, axis=1),
+        "labels": labels,
+        "lengths": lengths,
+        "folds": np.arange(n, dtype=np.int64) % FOLDS,
+    }
+
+
+def view(
+    arrays: Mapping[str, np.ndarray], seed: int, *, rotation: int = 0, letters: int | None = None
+) -> Split:
+    """Words of a rotation, or `letters` single letters to train on and a thousand more to test on."""
+    if letters is not None:
+        return _single(arrays, seed, letters)
+    pixels = np.unpackbits(arrays["pixels"], axis=1).astype(float)
+    ends = np.cumsum(arrays["lengths"])[:-1]
+    X, Y = np.split(pixels, ends), np.split(arrays["labels"].astype(np.int64), ends)
+    folds = arrays["folds"]
+
+    def part(mask: np.ndarray) -> Examples:
+        return Examples([X[i] for i in np.flatnonzero(mask)], [Y[i] for i in np.flatnonzero(mask)])
+
+    train, validation = folds == rotation, folds == (rotation + 1) % FOLDS
+    problem = {"n_labels": LABELS, "n_features": PIXELS}
+    return Split(part(train), part(~train & ~validation), part(validation), problem=problem)
+
+
+def _single(arrays: Mapping[str, np.ndarray], seed: int, n: int) -> Split:
+    """Single letters in random order; beyond those there are, drawn again with some pixels flipped."""
+    rng = np.random.default_rng(seed)
+    N, n_test = len(arrays["labels"]), min(1000, len(arrays["labels"]) // 5)
+    order = rng.permutation(N)
+    test, train = order[:n_test], order[n_test:]
+    drawn = train[:n] if n <= len(train) else np.concatenate([train, rng.choice(train, n - len(train))])
+    parts = []
+    for chosen, exact in ((drawn, len(train)), (test, n_test)):
+        bits = np.unpackbits(arrays["pixels"][chosen], axis=1)
+        if len(chosen) > exact:
+            again = bits[exact:]
+            flips = rng.integers(0, again.size, size=int(FLIPPED * again.size))
+            again.reshape(-1)[flips] ^= 1
+        parts.append(Examples(bits.astype(float), arrays["labels"][chosen].astype(np.int64)))
+    return Split(parts[0], parts[1], problem={"n_classes": LABELS, "n_features": PIXELS})
+
+
+def score(Y: Any, Yhat: Any) -> dict[str, float]:
+    """`letter_error` and `word_error` in percent; `letters_predicted`, how many different letters occur among
+    the predictions; `letters_90`, how few of them make up nine tenths."""
+    y, yhat = _flat(Y), _flat(Yhat)
+    wrong = y != yhat
+    begins = np.concatenate([[0], np.cumsum([len(one) for one in Y])[:-1]]) if isinstance(Y, list) else None
+    whole = wrong if begins is None else np.add.reduceat(wrong, begins, dtype=np.int64) > 0
+    return {
+        "letter_error": 100.0 * float(np.mean(wrong)),
+        "word_error": 100.0 * float(np.mean(whole)),
+        "letters_predicted": float(len(np.unique(yhat))),
+        "letters_90": letters_90(yhat),
+    }
+
+
+def letters_90(y: np.ndarray) -> float:
+    """The least number of different letters that make up nine tenths of y (N,)."""
+    counts = np.sort(np.bincount(y))[::-1]
+    return float(np.searchsorted(np.cumsum(counts), 0.9 * counts.sum()) + 1)
+
+
+def shuffled(
+    y: np.ndarray, rng: np.random.Generator, right: float = 0.25, tries: int = 200
+) -> np.ndarray | None:
+    """The labels of a word in another order, with at most a share `right` of the positions as before; None if
+    no such order is found."""
+    for _ in range(tries):
+        other = rng.permutation(y)
+        if np.mean(other == y) <= right:
+            return other
+    return None
+
+
+def _flat(Y: Any) -> np.ndarray:
+    return np.concatenate(Y) if isinstance(Y, list) else np.asarray(Y)
+
+
+def _thinned(arrays: dict[str, np.ndarray], words_per_fold: int | None) -> dict[str, np.ndarray]:
+    """So many words of every fold, evenly spread over it (neighbours are often the same word)."""
+    if words_per_fold is None:
+        return arrays
+    kept = np.zeros(len(arrays["folds"]), dtype=bool)
+    for fold in range(FOLDS):
+        mine = np.flatnonzero(arrays["folds"] == fold)
+        kept[mine[np.linspace(0, len(mine) - 1, min(words_per_fold, len(mine))).astype(int)]] = True
+    tokens = np.repeat(kept, arrays["lengths"])
+    per_letter = {name: arrays[name][tokens] for name in ("pixels", "labels")}
+    return {**per_letter, **{name: arrays[name][kept] for name in ("lengths", "folds")}}
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file, gzipped or plain; one that breaks off is an error."""
+    with open(path, "rb") as start:
+        packed = start.read(2) == b"\x1f\x8b"
+    line = 0
+    opened: Any = gzip.open if packed else open
+    with opened(path, "rb") as handle:
+        try:
+            for text in handle:
+                line += 1
+                yield text
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise DataError(
+                f"{path}, line {line + 1}: the gzip file breaks off or is damaged there ({error}); "
+                "fetch it again"
+            ) from None
+
+
+def _letter(path: Path, line: int, text: bytes) -> tuple[tuple[int, ...], int, bytes]:
+    """((id, next_id, word_id, position, fold), label, 128 bytes of 0 and 1) of one line."""
+    where = f"{path}, line {line}"
+    fields = text.rstrip(b"\r\n").removesuffix(b"\t").split(b"\t", len(COLUMNS))
+    if len(fields) <= len(COLUMNS):
+        raise DataError(
+            f"{where}: {len(fields)} columns, but {', '.join(COLUMNS)} and {PIXELS} pixels are needed; "
+            "mend the line"
+        )
+    numbers = []
+    for name in ("id", "next_id", "word_id", "position", "fold"):
+        value = fields[COLUMNS.index(name)]
+        if not value.removeprefix(b"-").isdigit():
+            raise DataError(f"{where}: {name} is {_shown(value)}, but must be a whole number; mend the line")
+        numbers.append(int(value))
+    letter = fields[1]
+    if len(letter) != 1 or not b"a" <= letter <= b"z":
+        raise DataError(f"{where}: letter is {_shown(letter)}, but must be one of a to z; mend the line")
+    if not 0 <= numbers[4] < FOLDS:
+        raise DataError(f"{where}: fold is {numbers[4]}, but must be from 0 to {FOLDS - 1}; mend the line")
+    pixels = fields[-1]
+    bits = pixels[::2]
+    if len(pixels) != 2 * PIXELS - 1 or pixels[1::2] != _TABS or bits.strip(b"01"):
+        values = pixels.split(b"\t")
+        if len(values) != PIXELS:
+            raise DataError(f"{where}: {len(values)} pixels, but there must be {PIXELS}; mend the line")
+        wrong = next(k for k, value in enumerate(values) if value not in (b"0", b"1"))
+        raise DataError(
+            f"{where}: pixel {wrong + 1} is {_shown(values[wrong])}, but must be 0 or 1; mend the line"
+        )
+    return tuple(numbers), letter[0] - FIRST_LETTER, bits.translate(_BITS)
+
+
+_TABS = b"\t" * (PIXELS - 1)
+_BITS = bytes.maketrans(b"01", b"\x00\x01")
+
+
+def _joined(path: Path, line: int, before: tuple[int, ...], here: tuple[int, ...]) -> None:
+    """Raise unless a letter goes on with the word of the letter before it."""
+    wanted = (before[1], before[2], before[3] + 1, before[4])
+    found = (here[0], here[2], here[3], here[4])
+    for name, one, other in zip(("id", "word_id", "position", "fold"), wanted, found, strict=True):
+        if one != other:
+            raise DataError(
+                f"{path}, line {line}: {name} is {other}, but the line before announces {one}; "
+                "a line is missing or out of order"
+            )
+
+
+def _shown(value: bytes) -> str:
+    return repr(value[:20].decode("utf-8", "replace"))

@@ -1,0 +1,1 @@
+"""A config's methods as trained models, and their certificates."""

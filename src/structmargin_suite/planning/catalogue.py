@@ -1,0 +1,80 @@
+"""What configs may name: data sets, baselines, figures, claims, and what the library offers.
+
+Data sets and baselines are found by the name of their module, which declares its own parameters as
+JSON schemas, so a new one needs no entry anywhere; a leading underscore marks a helper that several share:
+    datasets/<name>       a module, or a folder with readers and drawings of its own: PREPARE and VIEW, the
+                          parameters of `synthesize`/`parse` and of `view`; optionally
+                          refuse(prepare, view), a reason why values do not go together
+    baselines/<name>.py   OPTIONS, the parameters of `train`
+Figures and claims are functions under a decorator; their names are read from the source, so that
+nobody has to import a plotting library to check a config.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import pkgutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from structmargin_suite import baselines, datasets
+from structmargin_suite.storage.files import read_yaml
+
+FIGURES = Path(__file__).parent.parent / "figures"
+
+
+class Catalogue:
+    """Look-ups over the installed modules, and over the library unless told to leave it alone."""
+
+    def __init__(self, root: Path, library: bool = True) -> None:
+        self.root = root
+        self.library = library
+
+    @functools.cached_property
+    def claims(self) -> dict[str, dict[str, Any]]:
+        """What the papers assert, by id."""
+        return {claim["id"]: claim for claim in read_yaml(self.root / "data" / "published" / "claims.yaml")}
+
+    @functools.cached_property
+    def datasets(self) -> list[str]:
+        return _modules(datasets)
+
+    @functools.cached_property
+    def baselines(self) -> list[str]:
+        return _modules(baselines)
+
+    def figures(self, experiment: str) -> list[str]:
+        """The figures that structmargin_suite/figures/<experiment>.py draws."""
+        return declared(FIGURES / f"{experiment}.py", "figure")
+
+    def refusal(self, model: Mapping[str, Any]) -> tuple[str | None, str | None]:
+        """(fault, reason to skip) of a library method: an unknown name, or a combination that cannot be."""
+        if not self.library:
+            return None, None
+        from structmargin_suite.methods.combinations import combination
+
+        return combination(model)
+
+
+def _modules(package: ModuleType) -> list[str]:
+    """The modules and folders of a package; a leading underscore marks what they share."""
+    return sorted(
+        found.name for found in pkgutil.iter_modules(package.__path__) if not found.name.startswith("_")
+    )
+
+
+def declared(file: Path, decorator: str) -> list[str]:
+    """The names under which functions of a module stand below @decorator("name"); none if no such file."""
+    if not file.is_file():
+        return []
+    found = []
+    for node in ast.parse(file.read_bytes()).body:
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        for mark in node.decorator_list:
+            if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == decorator:
+                found.append(str(ast.literal_eval(mark.args[0])))
+    return found

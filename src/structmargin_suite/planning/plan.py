@@ -1,0 +1,177 @@
+"""From configuration to runs: configs/suite.yaml and one file per experiment become a checked plan.
+
+An experiment's file is written at the paper's scale; `scales` says what is smaller elsewhere. Every
+scale is checked, whichever is asked for. All faults are found before anything runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from structmargin_suite.planning.catalogue import Catalogue
+from structmargin_suite.planning.checks import Checks
+from structmargin_suite.planning.config import (
+    Document,
+    Faults,
+    changes,
+    merged,
+    read,
+    repaired,
+    unknown,
+    validate,
+)
+from structmargin_suite.planning.runs import Job, Part, Run, dealt, derive, named, united
+from structmargin_suite.planning.studies import expand
+from structmargin_suite.storage.files import read_yaml
+
+SCALES = ("smoke", "standard", "paper")
+SCALE = "STRUCTMARGIN_SCALE"
+"""The environment variable by which a workflow tells its jobs the scale."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment at one scale: its configuration, what was shrunk, its runs, parts and jobs."""
+
+    name: str
+    config: dict[str, Any]
+    shrunk: tuple[tuple[str, Any, Any], ...]
+    runs: tuple[Run, ...]
+    parts: tuple[Part, ...]
+    jobs: tuple[Job, ...]
+
+    def job(self, name: str) -> Job:
+        """The job of that name."""
+        for job in self.jobs:
+            if job.name == name:
+                return job
+        raise KeyError(
+            f"experiment {self.name!r} has no job {name!r}; it has {[job.name for job in self.jobs]}"
+        )
+
+    def parts_of(self, corpus: str) -> list[Part]:
+        """The parts of one corpus."""
+        return [part for part in self.parts if part.corpus == corpus]
+
+    @property
+    def corpora(self) -> list[str]:
+        """The corpora that some run reads."""
+        return list(dict.fromkeys(part.corpus for part in self.parts))
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Everything there is to do, under one root folder."""
+
+    root: Path
+    seed: int
+    scale: str
+    mirror: Path
+    experiments: dict[str, Experiment] = field(default_factory=dict)
+
+
+def load(
+    root: Path, scale: str | None = None, library: bool = True, only: Sequence[str] | None = None
+) -> Suite:
+    """Read and check the whole configuration; raise ConfigError with every fault there is.
+
+    `scale` overrides the suite's. With `only` no other experiment is read or planned. Without `library`,
+    as the stages ask that run after a whole plan was made, the other scales are not checked again, nor are
+    the methods' settings against the library's registry (which must be imported for it), and no run is
+    known to be impossible.
+    """
+    faults = Faults()
+    catalogue = Catalogue(root, library)
+    document = read(root / "configs" / "suite.yaml", faults)
+    validate(document.values, _schema(root, "suite"), document, faults)
+    if scale is not None and scale not in SCALES:
+        faults.add(Document(Path("--config scale")), (), unknown(scale, SCALES, "value"))
+    values = document.values
+    sound = not faults.found  # if not, the experiments are read all the same, for faults of their own
+    chosen: str = (scale or values["scale"]) if sound else SCALES[0]
+    seed: int = values["seed"] if sound else 0
+    names = values.get("experiments")
+    experiments = {
+        name: _experiment(root, name, seed, chosen, catalogue, faults)
+        for name in (names if isinstance(names, list) else [])
+        if isinstance(name, str) and (only is None or name in only)
+    }
+    faults.done()
+    mirror = Path(os.environ.get("STRUCTMARGIN_DATA") or root / values.get("mirror", "data/mirror"))
+    return Suite(
+        root, seed, chosen, mirror, {name: plan for name, plan in experiments.items() if plan is not None}
+    )
+
+
+def _experiment(
+    root: Path, name: str, seed: int, scale: str, catalogue: Catalogue, faults: Faults
+) -> Experiment | None:
+    """One experiment at `scale`, with every scale checked; None where there were faults."""
+    before = len(faults.found)
+    document = read(root / "configs" / f"{name}.yaml", faults)
+    if len(faults.found) > before:
+        return None
+    schema = _schema(root, "experiment")
+    base = document.values
+    validate(base, schema, document, faults)
+    overrides = base.get("scales") if isinstance(base.get("scales"), dict) else {}
+    written = {key: value for key, value in base.items() if key != "scales"}
+    within = {**schema, "required": [key for key in schema["required"] if key in written]}
+    plan: Experiment | None = None
+    checked = [each for each in SCALES if each != scale] if catalogue.library else []
+    for each in [*checked, scale]:
+        override = (overrides or {}).get(each)
+        override = override if isinstance(override, dict) else {}
+        config = merged(written, override)
+        validate(config, within, document, faults, scale=each)
+        runs = expand(Checks(name, repaired(config, within), config, document, each, catalogue, faults))
+        if len(faults.found) > before or each != scale:
+            continue
+        shrunk = tuple(
+            (".".join(key), old, new) for key, old, new in changes(base, override) if key[0] != "jobs"
+        )
+        plan = _arranged(name, config, shrunk, runs, seed)
+    return plan
+
+
+def _arranged(
+    name: str,
+    config: Mapping[str, Any],
+    shrunk: tuple[tuple[str, Any, Any], ...],
+    runs: Sequence[Run],
+    seed: int,
+) -> Experiment:
+    """Names, seeds, parts and jobs for an experiment's runs."""
+    order = [key for study in config["studies"].values() for key in study.get("vary", {})]
+    ready = named(united(runs), seed, [key.rpartition(".")[2] for key in order])
+    parts: dict[str, Part] = {}
+    for run in ready:
+        source = config["data"][run.corpus]
+        parts.setdefault(
+            run.part,
+            Part(
+                experiment=name,
+                corpus=run.corpus,
+                name=run.part,
+                module=source["from"],
+                source=source["source"],
+                path=source.get("path"),
+                params=run.prepare,
+                seed=derive(seed, "data", source["from"], run.settings.get("repetition", 0)),
+            ),
+        )
+    jobs = config.get("jobs", {})
+    by = jobs.get("by", ["repetition"] if "repetitions" in config else [])
+    dealt_out = dealt(name, ready, by, jobs.get("at_most"))
+    return Experiment(name, dict(config), shrunk, tuple(ready), tuple(parts.values()), tuple(dealt_out))
+
+
+@functools.cache
+def _schema(root: Path, name: str) -> dict[str, Any]:
+    schema: dict[str, Any] = read_yaml(root / "configs" / "schema" / f"{name}.yaml")
+    return schema

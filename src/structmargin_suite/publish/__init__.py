@@ -1,0 +1,1 @@
+"""What people read: tables, pages, documents, the snapshot, comparisons."""

@@ -1,0 +1,197 @@
+"""Two folders of results side by side: the same to the byte outside the volatile parts, or number by number.
+
+Volatile is what a clock, a memory meter or a machine decides: timings.csv, trace.csv, clock.json, logs,
+figures whose names end in _time, the marked blocks of the page, the evidence of claims marked volatile,
+and a snapshot's record. A snapshot holds fewer files, a page of its own and notices in place of some
+pictures: only what it truly holds is compared.
+
+Two numbers are the same within a relative 1e-6. They differ within the tolerance where both are means
+over runs and three standard errors of their difference cover it; a number without spread has one percent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from structmargin_suite.publish.page import volatile_blocks
+from structmargin_suite.publish.snapshot import RECORD
+from structmargin_suite.results import number
+from structmargin_suite.storage.files import read_csv, read_json
+
+_VOLATILE_FILES = ("timings.csv", "trace.csv", "clock.json", RECORD)
+SAME = 1e-6
+ERRORS = 3.0
+WITHOUT_SPREAD = 0.01
+AROUND = 30
+TOLERANCES = (
+    f"the same: to a relative {SAME:g}; within: {ERRORS:g} standard errors of the difference, "
+    f"or {WITHOUT_SPREAD:.0%} where there is no spread"
+)
+
+
+class Difference(NamedTuple):
+    """One number, or one file, that is not the same in both folders."""
+
+    where: str
+    first: Any
+    second: Any
+    within: bool
+
+    def __str__(self) -> str:
+        judgement = "within" if self.within else "differs"
+        return f"{self.where}: {_short(self.first)} and {_short(self.second)}, {judgement}"
+
+
+class Comparison(NamedTuple):
+    """What was compared, number by number: how many, what differs, and what else a reader should know."""
+
+    total: int
+    differences: list[Difference]
+    notes: list[str]
+
+
+def stable(folder: Path, volatile_claims: frozenset[str] = frozenset()) -> dict[str, bytes]:
+    """The files of a results folder by relative name, without anything volatile in them."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        parts = name.split("/")
+        hidden = any(part.startswith(".") for part in parts)
+        if (
+            not path.is_file()
+            or hidden
+            or "logs" in parts
+            or "snapshot" in parts
+            or path.name in _VOLATILE_FILES
+        ):
+            continue
+        if path.stem.endswith("_time"):
+            continue
+        data = path.read_bytes()
+        if path.suffix == ".html":
+            data = volatile_blocks().sub("", data.decode("utf-8")).encode("utf-8")
+        elif name == "claims.csv":
+            lines = data.decode("utf-8").splitlines(keepends=True)
+            data = "".join(line for line in lines if line.split(",")[0] not in volatile_claims).encode(
+                "utf-8"
+            )
+        found[name] = data
+    return found
+
+
+def exact(first: Path, second: Path, volatile_claims: frozenset[str] = frozenset()) -> list[Difference]:
+    """Files that are not the same to the byte outside volatile parts."""
+    one, two = stable(first, volatile_claims), stable(second, volatile_claims)
+    names = {*one, *two}
+    for folder, held in ((first, one), (second, two)):
+        if (folder / RECORD).is_file():
+            names &= set(held) - {"index.html", *read_json(folder / RECORD)["replaced"]}
+    result = []
+    for name in sorted(names):
+        a, b = one.get(name), two.get(name)
+        if a != b:
+            result.append(Difference(name, *_where_apart(a, b), False))
+    return result
+
+
+def _where_apart(a: bytes | None, b: bytes | None) -> tuple[str, str]:
+    """What two files hold where they first part, with the line; of pictures and arrays, their sizes."""
+    if a is None or b is None or b"\0" in a + b:
+        told = [f"{len(x)} bytes" if x is not None else "missing" for x in (a, b)]
+    else:
+        at = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+        line = a.count(b"\n", 0, at) + 1
+        around = slice(max(0, at - AROUND), at + AROUND)
+        told = [f"line {line} {x[around].decode('utf-8', errors='replace')!r}" for x in (a, b)]
+    return told[0], told[1]
+
+
+def numbers(first: Path, second: Path) -> Comparison:
+    """Every value of every tidy table, and every verdict, that is in one folder or the other.
+
+    Where an experiment ran at different scales, what only one scale has is left out, with a note.
+    """
+    differences: list[Difference] = []
+    notes: list[str] = []
+    count = 0
+    for name in sorted(_experiments(first) | _experiments(second)):
+        scales = [_scale(folder / name) for folder in (first, second)]
+        if None in scales:
+            lacking = (first, second)[scales.index(None)]
+            notes.append(f"{name}: no results in {lacking}")
+            continue
+        if scales[0] != scales[1]:
+            notes.append(f"{name}: scale {scales[0]} in {first}, {scales[1]} in {second}; common rows only")
+        one, two = _values(first / name), _values(second / name)
+        for key in dict.fromkeys([*one, *two]):
+            if (key not in one or key not in two) and scales[0] != scales[1]:
+                continue
+            count += 1
+            differences += _difference(f"{name}/{', '.join(key)}", one.get(key), two.get(key))
+    verdicts = [_verdicts(folder) for folder in (first, second)]
+    for claim in dict.fromkeys([*verdicts[0], *verdicts[1]]):
+        count += 1
+        told = [known.get(claim, "missing") for known in verdicts]
+        if told[0] != told[1]:
+            differences.append(Difference(f"claim {claim}", told[0], told[1], False))
+    return Comparison(count, differences, notes)
+
+
+def _difference(where: str, row: dict[str, Any] | None, twin: dict[str, Any] | None) -> Iterator[Difference]:
+    a, b = (None if one is None else one["value"] for one in (row, twin))
+    if row is None or twin is None:
+        yield Difference(where, "missing" if row is None else a, "missing" if twin is None else b, False)
+    elif a is None or b is None:
+        if a != b:
+            yield Difference(where, a, b, False)
+    elif abs(a - b) > SAME * max(1.0, abs(a)):
+        errors = math.hypot(_standard_error(row), _standard_error(twin))
+        allowed = ERRORS * errors if errors > 0.0 else WITHOUT_SPREAD * max(abs(a), abs(b))
+        yield Difference(where, a, b, abs(a - b) <= allowed)
+
+
+def _experiments(folder: Path) -> set[str]:
+    return {path.parent.name for path in folder.glob("*/summary.json")} - {"snapshot"}
+
+
+def _scale(folder: Path) -> str | None:
+    path = folder / "summary.json"
+    return str(read_json(path)["scale"]) if path.is_file() else None
+
+
+def _values(folder: Path) -> dict[tuple[str, ...], dict[str, Any]]:
+    """The rows of all tidy tables of an experiment, by table and keys."""
+    found = {}
+    for path in sorted(folder.glob("*.csv")):
+        for key, row in (_tidy(path) or {}).items():
+            found[(path.stem, *key)] = row
+    return found
+
+
+def _verdicts(folder: Path) -> dict[str, str]:
+    path = folder / "claims.csv"
+    return {row["id"]: row["verdict"] for row in read_csv(path)} if path.is_file() else {}
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _tidy(path: Path) -> dict[tuple[str, ...], dict[str, Any]] | None:
+    """The rows of a tidy table by their keys, or None for another kind of file."""
+    rows = read_csv(path)
+    if not rows or "spread_kind" not in rows[0] or "measure" not in rows[0]:
+        return None
+    keys = list(rows[0])[: list(rows[0]).index("value")]
+    return {
+        tuple(row[key] for key in keys): {name: number(text) for name, text in row.items()} for row in rows
+    }
+
+
+def _standard_error(row: dict[str, Any]) -> float:
+    if row["spread"] is None:
+        return 0.0
+    return float(row["spread"]) / (math.sqrt(row["runs"]) if row["spread_kind"] == "sd" else 1.0)

@@ -1,0 +1,145 @@
+"""The documents that follow from the project itself: what each paper leaves open, and the API reference.
+
+    docs/readings.md    every experiment's `reading`, from its config
+    docs/api.md         every public name of the library with its docstring, read without importing anything
+    README.md           the part on the snapshot (`structmargin_suite.publish.readme`)
+`structmargin docs` writes them; a test holds them against the configs and the modules.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from structmargin_suite.planning.config import Faults, read
+from structmargin_suite.publish.page import PAPERS
+from structmargin_suite.publish.readme import front
+
+LIBRARY = "structmargin"
+Named = ast.FunctionDef | ast.ClassDef
+
+
+def documents(root: Path) -> dict[Path, str]:
+    """What each generated document should say, by its path."""
+    told = {
+        root / "docs" / "readings.md": readings(root),
+        root / "docs" / "api.md": api(root / "src" / LIBRARY),
+        root / "README.md": front(root),
+    }
+    return {path: text for path, text in told.items() if text is not None}
+
+
+def readings(root: Path) -> str:
+    """What the papers leave open, experiment by experiment, as the configs tell it."""
+    lines = [
+        "# How the papers were read",
+        "",
+        "What the papers leave open, and how it is read here. "
+        "`structmargin docs` makes this from the configs.",
+    ]
+    for name, config in _configs(root):
+        lines += [
+            "",
+            f"## {config['title']} (`{name}`)",
+            "",
+            f"{PAPERS[config['paper']]}: {config['where']}.",
+        ]
+        told = list(config.get("reading", [])) or ["Nothing was left open."]
+        lines += ["", *(f"- {_line(text)}" for text in told)]
+        notes = {
+            method.get("label", key): method["note"]
+            for key, method in config["methods"].items()
+            if "note" in method
+        }
+        if notes:
+            lines += [
+                "",
+                "Of single methods:",
+                "",
+                *(f"- {key}: {_line(text)}" for key, text in notes.items()),
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def _configs(root: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The experiments in the suite's order."""
+    faults = Faults()
+    suite = read(root / "configs" / "suite.yaml", faults)
+    for name in suite.values["experiments"]:
+        yield name, read(root / "configs" / f"{name}.yaml", faults).values
+    faults.done()
+
+
+def api(package: Path) -> str:
+    """The API reference of a package: module by module, the public classes and functions."""
+    modules = []
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        if not any(part.startswith("_") for part in name.split(".")):
+            modules.append((name, ast.parse(path.read_text(encoding="utf-8"))))
+    lines = [
+        "# API reference",
+        "",
+        "Every public name of the library with its docstring. "
+        "Made by `structmargin docs`; edit the docstrings.",
+        "",
+        "| module | holds |",
+        "|---|---|",
+    ]
+    for name, tree in modules:
+        first = (ast.get_docstring(tree) or "").split("\n\n")[0]
+        lines.append(f"| [`{name}`](#{name.replace('.', '')}) | {_line(first).replace('|', '&#124;')} |")
+    for name, tree in modules:
+        lines += ["", f"## {name}", *_told(tree)]
+        for node in _public(tree):
+            lines += ["", f"### `{_signature(node)}`", *_told(node)]
+            if isinstance(node, ast.ClassDef):
+                for method in _public(node):
+                    lines += ["", f"#### `{node.name}.{_signature(method)}`", *_told(method)]
+    return "\n".join(lines) + "\n"
+
+
+def _public(tree: ast.Module | ast.ClassDef) -> list[Named]:
+    """Documented classes and functions whose names do not begin with an underscore."""
+    kinds = (ast.FunctionDef, ast.ClassDef) if isinstance(tree, ast.Module) else (ast.FunctionDef,)
+    return [
+        node
+        for node in tree.body
+        if isinstance(node, kinds) and not node.name.startswith("_") and ast.get_docstring(node)
+    ]
+
+
+def _signature(node: Named) -> str:
+    """A function as it is called; a class as it is made, from its __init__ or its fields."""
+    if isinstance(node, ast.FunctionDef):
+        return f"{node.name}({_arguments(node.args)})"
+    for inner in node.body:
+        if isinstance(inner, ast.FunctionDef) and inner.name == "__init__":
+            return f"{node.name}({_arguments(inner.args)})"
+    fields = [
+        ast.unparse(inner)
+        for inner in node.body
+        if isinstance(inner, ast.AnnAssign) and not ast.unparse(inner.target).startswith("_")
+    ]
+    return f"{node.name}({', '.join(fields)})" if fields else node.name
+
+
+def _arguments(arguments: ast.arguments) -> str:
+    text = ast.unparse(arguments)
+    for own in ("self", "cls"):
+        text = text.removeprefix(f"{own}, ").removeprefix(own) if text.split(",")[0] == own else text
+    return text
+
+
+def _told(node: ast.Module | Named) -> list[str]:
+    """A docstring as it stands, between fences: formulas keep their shape."""
+    text = ast.get_docstring(node, clean=False)
+    return ["", "```text", inspect.cleandoc(text), "```"] if text else []
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

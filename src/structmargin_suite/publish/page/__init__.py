@@ -1,0 +1,195 @@
+"""The page: one self-contained HTML file over all results. Styles, script and pictures are inside.
+
+What a clock, a memory meter or a machine decides stands between the marks VOLATILE_BEGIN and
+VOLATILE_END and nowhere else, so that everything outside them is the same to the byte for the
+same configuration; the verdicts on claims about time are among it, and so is the number of claims
+that hold. Sections are built from result files alone: a new experiment appears by itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib.resources
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import jinja2
+
+from structmargin_suite.planning.plan import Suite
+from structmargin_suite.publish import tables
+from structmargin_suite.rerun import machine
+from structmargin_suite.results import ExperimentResults
+from structmargin_suite.storage.files import cell
+
+VOLATILE_BEGIN, VOLATILE_END = "<!-- volatile -->", "<!-- /volatile -->"
+LARGEST_PAGE = 4_300_000
+WIDEST = 1200
+LARGEST_SVG = (150_000, 75_000, 30_000, 0)
+KINDS = ("pdf", "svg", "png")
+PAPERS = {
+    "icml04": "Tsochantaridis, Hofmann, Joachims, Altun 2004 (ICML)",
+    "jmlr05": "Tsochantaridis, Joachims, Hofmann, Altun 2005 (JMLR)",
+    "cacm09": "Joachims, Hofmann, Yue, Yu 2009 (CACM)",
+    "jkse09": "Lampert, Blaschko 2009 (MLJ)",
+}
+
+
+def page(
+    experiments: Sequence[ExperimentResults],
+    claims: Sequence[dict[str, Any]],
+    suite: Suite,
+    stale: Sequence[str],
+) -> str:
+    """The whole page as text: with vector pictures, and fewer of them where it would grow too large."""
+    for limit in LARGEST_SVG:
+        text = _page(experiments, claims, suite, stale, limit)
+        if len(volatile_blocks().sub("", text).encode("utf-8")) <= LARGEST_PAGE:
+            break
+    return text
+
+
+def volatile_blocks() -> re.Pattern[str]:
+    """What stands between the marks, marks included."""
+    return re.compile(re.escape(VOLATILE_BEGIN) + ".*?" + re.escape(VOLATILE_END), re.DOTALL)
+
+
+def _page(
+    experiments: Sequence[ExperimentResults],
+    claims: Sequence[dict[str, Any]],
+    suite: Suite,
+    stale: Sequence[str],
+    limit: int,
+) -> str:
+    files = importlib.resources.files(__name__)
+    environment = jinja2.Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    template = environment.from_string((files / "page.html").read_text(encoding="utf-8"))
+    counts = {
+        verdict: sum(one["verdict"] == verdict for one in claims)
+        for verdict in ("holds", "fails", "not tested")
+    }
+    return template.render(
+        css=(files / "page.css").read_text(encoding="utf-8"),
+        script=(files / "page.js").read_text(encoding="utf-8"),
+        claims=claims,
+        counts=counts,
+        sections=[section(one, claims, one.name in stale, limit) for one in experiments],
+        suite=suite,
+        papers=PAPERS,
+        commit=machine.commit(suite.root),
+        begin=VOLATILE_BEGIN,
+        end=VOLATILE_END,
+    )
+
+
+def section(
+    results: ExperimentResults, claims: Sequence[dict[str, Any]], stale: bool, limit: int
+) -> dict[str, Any]:
+    """What the template shows of one experiment."""
+    config, summary = results.config, results.summary
+    return {
+        "name": results.name,
+        "stale": stale,
+        "config": config,
+        "summary": summary,
+        "paper": PAPERS[config["paper"]],
+        "claims": [one for one in claims if one["id"] in config["claims"]],
+        "tables": [table(results, name, spec) for name, spec in config["tables"].items()],
+        "figures": [
+            picture(results, name, spec["caption"], limit) for name, spec in config.get("figures", {}).items()
+        ],
+        "methods": [method(name, spec) for name, spec in config["methods"].items()],
+        "choices": choices(results),
+        "troubles": [row for row in results.runs if row["status"] != "done"],
+        "clocks": clocks(results),
+        "command": f'make reproduce SCALE={summary["scale"]} ONLY="{results.name}"',
+    }
+
+
+def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """A table ready to show; the cells after the keys are numbers."""
+    header, cells = tables.wide(spec, results.table(name), results.config["methods"])
+    text = (results.folder / f"{name}.md").read_text(encoding="utf-8")
+    return {
+        "name": name,
+        "caption": text.splitlines()[0],
+        "header": header,
+        "cells": cells,
+        "keys": len(spec["keys"]) + ("data" in header and "data" not in spec["keys"]),
+    }
+
+
+def picture(results: ExperimentResults, name: str, caption: str, limit: int) -> dict[str, Any]:
+    """A figure as a data address: SVG up to `limit` bytes, else pixels, in the smallest of three formats."""
+    kinds = [kind for kind in KINDS if results.figure(name, kind).is_file()]
+    data = {kind: results.figure(name, kind).read_bytes() for kind in kinds if kind != "pdf"}
+    volatile = name.endswith("_time")
+    shown = "svg"
+    if "png" in data and (volatile or len(data["svg"]) > limit):
+        data["webp"] = webp(data["png"])
+        shown = min(data, key=lambda kind: len(data[kind]))
+    media = {"svg": "image/svg+xml", "png": "image/png", "webp": "image/webp"}[shown]
+    source = f"data:{media};base64,{base64.b64encode(data[shown]).decode('ascii')}"
+    return {"name": name, "caption": caption, "source": source, "kinds": kinds, "volatile": volatile}
+
+
+def webp(png: bytes) -> bytes:
+    """A PNG picture as WebP, no wider than a screen shows it: far fewer bytes where there are photographs."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(png)) as image:
+        pixels = image.convert("RGB")
+    pixels.thumbnail((WIDEST, 4 * WIDEST))
+    result = io.BytesIO()
+    pixels.save(result, "WEBP", quality=80, method=4)
+    return result.getvalue()
+
+
+def method(name: str, spec: dict[str, Any]) -> dict[str, str]:
+    """A method's settings in one line."""
+    hidden = ("label", "note", "published_as", "choose", "problem")
+    settings = [f"{key} {value}" for key, value in spec.items() if key not in hidden]
+    choose = spec.get("choose")
+    if choose:
+        among = {choose["option"]: choose["among"], **choose.get("with", {})}
+        told = " and ".join(f"{option} chosen among {values}" for option, values in among.items())
+        settings.append(f"{told} by {choose['by']}")
+    return {"name": spec.get("label", name), "settings": ", ".join(settings), "note": spec.get("note", "")}
+
+
+def choices(results: ExperimentResults) -> list[str]:
+    """Which values each choice fell on: one over all runs, or one in each."""
+    told = []
+    for name, spec in results.config["methods"].items():
+        choose = spec.get("choose")
+        if choose is None:
+            continue
+        rows = [r for r in results.runs if r["method"] == name and r["chosen"] and r["status"] == "done"]
+        for option, among in {choose["option"]: choose["among"], **choose.get("with", {})}.items():
+            key = option.rpartition(".")[2]
+            times = Counter(cell(row.get(key, among[0])) for row in rows)
+            values = ", ".join(f"{value} ({n})" for value, n in times.most_common())
+            said = f"{key} chosen by {choose['by']}, in {len(rows)} runs: {values}"
+            told += [f"{spec.get('label', name)}: {said}"] if rows else []
+    return told
+
+
+def clocks(results: ExperimentResults) -> dict[str, Any]:
+    """Time and memory of an experiment, and the machine."""
+    rows = results.timings()
+    return {
+        "cpu": sum(row.get("cpu_seconds") or 0.0 for row in rows),
+        "peak": max((row.get("job_peak_mb") or 0.0 for row in rows), default=0.0),
+        "runs": len(rows),
+        "machine": sorted(
+            {f"{row['cpu']}, {row['cores']} cores, {row['system']}, Python {row['python']}" for row in rows}
+        ),
+    }

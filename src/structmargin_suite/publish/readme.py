@@ -1,0 +1,76 @@
+"""The first screen of the README: what the committed run found, between two marks in the text.
+
+    <!-- snapshot --> the score of the claims, Table 4 and its figure <!-- /snapshot -->
+Every number there is one of results/snapshot; `structmargin docs` writes it anew, and a test holds it
+against the snapshot.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from structmargin_suite.results import ExperimentResults, Results
+from structmargin_suite.storage.files import read_json
+
+BEGIN, END = "<!-- snapshot -->", "<!-- /snapshot -->"
+SHOWN, TABLE, FIGURE = "alignment", "alignment", "learning_curve"
+COLUMNS = (
+    ("generative", "test_error", "generative"),
+    ("SVM2", "test_error", "SVM2, C/n as printed"),
+    ("SVM2, closest", "test_error", "SVM2, C = 0.05 per example"),
+    ("SVM2, closest", "constraints", "its constraints"),
+)
+SIZES = (4, 10, 20, 40, 80)
+
+
+def front(root: Path) -> str | None:
+    """The README with its part on the snapshot up to date; None without such a part or without a snapshot."""
+    path = root / "README.md"
+    kept = Results(root, root / "results" / "snapshot")
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if SHOWN not in kept or BEGIN not in text or END not in text:
+        return None
+    before, rest = text.split(BEGIN, 1)
+    after = rest.split(END, 1)[1]
+    return "\n".join(
+        [before + BEGIN, *_score(kept), "", *_table(kept[SHOWN]), "", *_figure(kept), END + after]
+    )
+
+
+def _score(kept: Results) -> list[str]:
+    """How many claims hold, fail, and are left open, and on what that rests."""
+    claims, record = kept.claims(), read_json(kept.folder / "record.json")
+    counts = Counter(row["verdict"] for row in claims)
+    kinds = Counter(kind for one in record["experiments"].values() for kind in one["data"].values())
+    real = sum(count for kind, count in kinds.items() if kind != "synthetic")
+    return [
+        f"**Of the papers' {len(claims)} claims {counts['holds']} hold, {counts['fails']} fail and "
+        f"{counts['not tested']} stay open** in the committed run (`SCALE={record['scale']}`, {real} real "
+        f"data sets and {kinds['synthetic']} synthetic ones): [the page](results/snapshot/index.html), "
+        f"[each verdict with its evidence](results/snapshot/claims.csv). One of its tables, and its figure:",
+    ]
+
+
+def _table(mine: ExperimentResults) -> list[str]:
+    """A few rows of Table 4: ours, and the paper's in brackets."""
+    found = {(row["n_train"], row["method"], row["measure"]): row for row in mine.table(TABLE)}
+    head = " | ".join(label for _, _, label in COLUMNS)
+    lines = [f"| examples | {head} |", "|---" * (1 + len(COLUMNS)) + "|"]
+    for size in SIZES:
+        cells = []
+        for method, measure, _ in COLUMNS:
+            row = found[size, method, measure]
+            told = "" if row["published"] is None else f" ({row['published']:.1f})"
+            cells.append(f"{row['value']:.1f}{told}")
+        lines.append(f"| {size} | {' | '.join(cells)} |")
+    return [
+        *lines,
+        "",
+        "Errors in percent on test pairs, and constraints added; the paper's numbers in brackets.",
+    ]
+
+
+def _figure(kept: Results) -> list[str]:
+    caption = kept[SHOWN].config["figures"][FIGURE]["caption"]
+    return [f"![{caption}](results/snapshot/{SHOWN}/figures/{FIGURE}.svg)"]

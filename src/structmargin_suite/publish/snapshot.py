@@ -1,0 +1,154 @@
+"""The committed copy of results: results/ -> results/snapshot/, small files only, with a record of the run.
+
+    results/snapshot/<experiment>/    summary.json, runs.csv, timings.csv, the tables, the figures
+    results/snapshot/claims.csv, index.html, record.json
+Models, single runs, logs and PDF files stay behind. Every figure has an SVG file, so that the page and the
+notebooks find it: a large one holds the PNG picture instead, and one of which the config says
+`withhold: <why>` only the reason, unless it was drawn from synthetic data. Small figures have a PNG file
+too. The page is made anew over the copies, so that none of its links is broken.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import html
+import shutil
+import struct
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from structmargin_suite.planning.config import ConfigError
+from structmargin_suite.planning.plan import Suite, load
+from structmargin_suite.publish.page import clocks, page, webp
+from structmargin_suite.rerun import machine
+from structmargin_suite.results import ExperimentResults, Results
+from structmargin_suite.storage.files import plain, read_yaml, write_bytes, write_json, write_text
+from structmargin_suite.storage.layout import Layout
+
+LARGEST = {"svg": 250_000, "png": 60_000}
+RECORD = "record.json"
+
+
+def snapshot(root: Path) -> list[str]:
+    """Copy what there is under results/; returns what was left out, a sentence each.
+
+    The results must be of one scale and made under the present configuration.
+    """
+    layout = Layout(root)
+    results = Results(root)
+    suite = _suite(root, results)
+    target = layout.results / "snapshot"
+    beside = layout.results / ".snapshot.tmp"
+    shutil.rmtree(beside, ignore_errors=True)
+    told = [f"no results of {name!r}" for name in suite.experiments if name not in results]
+    replaced: dict[str, str] = {}
+    for mine in results.values():
+        replaced |= _copied(mine, beside / mine.name)
+    told += [f"{file}: {reason}" for file, reason in replaced.items()]
+    shutil.copy(layout.claims, beside / "claims.csv")
+    copied = Results(root, beside)
+    order = [name for name in suite.experiments if name in copied]
+    known = {one["id"]: one for one in read_yaml(layout.published / "claims.yaml")}
+    claims = [{"volatile": False, **known[row["id"]], **row} for row in copied.claims()]
+    write_text(beside / "index.html", page([copied[name] for name in order], claims, suite, []))
+    write_json(beside / RECORD, _record(suite, copied, replaced))
+    shutil.rmtree(target, ignore_errors=True)
+    beside.rename(target)
+    return told
+
+
+def withheld(results: ExperimentResults, figure: str) -> str | None:
+    """Why a figure stays here: what its config says, if any of the experiment's data are real."""
+    reason: str | None = results.config["figures"][figure].get("withhold")
+    real = any(one["kind"] != "synthetic" for one in results.summary["data"])
+    return reason if real else None
+
+
+def _suite(root: Path, results: Results) -> Suite:
+    """The present configuration at the scale of the results; refused where they do not go together."""
+    if not results:
+        raise ConfigError(f"there are no results in {results.folder}: run make reproduce first")
+    scales = {mine.summary["scale"]: name for name, mine in results.items()}
+    if len(scales) > 1:
+        named = ", ".join(f"{name} at {scale}" for scale, name in scales.items())
+        raise ConfigError(f"results are of several scales ({named}): run make reproduce with one SCALE first")
+    suite = load(root, next(iter(scales)), library=False)
+    stale = [
+        name
+        for name, mine in results.items()
+        if name not in suite.experiments or mine.config != plain(suite.experiments[name].config)
+    ]
+    if stale:
+        raise ConfigError(
+            f"the results of {', '.join(stale)} were made under another configuration than the present one: "
+            f"run make reproduce SCALE={suite.scale} first, or remove their folders"
+        )
+    return suite
+
+
+def _copied(results: ExperimentResults, folder: Path) -> dict[str, str]:
+    """Copy one experiment; returns the figures that something else stands for, and why."""
+    tables = [f"{table}.{kind}" for table in results.config["tables"] for kind in ("csv", "md", "tex")]
+    for name in ("summary.json", "runs.csv", "timings.csv", *tables):
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(results.folder / name, folder / name)
+    replaced = {}
+    for figure in results.config.get("figures", {}):
+        vector, pixels = (results.figure(figure, kind).read_bytes() for kind in ("svg", "png"))
+        copies = {kind: folder / "figures" / f"{figure}.{kind}" for kind in LARGEST}
+        reason = withheld(results, figure)
+        large = len(vector) > LARGEST["svg"]
+        if reason or large:
+            because = reason or f"{len(vector)} bytes of vectors; the picture is kept as pixels"
+            replaced[f"{results.name}/figures/{figure}.svg"] = because
+            write_text(copies["svg"], _notice(reason) if reason else _framed(pixels))
+        else:
+            write_bytes(copies["svg"], vector)
+        if not reason and len(pixels) <= LARGEST["png"]:
+            write_bytes(copies["png"], pixels)
+    return replaced
+
+
+def _framed(pixels: bytes) -> str:
+    """A PNG picture inside an SVG file, as WebP, at half its size in pixels."""
+    width, height = struct.unpack(">II", pixels[16:24])
+    inside = base64.b64encode(webp(pixels)).decode("ascii")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width // 2}" height="{height // 2}" '
+        f'viewBox="0 0 {width} {height}">'
+        f'<image width="{width}" height="{height}" href="data:image/webp;base64,{inside}"/></svg>\n'
+    )
+
+
+def _notice(reason: str) -> str:
+    """A picture that says why there is none."""
+    lines = textwrap.wrap(f"This picture is not part of the copy: {reason}", 60)
+    spans = "".join(f'<tspan x="20" dy="22">{html.escape(line)}</tspan>' for line in lines)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="520" height="{40 + 22 * len(lines)}">'
+        f'<text y="20" font-family="sans-serif" font-size="14">{spans}</text></svg>\n'
+    )
+
+
+def _record(suite: Suite, results: Results, replaced: dict[str, str]) -> dict[str, Any]:
+    """Which code on which data and machine made the copy, when, and at what cost."""
+    return {
+        "commit": machine.commit(suite.root),
+        "made": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "command": f"make reproduce SCALE={suite.scale}",
+        "scale": suite.scale,
+        "seed": suite.seed,
+        "experiments": {
+            name: {
+                "runs": mine.summary["runs"],
+                "data": {one["label"]: one["kind"] for one in mine.summary["data"]},
+                "code": mine.summary["code"],
+                "versions": mine.summary["versions"],
+                "training": clocks(mine),
+            }
+            for name, mine in results.items()
+        },
+        "replaced": replaced,
+    }

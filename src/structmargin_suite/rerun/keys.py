@@ -1,0 +1,104 @@
+"""What each job depends on, as one short text: the workflow reruns a job when its key changes.
+
+A key holds the values a stage reads from the configuration, the keys of what it reads from other
+stages, and a digest of its own source. Nothing else in a config, and no other stage's code, is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from structmargin_suite.datasets import dataset
+from structmargin_suite.methods.models import modules_of
+from structmargin_suite.planning.plan import Experiment, Suite
+from structmargin_suite.planning.runs import Job, Part, Run
+from structmargin_suite.rerun.sources import LISTS, modules_in, source_digest, source_of
+from structmargin_suite.storage.fetch import at_hand
+from structmargin_suite.storage.files import digest, sha256
+from structmargin_suite.storage.layout import Layout
+
+SHOWN = ("claims", "tables", "figures", "title", "about", "paper", "where", "reading", "methods")
+PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.keys"]
+COUNTED = [f"structmargin_suite.methods.{name}" for name in ("models", "combinations", "jkse_certificate")]
+"""What the code of each run counts already."""
+
+
+def stage(name: str, *more: str) -> str:
+    """A digest of a stage's source, without the planning that every stage shares and without what a run's
+    own code already counts (`code_of`).
+    """
+    return source_digest([f"structmargin_suite.stages.{name}", *more], without=[*PLANNING, *LISTS, *COUNTED])
+
+
+def prepare_key(suite: Suite, experiment: str, corpus: str) -> str:
+    """What a prepared corpus depends on; whether real data are at hand is part of it."""
+    parts = suite.experiments[experiment].parts_of(corpus)
+    module = dataset(parts[0].module)
+    real = parts[0].source in ("auto", "real") and bool(module.FILES)
+    here = at_hand(module.FILES, Layout(suite.root).raw(parts[0].module), suite.mirror) if real else None
+    return digest(
+        [
+            [_part(part) for part in parts],
+            here,
+            stage("prepare", f"structmargin_suite.datasets.{parts[0].module}"),
+        ]
+    )
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {
+        "name": part.name,
+        "source": part.source,
+        "path": part.path,
+        "params": part.params,
+        "seed": part.seed,
+    }
+
+
+def code_of(spec: Mapping[str, Any], dataset_module: str) -> str:
+    """A digest of the source that this method on this data set uses; of the library, what it imports."""
+    modules = [*modules_of(spec), f"structmargin_suite.datasets.{dataset_module}"]
+    return source_digest(modules, without=LISTS)
+
+
+def run_code(experiment: Experiment, run: Run) -> str:
+    """A digest of the source that training this run uses."""
+    module = next(part.module for part in experiment.parts if part.name == run.part)
+    return digest([code_of(run.model, module), stage("train")])
+
+
+def train_key(suite: Suite, job: Job) -> str:
+    """What a training job depends on."""
+    experiment = suite.experiments[job.experiment]
+    corpora = dict.fromkeys(run.corpus for run in job.runs)
+    data = [prepare_key(suite, job.experiment, corpus) for corpus in corpora]
+    return digest([data, [[run.spec, run_code(experiment, run)] for run in job.runs]])
+
+
+def evaluate_key(suite: Suite, job: Job) -> str:
+    """What an evaluation job depends on."""
+    return digest([train_key(suite, job), stage("evaluate")])
+
+
+def tabulate_key(suite: Suite, name: str) -> str:
+    """What an experiment's tables and figures depend on."""
+    experiment = suite.experiments[name]
+    shown = {key: experiment.config.get(key) for key in SHOWN}
+    runs = [[run.name, run.studies, run.varied] for run in experiment.runs]
+    code = (
+        stage("tabulate", f"structmargin_suite.figures.{name}")
+        if experiment.config.get("figures")
+        else stage("tabulate")
+    )
+    return digest(
+        [[evaluate_key(suite, job) for job in experiment.jobs], shown, runs, experiment.shrunk, code]
+    )
+
+
+def report_key(suite: Suite) -> str:
+    """What the claims and the page depend on, beside the results themselves."""
+    checks = modules_in("structmargin_suite.statements")
+    folder = source_of("structmargin_suite.publish.page")[0].parent
+    looks = {path.name: sha256(path) for path in sorted(folder.glob("page.*"))}
+    return digest([stage("report", *checks), looks, suite.scale])

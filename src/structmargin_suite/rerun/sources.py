@@ -1,0 +1,96 @@
+"""What a result depends on, as short text: digests of settings and of the source files behind them.
+
+Handed to the workflow as parameters, they make a job run again when, and only when, a value it uses
+or a module it uses has changed. A comment in a config changes no value; other experiments' modules
+are not among a run's own.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.util
+from collections.abc import Iterable
+from pathlib import Path
+
+from structmargin_suite.storage.files import digest
+
+OURS = ("structmargin", "structmargin_suite")
+LISTS = ("structmargin", "structmargin.registry", "structmargin.problems", "structmargin.solvers")
+"""Modules that only list others: what a run uses of the library is counted without them."""
+
+
+def source_digest(modules: Iterable[str], without: Iterable[str] = ()) -> str:
+    """A digest of the source of `modules` and of all they import of ours, but for `without`.
+
+    `without` names modules that only list others (a registry): neither they nor what they import
+    through that list counts.
+    """
+    return _source_digest(tuple(sorted(set(modules))), frozenset(without))
+
+
+@functools.cache
+def _source_digest(modules: tuple[str, ...], barred: frozenset[str]) -> str:
+    seen: set[str] = set()
+    todo = [name for name in modules if name not in barred]
+    while todo:
+        name = todo.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        todo += [other for other in imports_of(name) if other not in barred]
+    parts = [(name, source_of(name)[1]) for name in sorted(seen)]
+    return digest([(name, hashlib.sha256(text).hexdigest()) for name, text in parts])
+
+
+@functools.cache
+def source_of(module: str) -> tuple[Path, bytes]:
+    """The file of a module of ours and its bytes."""
+    path = _path(module)
+    if path is None:
+        raise ModuleNotFoundError(f"no module {module!r} in {' or '.join(OURS)}")
+    return path, path.read_bytes()
+
+
+def modules_in(package: str) -> list[str]:
+    """The modules of a package of ours, found without importing it."""
+    folder = source_of(package)[0].parent
+    return [f"{package}.{path.stem}" for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+
+
+@functools.cache
+def imports_of(module: str) -> tuple[str, ...]:
+    """The modules of ours that a module's import statements name, at any depth of the file."""
+    path, text = source_of(module)
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*parts, base] if base else parts)
+            found.add(base)
+            found.update(f"{base}.{alias.name}" for alias in node.names)
+    return tuple(sorted(name for name in found if name.split(".")[0] in OURS and _path(name) is not None))
+
+
+@functools.cache
+def _path(module: str) -> Path | None:
+    """The file of a module of ours, found without importing anything but the top package."""
+    top, *rest = module.split(".")
+    if top not in OURS:
+        return None
+    spec = importlib.util.find_spec(top)
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent
+    for part in rest:
+        folder = folder / part
+    if (folder / "__init__.py").is_file():
+        return folder / "__init__.py"
+    file = folder.with_suffix(".py")
+    return file if rest and file.is_file() else None

@@ -1,0 +1,48 @@
+"""Stage 5: the verdict on every claim and the page. results/*/ -> results/claims.csv, results/index.html.
+
+Everything that has results is shown, whichever experiments were asked for this time; results made
+under an earlier configuration are shown with a note that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from structmargin_suite.planning.plan import Suite, load
+from structmargin_suite.publish.page import page
+from structmargin_suite.rerun import machine
+from structmargin_suite.results import Results
+from structmargin_suite.stages._command import arguments, guarded
+from structmargin_suite.stages._progress import Progress
+from structmargin_suite.statements import judge
+from structmargin_suite.storage.files import plain, read_yaml, write_csv, write_text
+from structmargin_suite.storage.layout import Layout
+
+
+def report(suite: Suite) -> None:
+    """Judge every claim and write the page."""
+    layout = Layout(suite.root)
+    progress = Progress("report", 2)
+    results = Results(suite.root)
+    claims = judge(results, read_yaml(layout.published / "claims.yaml"))
+    write_csv(layout.claims, claims, ["id", "verdict", "evidence"])
+    progress.step("claims.csv")
+    current = {name: plain(experiment.config) for name, experiment in suite.experiments.items()}
+    stale = [name for name, mine in results.items() if mine.config != current.get(name)]
+    order = [name for name in suite.experiments if name in results]
+    order += [name for name in results if name not in order]
+    write_text(layout.page, page([results[name] for name in order], claims, suite, stale))
+    progress.step("index.html")
+    progress.close()
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
+    options = arguments("report", "Judge the claims and write the page.").parse_args(argv)
+    machine.one_thread()
+    suite = load(options.root, options.scale, library=False)
+    report(suite)
+
+
+if __name__ == "__main__":
+    guarded(main)

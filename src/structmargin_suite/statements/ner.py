@@ -1,0 +1,150 @@
+"""Claims about named entities (jmlr05 Section 5.2), on random draws of sentences.
+
+Folds of one draw share their training sentences, so a draw's mean over folds counts as one observation, and
+methods are compared draw by draw. Judged on C/n as printed; the other reading of C is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from structmargin_suite.analysis.statistics import holm, interval, p_above
+from structmargin_suite.results import ExperimentResults
+from structmargin_suite.statements import Verdict, claim, decided, untested
+
+ENOUGH = 3
+FAR = 0.75
+ABOUT = 1.25
+LEARNERS = ("CRF", "Perceptron", "SVM")
+FORMULATIONS = ("SVM2", "SVM2 slack", "SVM2 margin")
+READINGS = {"C/n as printed": "", "C per example": ", C per example"}
+
+
+def _by_draw(results: ExperimentResults, study: str, method: str, measure: str) -> dict[int, float]:
+    """A method's mean over folds, for each draw."""
+    found: dict[int, list[float]] = {}
+    for row in results.rows(study, method=method):
+        if row.get(measure) is not None:
+            found.setdefault(int(row["repetition"]), []).append(float(row[measure]))
+    return {draw: float(np.mean(values)) for draw, values in sorted(found.items())}
+
+
+def _less(results: ExperimentResults, first: str, second: str) -> list[float]:
+    """Points of test error that `second` has less than `first`, draw by draw."""
+    a, b = (_by_draw(results, "methods", name, "test_error") for name in (first, second))
+    return [a[draw] - b[draw] for draw in a if draw in b]
+
+
+def _too_few(results: ExperimentResults) -> Verdict | None:
+    draws = min(len(_by_draw(results, "methods", name, "test_error")) for name in ("HMM", *LEARNERS))
+    return untested(f"{draws} draws; at least {ENOUGH} are needed") if draws < ENOUGH else None
+
+
+@claim("ner-discriminative")
+def discriminative(results: Mapping[str, ExperimentResults]) -> Verdict:
+    """Each of CRF, perceptron and SVM makes at least a quarter fewer token errors than the HMM on average,
+    and fewer by a paired one-sided t-test over draws with Holm's correction at 5%.
+    """
+    mine = results["ner"]
+    few = _too_few(mine)
+    if few is not None:
+        return few
+    less = {name: _less(mine, "HMM", name) for name in LEARNERS}
+    p = holm({name: p_above(values) for name, values in less.items()})
+    base = float(np.mean(list(_by_draw(mine, "methods", "HMM", "test_error").values())))
+    share = {name: 1.0 - float(np.mean(values)) / base for name, values in less.items()}
+    told = ", ".join(f"{name} {100 * share[name]:.0f}% of them (p={p[name]:.2g})" for name in LEARNERS)
+    others = [
+        f"{mine.label(name)} {np.mean(list(_by_draw(mine, 'methods', name, 'test_error').values())):.2f}%"
+        for name in mine.config["studies"]["methods"]["methods"]
+        if name.startswith("HMM,")
+    ]
+    return decided(
+        all(share[name] <= FAR and p[name] < 0.05 for name in LEARNERS),
+        f"the HMM errs on {base:.2f}% of tokens over {len(less['SVM'])} draws; {told}; at most "
+        f"{100 * FAR:.0f}% is asked for. Other treatments of unknown words: {', '.join(others) or 'none'}",
+    )
+
+
+@claim("ner-svm-best")
+def svm_best(results: Mapping[str, ExperimentResults]) -> Verdict:
+    """The SVM's token error is lower than the CRF's and the perceptron's, both by a paired one-sided
+    t-test over draws with Holm's correction at 5%; a lower mean alone is no ranking.
+    """
+    mine = results["ner"]
+    few = _too_few(mine)
+    if few is not None:
+        return few
+    told: list[str] = []
+    verdicts: list[bool] = []
+    for reading, suffix in READINGS.items():
+        less = {name: _less(mine, name, f"SVM{suffix}") for name in ("CRF", "Perceptron")}
+        if not all(less.values()):
+            continue
+        p = holm({name: p_above(values) for name, values in less.items()})
+        verdicts.append(all(value < 0.05 for value in p.values()))
+        points = ", ".join(f"{name} {interval(less[name])} (p={p[name]:.2g})" for name in less)
+        told.append(f"{reading}: points of error above the SVM's: {points}")
+    return decided(verdicts[0], "; ".join(told))
+
+
+@claim("ner-formulations")
+def formulations(results: Mapping[str, ExperimentResults]) -> Verdict:
+    """The mean test errors of the three SVM2 formulations lie within the smallest of their standard
+    deviations over folds.
+    """
+    mine = results["ner"]
+    told: list[str] = []
+    verdicts: list[bool] = []
+    for reading, suffix in READINGS.items():
+        errors = {
+            name: [row["test_error"] for row in mine.rows("formulations", method=name + suffix)]
+            for name in FORMULATIONS
+        }
+        if min(len(values) for values in errors.values()) < ENOUGH:
+            if told:
+                break  # the other reading is told where it was run
+            return untested(f"fewer than {ENOUGH} folds of each formulation")
+        means = {name: float(np.mean(values)) for name, values in errors.items()}
+        deviation = min(float(np.std(values, ddof=1)) for values in errors.values())
+        apart = max(means.values()) - min(means.values())
+        verdicts.append(apart <= deviation)
+        each = ", ".join(f"{name} {value:.2f}%" for name, value in means.items())
+        told.append(f"{reading}: {each}; {apart:.2f} apart, the smallest standard deviation {deviation:.2f}")
+    return decided(verdicts[0], "; ".join(told))
+
+
+@claim("ner-support")
+def support(results: Mapping[str, ExperimentResults]) -> Verdict:
+    """Under each of the three formulations most support sequences have one wrong label, and their average
+    loss is at least 1 and, to one decimal, at most 1.2.
+    """
+    mine = results["ner"]
+    told: list[str] = []
+    verdicts: list[bool] = []
+    for reading, suffix in READINGS.items():
+        found = {
+            name: [
+                row
+                for row in mine.rows("formulations", method=name + suffix)
+                if row.get("average_loss") is not None
+            ]
+            for name in FORMULATIONS
+        }
+        if min(len(rows) for rows in found.values()) < ENOUGH:
+            if told:
+                break  # the other reading is told where it was run
+            return untested(f"fewer than {ENOUGH} folds of each formulation")
+        good, each = True, []
+        for name, rows in found.items():
+            loss, near = (float(np.mean([row[key] for row in rows])) for key in MEASURES)
+            good = good and 1.0 <= loss < ABOUT and near > 0.5
+            each.append(f"{name} {loss:.2f} ({100 * near:.0f}% with one wrong label)")
+        verdicts.append(good)
+        told.append(f"{reading}: average loss {', '.join(each)}")
+    return decided(verdicts[0], "; ".join(told))
+
+
+MEASURES = ("average_loss", "support_at_one")

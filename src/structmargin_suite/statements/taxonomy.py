@@ -1,0 +1,122 @@
+"""Claims about classes in taxonomies (jmlr05 Section 5.1, Table 1), corpus by corpus.
+
+The verdict is that of the first corpus of Table 1; the others stand in the evidence. On a corpus a claim
+fails if any mean it compares is in the other order, and holds if all are in order and every difference is
+significant at 5% after Holm's correction: McNemar's exact test for accuracy, Wilcoxon's signed rank for the
+tree loss, one-sided, over documents tested once. In order but not significant: not tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from structmargin_suite.analysis.statistics import holm, mcnemar, signed_rank
+from structmargin_suite.analysis.taxonomy import METHODS, predicted
+from structmargin_suite.datasets.patents import FOLDS
+from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.statements import Verdict, claim, decided, untested
+
+STUDIES = ("patents", "newsgroups")
+ACCURACY, TREE = "accuracy", "tree loss"
+MEASURED = {ACCURACY: "test_accuracy", TREE: "test_loss"}
+LEVEL = 0.05
+
+Comparison = tuple[str, str, str]
+"""(measure, the method that the claim says is better, the other)."""
+
+
+@claim("taxonomy-best")
+def best(results: Mapping[str, ExperimentResults]) -> Verdict:
+    """tax delta has the highest accuracy and the lowest tree loss of the four, at every size."""
+    others = METHODS[:-1]
+    return _judged(results, [(m, "tax delta", other) for other in others for m in (ACCURACY, TREE)])
+
+
+@claim("taxonomy-features")
+def features(results: Mapping[str, ExperimentResults]) -> Verdict:
+    """Taxonomy features have a lower tree loss than flat ones, trained on either loss, at every size."""
+    return _judged(results, [(TREE, f"tax {loss}", f"flt {loss}") for loss in ("0/1", "delta")])
+
+
+@claim("taxonomy-loss")
+def loss(results: Mapping[str, ExperimentResults]) -> Verdict:
+    """Training on the tree loss gives a lower one than training on 0/1, with either map, at every size."""
+    return _judged(results, [(TREE, f"{kind} delta", f"{kind} 0/1") for kind in ("flt", "tax")])
+
+
+def _judged(results: Mapping[str, ExperimentResults], wanted: Sequence[Comparison]) -> Verdict:
+    mine = results["taxonomy"]
+    verdicts = []
+    for study in STUDIES:
+        rows = mine.rows(study)
+        for corpus in dict.fromkeys(row["corpus"] for row in rows):
+            of_corpus = [row for row in rows if row["corpus"] == corpus and row["method"] in METHODS]
+            verdict = _on(mine, of_corpus, wanted)
+            verdicts.append(
+                verdict._replace(evidence=f"{_data(of_corpus)} {verdict.verdict}: {verdict.evidence}")
+            )
+    if not verdicts:
+        return untested("no runs on any corpus")
+    return Verdict(verdicts[0].verdict, "; ".join(verdict.evidence for verdict in verdicts))
+
+
+def _data(rows: Sequence[Row]) -> str:
+    return str(rows[0].get("data", rows[0]["corpus"])) if rows else "one corpus"
+
+
+def _on(mine: ExperimentResults, rows: Sequence[Row], wanted: Sequence[Comparison]) -> Verdict:
+    """The verdict on one corpus."""
+    sizes = list(dict.fromkeys(row["instances_per_class"] for row in rows))
+    runs = {
+        (s, m): [r for r in rows if (r["instances_per_class"], r["method"]) == (s, m)]
+        for s in sizes
+        for m in METHODS
+    }
+    missing = [f"{method} at {size}" for (size, method), found in runs.items() if not found]
+    if missing:
+        return untested(f"no runs of {', '.join(missing)}")
+    mean = {
+        (key, m): float(np.mean([row[name] for row in found]))
+        for key, found in runs.items()
+        for m, name in MEASURED.items()
+    }
+    outcome = {key: documents(mine, found) for key, found in runs.items()}
+    p, ordered = {}, True
+    told: dict[Any, dict[Any, tuple[float, str]]] = {}
+    for size in sizes:
+        for measure, better, other in wanted:
+            a, b = mean[(size, better), measure], mean[(size, other), measure]
+            lead = a - b if measure == ACCURACY else b - a
+            ordered = ordered and lead > 0
+            test = mcnemar if measure == ACCURACY else signed_rank
+            p[size, better, measure, other] = test(
+                outcome[size, better][measure], outcome[size, other][measure]
+            )
+            gain = f" ({100 * (a - b) / b:+.1f}%" if b else " ("
+            text = f"{measure} {a:.3g} of {better} against {b:.3g} of {other}{gain}"
+            told.setdefault((size, better, measure), {})[other] = (lead, text)
+    adjusted = holm(p)
+    parts = []
+    for key, rivals in told.items():  # of several rivals, the strongest
+        other = min(rivals, key=lambda name: rivals[name][0])
+        parts.append(f"{key[0]} a class, {rivals[other][1]}, p {adjusted[(*key, other)]:.2g})")
+    evidence = ", ".join(parts)
+    if ordered and max(adjusted.values()) >= LEVEL:
+        return untested(f"all in order, but not all beyond chance: {evidence}")
+    return decided(ordered, evidence)
+
+
+def documents(mine: ExperimentResults, runs: Sequence[Row]) -> dict[str, np.ndarray]:
+    """Whether right, and the tree loss, of every test document, tested once: one whole cross-validation, or
+    the first round where every round has the same test part."""
+    first = min(runs, key=lambda row: row.get("round") or 0)
+    folds = FOLDS.get(first["instances_per_class"], 1) if "patents" in first["studies"].split("; ") else 1
+    used = [row for row in runs if (row.get("round") or 0) < folds] or [first]
+    pairs = [predicted(mine, row["run"]) for row in sorted(used, key=lambda row: row.get("round") or 0)]
+    return {
+        ACCURACY: np.concatenate([y == yhat for y, yhat, _ in pairs]),
+        TREE: np.concatenate([losses[y, yhat] for y, yhat, losses in pairs]),
+    }

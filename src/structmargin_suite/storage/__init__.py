@@ -1,0 +1,1 @@
+"""Files on disk: written whole, laid out, fetched and verified, unpacked safely."""

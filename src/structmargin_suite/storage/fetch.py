@@ -1,0 +1,169 @@
+"""Where data come from: data/raw, the mirror folder, the public address, in this order.
+
+Every file is checked against its SHA-256 sum before use, wherever it was found; a mismatch is an error,
+never a reason to look further. The network gets ten seconds to connect and one try, and an address
+that failed is not asked again in the same run. What was taken is written down as provenance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from structmargin_suite.storage.files import read_json, sha256, write_json, write_with
+
+SECONDS_TO_CONNECT = 10
+
+
+class Remote(NamedTuple):
+    """A file of a data set: its name here, its SHA-256 sum, its place in a mirror, its public address.
+
+    `packed` is the sum of the file at the public address where that is the same content packed otherwise.
+    """
+
+    name: str
+    sha256: str
+    mirror: str
+    url: str | None = None
+    packed: str | None = None
+
+
+def mirrored(folder: str, sums: Mapping[str, str]) -> tuple[Remote, ...]:
+    """Files that only a mirror has, all in one folder of it: SHA-256 sums by name."""
+    return tuple(Remote(name, total, f"{folder}/{name}") for name, total in sums.items())
+
+
+class DataError(RuntimeError):
+    """A file is not what it should be, or cannot be had."""
+
+
+class Unavailable(DataError):
+    """A file can be had nowhere."""
+
+
+def obtain(remote: Remote, raw: Path, mirror: Path) -> Path:
+    """The verified file in the folder `raw`, fetched from the mirror or the network if need be.
+
+    Raises DataError for a wrong sum and Unavailable, saying where it was looked for, if it is nowhere.
+    """
+    here = raw / remote.name
+    if here.is_file():
+        verify(here, remote)
+        return here
+    copy = mirror / remote.mirror
+    if copy.is_file():
+        verify(copy, remote)
+        _take(copy, here)
+        return here
+    if remote.url is None:
+        reason = "it has no public address"
+    else:
+        failure = _download(remote.url, here, raw, remote)
+        if failure is None:
+            return here
+        reason = f"{remote.url} did not answer ({failure})"
+    raise Unavailable(
+        f"{remote.name} is neither in {raw} nor in the mirror at {copy}, and {reason}; put the file in one "
+        "of these places (STRUCTMARGIN_DATA names the mirror folder) or use source: synthetic"
+    )
+
+
+def at_hand(files: Sequence[Remote], raw: Path, mirror: Path) -> bool:
+    """Whether all files can be had without the network."""
+    return all((raw / one.name).is_file() or (mirror / one.mirror).is_file() for one in files)
+
+
+def verify(path: Path, remote: Remote) -> None:
+    """Raise unless the file has the sum that it should have."""
+    found = sha256(path)
+    if found not in (remote.sha256, remote.packed):
+        raise DataError(
+            f"{path} has the SHA-256 sum {found}, but {remote.name} must have {remote.sha256}; "
+            "delete the file and fetch it again, or use source: file if it is meant to differ"
+        )
+
+
+def own_files(path: Any, files: Sequence[Remote], root: Path) -> dict[str, Path]:
+    """A user's own files by the names of FILES: one file, a folder of them, or a mapping name to path."""
+    names = [remote.name for remote in files]
+    if isinstance(path, Mapping):
+        found = {name: root / str(place) for name, place in path.items()}
+    elif (root / str(path)).is_dir():
+        found = {name: root / str(path) / name for name in names}
+    else:
+        found = {names[0]: root / str(path)}
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise DataError(
+            f"path names no file for {', '.join(missing)}; give a folder or a mapping with all of {names}"
+        )
+    for place in found.values():
+        if not place.is_file():
+            raise DataError(f"there is no file {place}; correct `path` in the config")
+    return found
+
+
+def _take(source: Path, target: Path) -> None:
+    def write(temporary: Path) -> None:
+        shutil.copyfile(source, temporary)
+
+    write_with(target, write)
+
+
+def _download(url: str, target: Path, raw: Path, remote: Remote) -> str | None:
+    """Fetch one address into place; None when it worked, else why not."""
+    host = urllib.parse.urlsplit(url).netloc
+    known = _failures(raw)
+    if host in known:
+        return known[host]
+    failure: str | None = None
+    wrong: str | None = None
+
+    def write(temporary: Path) -> None:
+        nonlocal wrong
+        digest = hashlib.sha256()
+        with urllib.request.urlopen(url, timeout=SECONDS_TO_CONNECT) as answer, open(temporary, "wb") as out:
+            while block := answer.read(1 << 20):
+                digest.update(block)
+                out.write(block)
+        if digest.hexdigest() not in (remote.sha256, remote.packed):
+            wrong = digest.hexdigest()
+            raise DataError("wrong sum")
+
+    try:
+        write_with(target, write)
+    except DataError:
+        raise DataError(
+            f"{url} sent a file with the SHA-256 sum {wrong}, but {remote.name} must have "
+            f"{remote.packed or remote.sha256}; nothing was kept: fetch the file by another way and put it "
+            "in the mirror folder"
+        ) from None
+    except (urllib.error.URLError, TimeoutError, ConnectionError, ValueError) as error:
+        failure = str(getattr(error, "reason", error)) or type(error).__name__
+        write_json(raw / UNREACHABLE, {"run": _run_id(), "hosts": {**known, host: failure}})
+    return failure
+
+
+UNREACHABLE = ".unreachable.json"
+
+
+def _run_id() -> str:
+    """What tells one run of the suite from another: the workflow sets it for all its jobs."""
+    return os.environ.get("STRUCTMARGIN_RUN", str(os.getpid()))
+
+
+def _failures(raw: Path) -> dict[str, str]:
+    """Hosts that already failed in this run."""
+    try:
+        kept = read_json(raw / UNREACHABLE)
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}
+    return dict(kept["hosts"]) if kept.get("run") == _run_id() else {}
