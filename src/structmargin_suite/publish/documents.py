@@ -1,8 +1,9 @@
 """The documents that follow from the project itself: what each paper leaves open, and the API reference.
 
-    docs/readings.md    every experiment's `reading`, from its config
-    docs/api.md         every public name of the library with its docstring, read without importing anything
-    README.md           the part on the snapshot (`structmargin_suite.publish.readme`)
+    docs/readings.md       every experiment's `reading`, from its config
+    docs/api.md            every public name of the library with its docstring, read without importing it
+    docs/architecture.md   its two drawings (`structmargin_suite.publish.architecture`)
+    README.md              the part on the snapshot (`structmargin_suite.publish.readme`)
 `structmargin docs` writes them; a test holds them against the configs and the modules.
 """
 
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from structmargin_suite.planning.config import Faults, read
+from structmargin_suite.publish.architecture import architecture
 from structmargin_suite.publish.page import PAPERS
 from structmargin_suite.publish.readme import front
 
@@ -27,6 +29,7 @@ def documents(root: Path) -> dict[Path, str]:
     told = {
         root / "docs" / "readings.md": readings(root),
         root / "docs" / "api.md": api(root / "src" / LIBRARY),
+        root / "docs" / "architecture.md": architecture(root),
         root / "README.md": front(root),
     }
     return {path: text for path, text in told.items() if text is not None}

@@ -1,0 +1,277 @@
+"""The named entity experiment: its baselines, its claims, its figures, and what its config asks of runs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import yaml
+from nltk.probability import LidstoneProbDist
+from nltk.tag.hmm import HiddenMarkovModelTrainer
+
+from helpers.made_up_results import Fake, row
+from helpers.toy_project import HERE, project, run_all
+from structmargin_suite.baselines import crf, hmm
+from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import conll2002 as data
+from structmargin_suite.methods import models
+from structmargin_suite.results import Results
+from structmargin_suite.statements import checks, judge
+from structmargin_suite.storage.files import read_csv
+
+CHECKS = {name: check for name, check in checks().items() if name.startswith("ner-")}
+NOISE = [-0.2, 0.1, 0.3, -0.3, 0.1]
+
+
+def spoken(n=40):
+    arrays = data.synthesize(5, draw="random", n_sentences=n)
+    return data.view(arrays, 2, features="words", folds=4, fold=1)
+
+
+def test_the_hidden_markov_model_has_its_estimates_by_hand():
+    X, Y = [np.array(["a", "b"]), np.array(["a"])], [np.array([0, 1]), np.array([0])]
+    model = hmm.train(X, Y, seed=0, unknown="counted")
+    assert np.exp(model.first) == pytest.approx([2.1 / 2.2, 0.1 / 2.2])
+    assert np.exp(model.transitions[0]) == pytest.approx([0.1 / 1.2, 1.1 / 1.2])
+    assert np.exp(model.transitions[1]) == pytest.approx([0.5, 0.5])
+    assert np.exp(model.outputs) == pytest.approx(np.array([[2.1, 0.1], [0.1, 1.1]]) / [[2.2], [1.2]])
+    assert np.exp(model.unseen) == pytest.approx([0.1 / 2.2, 0.1 / 1.2])
+    assert list(model.predict([np.array(["a", "b"])])[0]) == [0, 1]
+
+
+def test_unknown_words_counted_as_nltk_counts_them_give_nltks_own_labels():
+    split = spoken()
+    pairs = [list(zip(map(str, x), map(int, y), strict=True)) for x, y in zip(*split.train, strict=True)]
+    symbols = sorted({word for sentence in pairs for word, _ in sentence})
+    trainer = HiddenMarkovModelTrainer(sorted({tag for s in pairs for _, tag in s}), symbols)
+    tagger = trainer.train_supervised(pairs, lambda counts, bins: LidstoneProbDist(counts, 0.1, bins))
+    theirs = [[tag for _, tag in tagger.tag([str(word) for word in x])] for x in split.test.X]
+    ours = hmm.train(*split.train, seed=0, unknown="counted").predict(split.test.X)
+    assert [list(y) for y in ours] == theirs
+    assert any(str(word) not in symbols for x in split.test.X for word in x)
+
+
+def test_a_word_that_says_nothing_leaves_its_neighbours_to_decide():
+    X = [np.array(["in", "Rome"]), np.array(["in", "Oslo"]), np.array(["go", "go"]), np.array(["go", "go"])]
+    Y = [np.array([0, 1]), np.array([0, 1]), np.array([0, 0]), np.array([0, 0])]
+    model = hmm.train(X, Y, seed=0, unknown="equal")
+    assert np.array_equal(model.unseen, [0.0, 0.0])
+    prior = model.transitions[0] - np.max(model.transitions[0])
+    best = model.predict([np.array(["in", "never"])])[0][1]
+    assert best == int(np.argmax(prior))
+
+
+def test_rare_words_go_by_their_spelling():
+    X = [np.array(["ver", "ver", name]) for name in ("Ana", "Eva", "Iris")] * 1
+    Y = [np.array([0, 0, 1])] * 3
+    model = hmm.train(X, Y, seed=0, unknown="spelled")
+    assert set(model.words) == {"ver", "\0capital"}
+    assert list(model.predict([np.array(["ver", "ver", "Zoe"])])[0]) == [0, 0, 1]
+    kinds = {word: hmm.symbol(word)[1:] for word in ("IBM", "Ana", "casa", "1999", "B-52", "...")}
+    assert list(kinds.values()) == ["capitals", "capital", "small", "digit", "digit", "punctuation"]
+
+
+def test_the_random_field_finds_the_maximum_of_its_objective():
+    """One token, one feature, two labels: the weights solve a scalar equation."""
+    x = sp.csr_matrix([[1.0]])
+    c2 = 0.5
+    model = crf.train([x, x, x], [np.array([0]), np.array([0]), np.array([1])], seed=0, c2=c2)
+    tagger = crf.pycrfsuite.Tagger()
+    written = model.written.tobytes()
+    tagger.open_inmemory(written)
+    tagger.set(crf.items(x))
+    odds = math.log(tagger.marginal("0", 0) / tagger.marginal("1", 0))
+    half = odds / 2.0  # by symmetry the weights are half and -half
+    assert 2.0 - 3.0 / (1.0 + math.exp(-odds)) == pytest.approx(2.0 * c2 * half, abs=1e-3)
+    assert [list(y) for y in model.predict([x])] == [[0]]
+
+
+@pytest.mark.parametrize("module", [hmm, crf])
+def test_stored_baselines_predict_the_same(module):
+    features = "words" if module is hmm else "linear"
+    arrays = data.synthesize(6, draw="random", n_sentences=30)
+    split = data.view(arrays, 2, features=features, folds=3, fold=0)
+    model = module.train(*split.train, seed=0)
+    stored = model.to_arrays()
+    assert not any(np.asarray(a).dtype.hasobject for a in stored.values())
+    ours, again = model.predict(split.test.X), module.from_arrays(stored).predict(split.test.X)
+    assert all(np.array_equal(a, b) for a, b in zip(ours, again, strict=True))
+    assert data.score(split.test.Y, ours)["error"] < 25.0
+
+
+def test_an_option_chosen_within_the_training_part_never_sees_the_test_part(monkeypatch):
+    seen = []
+
+    class Told:
+        def __init__(self, level):
+            self.level = level
+
+        def predict(self, X):
+            return [self.level] * len(X)
+
+    def fit(spec, split, seed, former=None):
+        seen.append((spec["level"], list(split.train.X)))
+        return models.Trained(Told(spec["level"]))
+
+    monkeypatch.setattr(models, "_fit", fit)
+    split = Split(Examples(list(range(8)), [3.0] * 8), Examples([99], [1.0]))
+    spec = {"choose": {"option": "level", "among": [1.0, 3.0, 5.0], "by": "inner_error"}}
+    trained = models.train(spec, split, 0, lambda Y, P: {"error": abs(Y[0] - P[0])})
+    assert trained.chosen["value"] == 3.0
+    assert [level for level, _ in seen] == [1.0, 3.0, 5.0, 3.0]
+    assert [len(X) for _, X in seen] == [6, 6, 6, 8] and all(99 not in X for _, X in seen)
+
+
+def results(draws=5, errors=None, means=None, losses=None, near=0.9):
+    """Runs of the experiment: errors of methods, and of formulations with their support, by name."""
+    errors = {"HMM": 9.4, "CRF": 5.6, "Perceptron": 5.9, "SVM": 5.0, **(errors or {})}
+    errors.setdefault("SVM, C per example", errors["SVM"])
+    formulations = ("SVM2", "SVM2 slack", "SVM2 margin")
+    means, losses = means or dict.fromkeys(formulations, 5.1), losses or dict.fromkeys(formulations, 1.1)
+    runs = []
+    for draw in range(draws):
+        for k, (name, error) in enumerate(errors.items()):
+            for fold in range(2):
+                told = error + NOISE[(draw + k) % 5] * (1 if fold else -1) + 0.1 * NOISE[(draw * (k + 1)) % 5]
+                runs.append(
+                    row("methods", f"{name}{draw}{fold}", method=name, repetition=draw, test_error=told)
+                )
+        for name in formulations:
+            for suffix in ("", ", C per example"):
+                runs.append(
+                    row(
+                        "formulations", f"{name}{suffix}{draw}", method=name + suffix, repetition=draw,
+                        test_error=means[name] + 3 * NOISE[draw % 5], average_loss=losses[name],
+                        support_at_one=near,
+                    )
+                )  # fmt: skip
+    config = {"methods": {}, "studies": {"methods": {"methods": list(errors)}}}
+    return {"ner": Fake("ner", config, runs)}
+
+
+CASES = {
+    "ner-discriminative": (
+        [results(), results(errors={"SVM": 6.9})],
+        [
+            results(errors={"HMM": 6.5}),  # fewer errors, but not far fewer
+            results(errors={"CRF": 9.8}),
+        ],
+    ),
+    "ner-svm-best": (
+        [results()],
+        [
+            results(errors={"SVM": 5.7}),  # better than one of them only
+            results(errors={"SVM": 6.5}),
+            results(errors={"SVM": 5.58}),  # a lower mean that is no ranking
+        ],
+    ),
+    "ner-formulations": (
+        [results(), results(means={"SVM2": 5.1, "SVM2 slack": 5.4, "SVM2 margin": 5.0})],
+        [results(means={"SVM2": 5.1, "SVM2 slack": 6.4, "SVM2 margin": 5.0})],
+    ),
+    "ner-support": (
+        [results()],
+        [
+            results(losses={"SVM2": 1.02, "SVM2 slack": 1.1, "SVM2 margin": 1.3}),
+            results(near=0.4),
+        ],
+    ),
+}
+
+
+def test_every_check_has_its_cases():
+    assert set(CASES) == set(CHECKS)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_check_passes_what_it_must_and_fails_what_it_must(name):
+    for wanted, given in zip(("holds", "fails"), CASES[name], strict=True):
+        for one in given:
+            verdict = CHECKS[name](one)
+            assert verdict.verdict == wanted, verdict
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_too_few_draws_or_no_results_are_no_evidence(name):
+    assert CHECKS[name](results(draws=2)).verdict == "not tested"
+    claim = {"id": name, "paper": "jmlr05", "where": "x", "claim": "y"}
+    assert judge({}, [claim])[0]["verdict"] == "not tested"
+
+
+def test_the_evidence_tells_both_readings_and_the_other_treatments_of_unknown_words():
+    told = results(errors={"HMM, unknown counted": 20.0})
+    assert "HMM, unknown counted 19.98%" in CHECKS["ner-discriminative"](told).evidence
+    for name in ("ner-svm-best", "ner-formulations", "ner-support"):
+        evidence = CHECKS[name](told).evidence
+        assert "C/n as printed" in evidence and "C per example" in evidence
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The experiment itself, made tiny and on the stand-in, through every stage."""
+    config = yaml.safe_load((HERE / "configs" / "ner.yaml").read_text(encoding="utf-8"))
+    for corpus in config["data"].values():
+        corpus.update(source="synthetic", n_sentences=10)
+    config["data"]["more"]["n_test"] = 6
+    for study in config["studies"].values():
+        for key, values in (("repetition", 1), ("fold", 1), ("n_train", [5, 10])):
+            if key in study["vary"]:
+                study["vary"][key] = values
+    for method in config["methods"].values():
+        if "eps" in method:
+            method["eps"] = 0.1
+    for name in ("SVM, C chosen", "SVM2 margin, C chosen"):
+        config["methods"][name]["choose"]["among"] = [0.01, 0.1]
+    config["scales"] = {"smoke": {}, "standard": {}, "paper": {}}
+    root = project(tmp_path_factory.mktemp("ner"), config, "ner")
+    run_all(root)
+    return root, config
+
+
+def test_every_run_is_done_and_says_that_its_data_are_synthetic(small):
+    root, _ = small
+    rows = read_csv(root / "results" / "ner" / "runs.csv")
+    assert {row["status"] for row in rows} == {"done"}, [row["reason"] for row in rows if row["reason"]]
+    assert all(row["data"].endswith("(synthetic)") for row in rows)
+    views = {(row["method"], row["features"]) for row in rows}
+    assert {("HMM", "words"), ("CRF", "linear"), ("SVM", "degree 2")} <= views
+
+
+def test_tables_have_the_papers_keys_and_numbers_beside_ours(small):
+    root, _ = small
+    for table, wanted in (
+        ("ner_methods", {("HMM", "token_error"): 9.36, ("SVM", "token_error"): 5.08}),
+        ("ner_formulations", {("SVM2", "constraints"): 2824, ("SVM2 margin", "average_loss"): 1.17}),
+    ):
+        rows = read_csv(root / "results" / "ner" / f"{table}.csv")
+        printed = {(row["method"], row["measure"]): row for row in rows}
+        for key, value in wanted.items():
+            assert float(printed[key]["published"]) == value and float(printed[key]["value"]) >= 0.0
+        papers = read_csv(Path(HERE) / "data" / "published" / f"{table}.csv")
+        assert {(row["method"], row["measure"]) for row in papers} <= set(printed)
+
+
+def test_measures_of_the_support_are_those_of_the_stored_model(small):
+    root, _ = small
+    mine = Results(root)["ner"]
+    for one in mine.rows("formulations"):
+        losses = mine.model(one["run"]).fit_.support.loss
+        assert one["average_loss"] == pytest.approx(np.mean(losses)) and one["average_loss"] >= 1.0
+        assert one["support_at_one"] == pytest.approx(np.mean(losses == 1))
+    runs = [mine.rows("formulations", method=m)[0]["run"] for m in ("SVM2", "SVM2, C per example")]
+    n = len(mine.split(runs[0]).train.Y)
+    assert [mine.record(run)["numbers"]["C"] for run in runs] == [1.0, n]
+
+
+def test_every_figure_is_drawn_the_same_twice(small):
+    root, config = small
+    mine = Results(root)["ner"]
+    before = {name: mine.figure(name).read_bytes() for name in config["figures"]}
+    assert all(len(image) > 5000 for image in before.values())
+    from structmargin_suite.figures import draw
+
+    draw(mine, "support")
+    assert mine.figure("support").read_bytes() == before["support"]

@@ -1,0 +1,232 @@
+"""The protein experiment: its rivals, its claim on results that must pass and fail, pipeline and figures."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import yaml
+from Bio.Align import substitution_matrices
+
+from helpers.made_up_results import Fake, row
+from helpers.protein_pairs import random_pair
+from helpers.toy_project import HERE, project, run_all
+from structmargin.oracles.chains import best_chain
+from structmargin.problems import ProteinAlignment
+from structmargin.problems.proteins.features import RESIDUES, Pair, places
+from structmargin_suite.baselines import blosum, log_odds
+from structmargin_suite.datasets import homstrad
+from structmargin_suite.figures import proteins as figures
+from structmargin_suite.figures._style import house
+from structmargin_suite.results import Results
+from structmargin_suite.statements import checks
+from structmargin_suite.statements.proteins import signed_rank
+
+CLAIM = checks()["protein-order"]
+MATRIX = substitution_matrices.load("BLOSUM62")
+
+
+@pytest.mark.parametrize("costs", ["11/1/0", "2/0.5/0.25"])
+def test_blosum_scores_as_our_own_search_does(costs):
+    """Biopython's local alignment and the library's search agree in score, and ours is what ours says."""
+    opened, more, shift = map(float, costs.split("/"))
+    rng = np.random.default_rng(0)
+    model = blosum.from_arrays(blosum.train([], [], seed=0, mode="local", costs=costs).to_arrays())
+    for n, m in rng.integers(8, 40, size=(8, 2)):
+        x = random_pair(rng, int(n), int(m))
+        x.target[:5] = x.residue[:5]
+        one, other = ("".join(RESIDUES[c] for c in part) for part in (x.residue, x.target))
+        S = np.array([[MATRIX[a, b] + shift for b in other] for a in one])
+        gaps = np.tile([-(opened + more), -more], (len(one), 2))
+        value, _ = best_chain(S, gaps)
+        assert model.aligner().score(one, other) == pytest.approx(value)
+        chain = model.predict([x])[0]
+        assert np.all(np.diff(chain, axis=0) > 0)
+        steps = np.diff(chain, axis=0) - 1
+        paid = sum((opened + more * k) for k in steps.ravel() if k)
+        assert S[tuple(chain.T)].sum() - paid == pytest.approx(value)
+
+
+def test_global_alignment_takes_the_ends_too():
+    x = Pair(np.arange(10), np.zeros(10, int), np.zeros(10, int), np.r_[19, np.arange(1, 10)])
+    local, whole = (blosum.Model(mode, "11/1/0").predict([x])[0] for mode in ("local", "global"))
+    assert local[0].tolist() == [1, 1]
+    assert whole.tolist() == [[k, k] for k in range(10)]
+
+
+def counted():
+    """Two pairs of which all can be counted by hand: a gap in either chain, of two and of one residue."""
+    one = Pair(
+        np.array([0, 1, 2, 3, 0]), np.array([0, 0, 1, 1, 2]), np.array([0, 1, 2, 3, 4]), np.array([5, 6])
+    )
+    other = Pair(np.array([0, 1]), np.array([0, 0]), np.array([0, 1]), np.array([5, 7, 6]))
+    return [one, other], [np.array([[0, 0], [3, 1]]), np.array([[0, 0], [1, 2]])]
+
+
+def test_counts_and_log_odds_by_hand():
+    X, Y = counted()
+    counts = log_odds.match_counts(X, Y)
+    assert counts.sum() == 4
+    assert counts[0, places(X[0])[0], 5] == 2  # residue 0 in a buried helix beside residue 5, in both pairs
+    assert counts[3, places(X[0])[3], 6] == counts[1, places(X[1])[1], 6] == 1
+    odds = log_odds.log_odds(counts, "residue")
+    background = (counts.sum(axis=(0, 1)) + 1) / 24
+    given = (2 + 20 * background[5]) / 22
+    assert odds[0, 7, 5] == pytest.approx(np.log(given / background[5]))
+    assert np.ptp(odds, axis=1).max() == 0.0  # the place does not matter
+    both = log_odds.log_odds(counts, "structure")
+    assert np.exp(both).shape == (20, 15, 20)
+    np.testing.assert_allclose((np.exp(both) * background).sum(axis=2), 1.0)
+    assert both[0, places(X[0])[0], 5] > both[0, places(X[0])[4], 5]
+    gaps = np.exp(log_odds.gap_logs(X, Y))
+    kinds = places(X[0])
+    assert gaps[kinds[1], 0] == pytest.approx((1 + 1) / (2 + 2))  # begins once at two chances
+    assert gaps[kinds[2], 1] == pytest.approx((1 + 1) / (2 + 2))  # goes on once, then could again
+    assert gaps[kinds[0], 2] == pytest.approx((1 + 1) / (1 + 2))  # one residue put in after place 0
+    assert gaps[kinds[0], 3] == pytest.approx((0 + 1) / (1 + 2))
+
+
+def test_the_generative_model_predicts_by_its_weights():
+    X, Y = counted()
+    model = log_odds.from_arrays(log_odds.train(X, Y, seed=0, kinds="structure", costs="0.5/2").to_arrays())
+    problem = ProteinAlignment("tensor")
+    S, gaps = problem.potentials(model.w, X[0])
+    odds = log_odds.log_odds(log_odds.match_counts(X, Y), "structure") + 2
+    expected = odds[X[0].residue, places(X[0])][:, X[0].target]
+    np.testing.assert_allclose(S, expected)
+    np.testing.assert_allclose(gaps, 0.5 * log_odds.gap_logs(X, Y)[places(X[0])])
+    np.testing.assert_array_equal(model.predict(X)[0], best_chain(S, gaps)[1])
+
+
+class Families(Fake):
+    """Made-up results: every run puts some of the ten matches of each family's pair six places off."""
+
+    def split(self, run):
+        y = np.column_stack([np.arange(10), np.arange(10)])
+        n = len(self.weights[run])
+        names = np.array([f"{run.split()[-1]} {k}" for k in range(n)])
+        truths = homstrad.Truths([y] * n, np.full(n, 0.3), names)
+        return SimpleNamespace(test=SimpleNamespace(X=list(range(n)), Y=truths))
+
+    def model(self, run):
+        y = np.column_stack([np.arange(10), np.arange(10)])
+
+        def predict(X):
+            return [np.vstack([y[:good], y[good:] + np.array([6, 0])]) for good in self.weights[run]]
+
+        return SimpleNamespace(predict=predict)
+
+
+def judged(families=40, **good):
+    """The verdict on matches right out of ten in each family, a number or a list a method."""
+    rows, weights = [], {}
+    config = {"methods": {name: {"label": name.lower()} for name in good}}
+    for name, levels in good.items():
+        for fold in range(2):
+            run = f"{name} {fold}"
+            weights[run] = np.broadcast_to(levels, families // 2)
+            rows.append(row("models", run, method=name, fold=fold, test_q4=10.0 * np.mean(weights[run])))
+    return CLAIM({"proteins": Families("proteins", config, rows, weights)})
+
+
+def test_the_claim_holds_where_all_is_as_the_paper_says():
+    verdict = judged(generative=6, Window=7, Profile=8, Simple=5)
+    assert verdict.verdict == "holds"
+    assert verdict.evidence.startswith("Q4-score profile 80.0, window 70.0, generative 60.0, simple 50.0")
+    assert "over 40 families Window +10.00 against generative" in verdict.evidence
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        {"generative": 7, "Window": 6, "Profile": 8},
+        {"generative": 6, "Window": 8, "Profile": 7},
+        {"generative": 7, "Window": 7, "Profile": 8},
+        {"generative": 7, "Window": [7] * 19 + [8], "Profile": 8},  # half a point is not substantial
+    ],
+)
+def test_the_claim_fails_where_the_order_is_another(good):
+    assert judged(**good).verdict == "fails"
+
+
+def test_the_claim_cannot_be_told_by_chance_by_few_families_or_without_runs():
+    verdict = judged(generative=5, Window=[8] * 11 + [2] * 9, Profile=10)
+    assert verdict.verdict == "not tested" and "not all beyond chance" in verdict.evidence
+    assert "10 families tested" in judged(10, generative=6, Window=7, Profile=8).evidence
+    assert "no runs of Profile" in judged(generative=6, Window=7).evidence
+    assert signed_rank(np.zeros(5)) == 1.0
+    assert signed_rank(np.arange(1.0, 30.0)) < 1e-5 < 1 - 1e-5 < signed_rank(-np.arange(1.0, 30.0))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The experiment itself on made-up families at its smallest."""
+    config = yaml.safe_load((HERE / "configs" / "proteins.yaml").read_text(encoding="utf-8"))
+    config["data"]["homstrad"] |= {"source": "synthetic", "n_families": 16, "per_family": 1, "longest": 120}
+    config["data"]["homstrad"]["folds"] = 2
+    config["studies"]["models"] = {"methods": [*figures.SHOWN, "BLOSUM62 tuned"], "vary": {"fold": 1}}
+    config["jobs"] = {"by": []}
+    for method in config["methods"].values():
+        if "choose" in method:
+            method["choose"] = {**method["choose"], "among": method["choose"]["among"][1:2]}
+    config["scales"] = {"smoke": {}, "standard": {}, "paper": {}}
+    root = project(tmp_path_factory.mktemp("proteins"), config, "proteins")
+    run_all(root)
+    return Results(root)
+
+
+def test_every_run_is_done_and_certified(small):
+    mine = small["proteins"]
+    assert mine.summary["runs"] == {"done": 6, "skipped": 0, "failed": 0}
+    assert all(one["relative_gap"] <= 0.05 for one in mine.runs if one.get("relative_gap") is not None)
+    assert sum(one.get("relative_gap") is not None for one in mine.runs) == 3
+    table = {(r["method"], r["measure"]): r["value"] for r in mine.table("proteins")}
+    for name in ("BLOSUM62", "generative", "Window"):
+        rows = mine.rows("models", method=name)
+        assert table[name, "q4"] == pytest.approx(np.mean([r["test_q4"] for r in rows]))
+        run = rows[0]["run"]
+        test = mine.split(run).test
+        assert rows[0]["test_q4"] == pytest.approx(
+            homstrad.q_scores(test.Y, mine.model(run).predict(test.X))[0].mean()
+        )
+    verdicts = {one["id"]: one for one in small.claims()}
+    assert verdicts["protein-order"]["verdict"] == "not tested"
+    n_families = len(set(test.Y.family))
+    assert f"{n_families} families tested; at least 20" in verdicts["protein-order"]["evidence"]
+
+
+def test_figures_show_the_runs(small):
+    mine = small["proteins"]
+    with house() as plt:
+        fig = plt.figure()
+        figures.q4_score(mine, fig)
+        ax = fig.axes[0]
+        names = mine.config["studies"]["models"]["methods"]
+        widths = [bar.get_width() for bar in ax.patches]
+        means = [np.mean([r["test_q4"] for r in mine.rows("models", method=name)]) for name in names]
+        assert widths == pytest.approx(means)
+        labels = [text.get_text() for text in ax.get_yticklabels()]
+        assert [label.rpartition(" ")[2] for label in labels] == [
+            "(400)",
+            "(6,000)",
+            "(620)",
+            "(351,492)",
+            "(351,522)",
+            "(400)",
+        ]
+        plt.close(fig)
+        fig = plt.figure()
+        figures.one_alignment(mine, fig)
+        assert len(fig.axes) == 6
+        runs = [figures._first(mine, name) for name in figures.SHOWN]
+        test = mine.split(runs[0]).test
+        predicted = [mine.model(run).predict(test.X) for run in runs]
+        e = figures.telling(test, [homstrad.q_scores(test.Y, yhat)[0] for yhat in predicted])
+        for ax, chain in zip(fig.axes, [test.Y[e], *(yhat[e] for yhat in predicted)], strict=True):
+            assert len(ax.lines) == 2 + len(chain)  # template, target, and a line for every match
+        plt.close(fig)
+
+
+def test_stretches_of_structure():
+    assert figures.runs_of(np.array([0, 0, 2, 1, 1])) == [(0, 0, 2), (2, 2, 3), (1, 3, 5)]

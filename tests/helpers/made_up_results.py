@@ -1,0 +1,24 @@
+"""Results made up in memory, for checks that must pass and checks that must fail."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from structmargin_suite.results import ExperimentResults
+
+
+class Fake(ExperimentResults):
+    """Results made up in memory."""
+
+    def __init__(self, name, config, runs, weights=None):
+        self.name, self.runs, self.weights = name, runs, weights or {}
+        self.summary = {"config": config}
+
+    def model(self, run):
+        return SimpleNamespace(w_=np.asarray(self.weights[run]))
+
+
+def row(study, run, **values):
+    return {"run": run, "studies": study, "status": "done", "chosen": True, **values}

@@ -1,0 +1,68 @@
+"""A problem of one's own: four functions and nothing else, through the public door."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from helpers import references
+from structmargin import StructuredSVM
+from structmargin.formulation import FORMULATIONS
+from structmargin.problem import Problem
+
+
+class Ranking:
+    """Put three items in order: Psi sums, over pairs ranked i before j, x_i - x_j; the loss counts swaps."""
+
+    def psi(self, x, y):
+        return sum(x[y[a]] - x[y[b]] for a in range(3) for b in range(a + 1, 3))
+
+    def delta(self, y, ybar):
+        place = {item: at for at, item in enumerate(ybar)}
+        return sum(place[y[a]] > place[y[b]] for a in range(3) for b in range(a + 1, 3))
+
+    def argmax(self, f, x):
+        return max(permutations(range(3)), key=lambda y: f(x, y))
+
+    def augmented_argmax(self, f, x, y, H):
+        return max(permutations(range(3)), key=lambda ybar: H(self.delta(y, ybar), f(x, y) - f(x, ybar)))
+
+
+def rankings() -> tuple[list[np.ndarray], list[tuple[int, ...]]]:
+    rng = np.random.default_rng(0)
+    w = np.array([1.0, -2.0, 0.5])
+    X = [rng.normal(size=(3, 3)) for _ in range(12)]
+    return X, [tuple(int(i) for i in np.argsort(-(x @ w + 0.3 * rng.normal(size=3)))) for x in X]
+
+
+def test_it_is_a_problem() -> None:
+    assert isinstance(Ranking(), Problem)
+
+
+@pytest.mark.parametrize("solver", ["n_slack", "n_slack_a", "n_slack_b", "one_slack", "bcfw"])
+@pytest.mark.parametrize("formulation", [name for name in FORMULATIONS if name != "SVM0"])
+def test_every_solver_trains_it(formulation: str, solver: str) -> None:
+    X, Y = rankings()
+    model = StructuredSVM(Ranking(), formulation, solver, C=12.0, eps=1e-6, gap_tol=1e-4)
+    if formulation.startswith("SVM2") and solver in ("one_slack", "bcfw"):
+        with pytest.raises(ValueError, match=f"'{solver}'.*'{formulation}'"):
+            model.fit(X, Y)
+        return
+    model.fit(X, Y)
+    listed = references.constraints(Ranking(), X, Y, lambda x: permutations(range(3)))
+    assert model.fit_.primal == pytest.approx(
+        references.primal(formulation, 12.0, listed, len(Y)).value, rel=1e-4
+    )
+    assert model.fit_.relative_gap <= 1e-4
+    assert model.score(X, Y) == -np.mean([Ranking().delta(y, yhat) for y, yhat in zip(Y, model.predict(X))])
+    assert model.score(X, Y) > -0.5  # three swaps are possible; a fair coin would make 1.5
+
+
+def test_the_perceptron_trains_it() -> None:
+    X, Y = rankings()
+    clean = [max(permutations(range(3)), key=lambda y: Ranking().psi(x, y) @ [1.0, -2.0, 0.5]) for x in X]
+    model = StructuredSVM(Ranking(), solver="perceptron", max_iter=100).fit(X, clean)
+    assert model.score(X, clean) > -0.2
+    assert model.score(X, Y) <= 0.0

@@ -1,0 +1,151 @@
+"""Options chosen on rows held out, a path along C, and the conventional SVM whose costs are chosen."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import yaml
+from sklearn.svm import LinearSVC
+
+from helpers.toy_project import HERE, TOY, project, run_all
+from structmargin_suite.baselines import linear_svm
+from structmargin_suite.datasets import Examples, Split, optdigits
+from structmargin_suite.methods import models
+from structmargin_suite.planning.config import ConfigError
+from structmargin_suite.planning.plan import load
+from structmargin_suite.storage.files import read_csv, read_json
+from structmargin_suite.storage.layout import Layout
+
+
+def sample(n=90, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 4 == 0, 1, -1)
+    return rng.normal(size=(n, 3)) + 0.8 * (y > 0)[:, None], y
+
+
+def test_the_conventional_svm_minimises_its_weighted_objective():
+    X, y = sample()
+    options = {"C": 0.5, "cost": 3.0, "intercept": 2.0, "tol": 1e-8, "max_iter": 10**6}
+    model = linear_svm.train(X, y, seed=0, **options)
+    Z = np.column_stack([X, np.full(len(y), 2.0)])
+
+    def objective(w):
+        return 0.5 * w @ w + 0.5 * np.where(y > 0, 3.0, 1.0) @ np.maximum(0.0, 1.0 - y * (Z @ w))
+
+    w = np.append(model.w, model.b / 2.0)
+    rng = np.random.default_rng(1)
+    assert all(objective(w) <= objective(w + 1e-3 * rng.normal(size=4)) for _ in range(200))
+    np.testing.assert_allclose(model.predict(X), Z @ w)
+    again = linear_svm.from_arrays(model.to_arrays())
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_remembered_trainings_are_those_of_the_same_rows_only():
+    X, y = sample()
+    before = linear_svm._trained.cache_info().hits
+    first = linear_svm.train(X, y, seed=0, C=0.3)
+    assert linear_svm.train(X.copy(), y.copy(), seed=1, C=0.3) is first
+    assert linear_svm._trained.cache_info().hits == before + 1
+    other = linear_svm.train(X, -y, seed=0, C=0.3)
+    assert not np.allclose(other.w, first.w)
+    want = LinearSVC(loss="hinge", C=0.3, fit_intercept=False, tol=1e-3, random_state=0).fit(X, -y)
+    np.testing.assert_array_equal(other.w, want.coef_[0])
+
+
+def split(held=None):
+    X, y = sample()
+    return Split(Examples(X, y), Examples(X, y), problem={"measure": "told"}, held=held)
+
+
+def test_a_choice_tries_every_combination_on_the_rows_held_out(monkeypatch):
+    seen = []
+
+    def fit(spec, data, seed, former=None):
+        seen.append((spec["C"], spec["cost"], data.train.Y.tolist(), former))
+        return models.Trained(SimpleNamespace(predict=lambda X: (spec["C"], spec["cost"], len(X))))
+
+    monkeypatch.setattr(models, "_fit", fit)
+    held = np.arange(0, 90, 3)
+
+    def score(Y, yhat):
+        assert yhat[2] == 30 and Y.tolist() == sample()[1][held].tolist()
+        return {"told": 1.0 if yhat[:2] in ((1.0, 4.0), (2.0, 1.0), (2.0, 4.0)) else 0.0}
+
+    choose = {"option": "C", "among": [1.0, 2.0], "with": {"cost": [1.0, 4.0]}, "by": "inner_{measure}"}
+    for more, best in (
+        ({"largest": True}, (1.0, 4.0)),
+        ({"largest": True, "ties": "middle"}, (2.0, 1.0)),
+        ({}, (1.0, 1.0)),
+    ):
+        seen.clear()
+        found = models.train({"choose": {**choose, **more}}, split(held), 0, score)
+        assert [one[:2] for one in seen] == [(1.0, 1.0), (1.0, 4.0), (2.0, 1.0), (2.0, 4.0), best]
+        assert all(len(one[2]) == 60 for one in seen[:-1]) and len(seen[-1][2]) == 90
+        assert (found.chosen["value"], found.chosen["with"]["cost"]) == best
+        assert found.chosen["inner_told"][1] == [1.0, 4.0, 1.0]
+
+
+def test_a_path_along_C_starts_from_the_cuts_before_and_ends_from_nothing():
+    X, y = sample(200)
+    data = Split(Examples(X, y), Examples(X, y), problem={"measure": "f1"}, held=np.arange(0, 200, 3))
+    spec = {
+        "formulation": "SVM1 margin", "solver": "one_slack", "problem": {"name": "Measure", "intercept": 1.0},
+        "C_per_example": 1.0, "eps": 1e-5, "gap_tol": 1e-5,
+        "choose": {"option": "C_per_example", "among": [0.01, 0.1, 1.0], "by": "inner_f1", "largest": True},
+    }  # fmt: skip
+    walked = {**spec, "choose": {**spec["choose"], "path": True}}
+    cold, warm = (models.train(one, data, 0, optdigits.score) for one in (spec, walked))
+    assert warm.chosen["value"] == cold.chosen["value"]
+    np.testing.assert_array_equal(warm.model.w_, cold.model.w_)
+    assert warm.numbers["n_constraints"] == cold.numbers["n_constraints"]
+    inner = models._inner(data, 0)
+    first = models._fit({**walked, "C_per_example": 0.1}, inner, 0)
+    later = models._fit({**walked, "C_per_example": 1.0}, inner, 0, first.model)
+    alone = models._fit({**walked, "C_per_example": 1.0}, inner, 0)
+    assert later.numbers["n_constraints"] < alone.numbers["n_constraints"]
+    assert later.numbers["primal"] == pytest.approx(alone.numbers["primal"], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("method", "choose", "message"),
+    [
+        ("SVM", {"path": True}, "methods.SVM.choose.path: is for a formulation's C or C_per_example only"),
+        (
+            "SVM",
+            {"by": "test_f1"},
+            "methods.SVM.choose.with: goes with a choice by validation_... or inner_...",
+        ),
+        ("structural SVM", {"ties": "last"}, "unknown value 'last'"),
+    ],
+)
+def test_a_choice_that_cannot_be_is_a_fault(tmp_path, method, choose, message):
+    config = yaml.safe_load((HERE / "configs" / "measures.yaml").read_text(encoding="utf-8"))
+    config["methods"][method]["choose"] |= choose
+    with pytest.raises(ConfigError) as error:
+        load(project(tmp_path, config, "measures"))
+    assert message in str(error.value)
+
+
+def test_a_row_has_the_value_that_its_training_chose_and_the_page_tells_it(tmp_path):
+    """C is given as 1 and chosen among others: what is shown is what was chosen, never what was given."""
+    choose = {"option": "C", "among": [0.01, 30.0], "by": "inner_error"}
+    methods = {name: {**TOY["methods"]["margin"], "label": name.upper()} for name in ("chosen", "given")}
+    methods["chosen"]["choose"] = choose
+    config = {
+        **TOY, "methods": methods, "tables": {},
+        "studies": {"s": {"methods": ["chosen"]}, "t": {"methods": ["given"], "vary": {"C": [1.0, 2.0]}}},
+    }  # fmt: skip
+    root = project(tmp_path, config)
+    suite = run_all(root)
+    rows = {row["run"]: row for row in read_csv(root / "results" / "toy" / "runs.csv")}
+    values = []
+    for run in suite.experiments["toy"].runs:
+        record = read_json(Layout(root).run("toy", run.name) / "run.json")
+        want = record["chosen"]["value"] if run.method == "chosen" else run.model["C"]
+        assert float(rows[run.name]["C"]) == want == record["numbers"]["C"]
+        values += [f"{want:g}"] if run.method == "chosen" else []
+    told = ", ".join(f"{v} ({values.count(v)})" for v in dict.fromkeys(values))
+    page = (root / "results" / "index.html").read_text()
+    assert f"CHOSEN: C chosen by inner_error, in 2 runs: {told}" in page

@@ -1,0 +1,205 @@
+"""Plans: grids, names, seeds, jobs and what makes a job run again."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.toy_project import HERE, TOY, project, write_config
+from structmargin_suite.planning.plan import load
+from structmargin_suite.planning.runs import Run, dealt, derive, grid, named, slug, united
+from structmargin_suite.rerun import keys
+from structmargin_suite.rerun.sources import LISTS, imports_of, source_digest
+from structmargin_suite.storage.files import digest
+
+
+def test_names_spell_only_what_varies(tmp_path):
+    runs = load(project(tmp_path)).experiments["toy"].runs
+    assert [run.name for run in runs[:4]] == [
+        "margin,n_train=12,repetition=0",
+        "margin,n_train=12,repetition=1",
+        "margin,n_train=24,repetition=0",
+        "margin,n_train=24,repetition=1",
+    ]
+    assert {run.name for run in runs if run.method == "any"} == {
+        f"any,solver={solver},repetition={r}" for solver in ("n_slack", "bcfw") for r in (0, 1)
+    }
+    assert {run.name for run in runs if run.method == "hard"} == {"hard,repetition=0", "hard,repetition=1"}
+
+
+def test_studies_that_ask_for_the_same_share_a_run(tmp_path):
+    config = copy.deepcopy(TOY)
+    config["studies"]["again"] = {"methods": ["margin"], "vary": {"n_train": [24, 30]}}
+    plan = load(project(tmp_path, config)).experiments["toy"]
+    shared = [run for run in plan.runs if run.studies == ("sizes", "again")]
+    assert {run.name for run in shared} == {
+        "margin,n_train=24,repetition=0",
+        "margin,n_train=24,repetition=1",
+    }
+    assert len(plan.runs) == 10 + 2
+
+
+def test_a_choice_on_the_test_set_becomes_runs_and_one_on_validation_does_not(tmp_path):
+    config = copy.deepcopy(TOY)
+    config["methods"]["margin"]["choose"] = {"option": "C", "among": [0.1, 1.0, 10.0], "by": "test_error"}
+    plan = load(project(tmp_path, config)).experiments["toy"]
+    assert len([run for run in plan.runs if run.method == "margin"]) == 4 * 3
+    config["methods"]["margin"]["choose"]["by"] = "validation_error"
+    write_config(tmp_path, config)
+    assert len([run for run in load(tmp_path).experiments["toy"].runs if run.method == "margin"]) == 4
+
+
+def test_seeds_follow_from_the_suites_seed_and_what_varies(tmp_path):
+    root = project(tmp_path)
+    runs = load(root).experiments["toy"].runs
+    assert len({run.seed for run in runs}) == len(runs)
+    assert [run.seed for run in load(root).experiments["toy"].runs] == [run.seed for run in runs]
+    by_repetition = {(run.varied["repetition"], run.view_seed) for run in runs}
+    assert len(by_repetition) == 2, "methods of one repetition must see the same data"
+    path = root / "configs" / "suite.yaml"
+    path.write_text(path.read_text().replace("seed: 7", "seed: 8"))
+    assert not {run.seed for run in load(root).experiments["toy"].runs} & {run.seed for run in runs}
+
+
+def test_derived_seeds_are_stable_and_apart():
+    assert derive(1, "a", 2) == 2811804046
+    words = [derive(s, a, b) for s in (0, 1) for a in ("x", "y") for b in (0, 1, "0")]
+    assert len(set(words)) == len(words) and all(0 <= seed < 2**32 for seed in words)
+
+
+values = st.dictionaries(
+    st.sampled_from(["eps", "C", "gap"]), st.sampled_from([-0.2, 0.2, 1, 1.5, "a b"]), min_size=1
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["SVM2", "SVM2 x"]), values), min_size=1, max_size=8))
+def test_different_settings_have_different_names(points):
+    runs = united([Run("e", method, "data", {}, {}, model, ("s",)) for method, model in points])
+    names = [run.name for run in named(runs, 0)]
+    assert len(set(names)) == len(names) == len({digest([m, v]) for m, v in points})
+    assert all("/" not in name and " " not in name for name in names)
+
+
+def test_signs_survive_in_names():
+    assert slug(-0.2) == "-0.2" and slug(0.2) == "0.2" and slug("C per example") == "C-per-example"
+
+
+def test_a_grid_is_every_combination():
+    assert list(grid({"a": [1, 2], "b": [3]})) == [{"a": 1, "b": 3}, {"a": 2, "b": 3}]
+    assert list(grid({})) == [{}]
+
+
+def test_jobs_hold_every_run_once(tmp_path):
+    runs = load(project(tmp_path)).experiments["toy"].runs
+    for by, at_most in (([], None), (["repetition"], None), (["n_train", "repetition"], 3)):
+        jobs = dealt("toy", runs, by, at_most)
+        assert sorted(run.name for job in jobs for run in job.runs) == sorted(run.name for run in runs)
+        assert len({job.name for job in jobs}) == len(jobs)
+        assert at_most is None or len(jobs) == at_most
+
+
+def keys_of(root):
+    suite = load(root)
+    plan = suite.experiments["toy"]
+    return {
+        "prepare": keys.prepare_key(suite, "toy", "clusters"),
+        **{job.name: keys.train_key(suite, job) for job in plan.jobs},
+        "tabulate": keys.tabulate_key(suite, "toy"),
+    }
+
+
+def test_a_key_changes_with_what_it_depends_on_and_with_nothing_else(tmp_path):
+    config = copy.deepcopy(TOY)
+    config["jobs"] = {"by": ["method"]}
+    root = project(tmp_path, config)
+    before = keys_of(root)
+    path = root / "configs" / "toy.yaml"
+    path.write_text("# a comment\n" + path.read_text() + "\n# another\n")
+    assert keys_of(root) == before
+
+    def changed(edit) -> set[str]:
+        other = copy.deepcopy(config)
+        edit(other)
+        write_config(root, other)
+        now = keys_of(root)
+        return {name for name in before if now[name] != before[name]}
+
+    assert changed(lambda c: c["methods"]["any"].update(eps=0.2)) == {"method=any", "tabulate"}
+    assert changed(lambda c: c["methods"]["any"].update(label="Some")) == {"tabulate"}
+    assert changed(lambda c: c["tables"]["toy"].update(caption="Other")) == {"tabulate"}
+    assert changed(lambda c: c["data"]["clusters"].update(n_test=31)) == set(before)
+
+
+def test_a_module_counts_for_those_who_import_it():
+    assert "structmargin_suite.storage.files" in imports_of("structmargin_suite.stages.train")
+    solver, problem = "structmargin.solvers.n_slack", "structmargin.problems.alignment.problem"
+    assert source_digest([solver], LISTS) == source_digest([solver, "structmargin.dual.working_set"], LISTS)
+    assert source_digest([solver], LISTS) != source_digest([solver, problem], LISTS)
+    assert source_digest(["structmargin.registry"]) != source_digest(
+        ["structmargin.registry"], without=[problem]
+    )
+
+
+def test_a_run_does_not_count_problems_and_solvers_that_it_does_not_use():
+    from structmargin_suite.rerun.keys import code_of
+
+    spec = {"formulation": "SVM2", "solver": "n_slack", "problem": {"name": "Multiclass"}}
+    other = code_of({**spec, "problem": {"name": "Alignment"}}, "clusters")
+    assert code_of(spec, "clusters") != other != code_of({**spec, "solver": "bcfw"}, "clusters")
+    assert code_of({"baseline": "generative_alignment"}, "alignment") != other
+
+
+@pytest.mark.parametrize(
+    ("model", "module", "counts"),
+    [
+        ("JKSE", "structmargin.jkse.trainers", True),
+        ("JKSE", "structmargin.jkse.one_class", True),
+        ("JKSE", "structmargin.jkse.pairs", True),
+        ("JKSE", "structmargin.solvers.n_slack", False),
+        ("SVM", "structmargin.jkse.trainers", False),
+        ("SVM", "structmargin.dual.acceleration", True),
+        ("SVM", "structmargin.solvers.bcfw", False),
+    ],
+)
+def test_an_edit_of_the_library_makes_those_runs_old_that_use_it(monkeypatch, model, module, counts):
+    from structmargin_suite.rerun import sources
+    from structmargin_suite.rerun.keys import code_of
+
+    svm = {"formulation": "SVM1", "solver": "n_slack", "problem": {"name": "Multiclass"}}
+    spec = svm if model == "SVM" else {"model": "JKSE", "problem": {"name": "Multiclass"}}
+    before, source_of = code_of(spec, "clusters"), sources.source_of
+
+    def edited(name):
+        path, text = source_of(name)
+        return path, text + b"# edited" if name == module else text
+
+    sources._source_digest.cache_clear()
+    monkeypatch.setattr(sources, "source_of", edited)
+    try:
+        assert (code_of(spec, "clusters") != before) is counts
+    finally:
+        sources._source_digest.cache_clear()
+
+
+def test_every_dataset_and_baseline_of_the_project_keeps_the_contract():
+    import inspect
+
+    from structmargin_suite.baselines import baseline
+    from structmargin_suite.datasets import dataset
+    from structmargin_suite.planning.catalogue import Catalogue
+
+    catalogue = Catalogue(HERE)
+    for name in catalogue.datasets:
+        module = dataset(name)
+        made = set(inspect.signature(module.synthesize).parameters) - {"seed"}
+        seen = set(list(inspect.signature(module.view).parameters)[2:])  # after the arrays and the seed
+        assert made == set(module.PREPARE) and seen == set(module.VIEW), name
+        assert not set(module.PREPARE) & set(module.VIEW), name
+    for name in catalogue.baselines:
+        taken = inspect.signature(baseline(name).train).parameters.values()
+        named = {one.name for one in taken if one.kind is one.KEYWORD_ONLY} - {"seed"}
+        assert named <= set(baseline(name).OPTIONS) and callable(baseline(name).from_arrays), name

@@ -1,0 +1,268 @@
+"""Tables, figures, the page and comparisons, from results made up in memory or by the toy experiment."""
+
+from __future__ import annotations
+
+import copy
+import html.parser
+import re
+import shutil
+
+import pytest
+
+from helpers.toy_project import TOY, project, run_all
+from structmargin_suite import statements as claims
+from structmargin_suite.cli import main
+from structmargin_suite.figures._grouped import curve, published
+from structmargin_suite.planning.plan import load
+from structmargin_suite.publish import tables
+from structmargin_suite.publish.compare import exact, numbers, stable
+from structmargin_suite.publish.page import page, volatile_blocks
+from structmargin_suite.results import Results
+from structmargin_suite.stages.report import report
+from structmargin_suite.statements import decided
+from structmargin_suite.storage.files import read_csv, read_yaml
+
+SPEC = {"keys": ["n", "method"], "measures": ["error", "count"], "spread": "sd", "digits": {"count": 0}}
+METHODS = {"a": {"label": "A & B"}, "b": {"published_as": "a"}}
+
+
+def made(method, n, error, count=None, **more):
+    fixed = {"data": "x", "status": "done", "chosen": True}
+    return {"method": method, "n": n, "error": error, "count": count, **fixed, **more}
+
+
+RUNS = [
+    made("b", 2, 4.0, 10), made("b", 2, 8.0, 30), made("a", 2, 3.0), made("a", 1, 5.0),
+    made("b", 1, 1.0, chosen=False), made("b", 1, None, status="failed"),
+]  # fmt: skip
+PUBLISHED = [{"n": 2, "method": "a", "measure": "error", "value": 5.5}]
+
+
+def test_tidy_rows_average_what_was_done_and_chosen_and_leave_no_hole():
+    rows = {(r["n"], r["method"], r["measure"]): r for r in tables.tidy(SPEC, RUNS, PUBLISHED, METHODS)}
+    assert rows[2, "b", "error"]["value"] == 6.0 and rows[2, "b", "error"]["runs"] == 2
+    assert rows[2, "b", "error"]["spread"] == pytest.approx(8**0.5) and rows[2, "b", "count"]["value"] == 20.0
+    assert rows[2, "b", "error"]["published"] == rows[2, "a", "error"]["published"] == 5.5
+    assert rows[1, "a", "error"]["published"] is None and rows[1, "a", "error"]["spread"] is None
+    assert rows[1, "b", "error"]["value"] is None and rows[1, "b", "error"]["runs"] == 0
+    assert (2, "a", "count") not in rows
+
+
+def test_the_standard_error_is_the_deviation_over_the_root_of_the_runs():
+    row = tables.tidy({**SPEC, "spread": "se"}, RUNS[:2], [], METHODS)[0]
+    assert row["spread"] == pytest.approx(2.0) and row["spread_kind"] == "se"
+
+
+def test_wide_tables_show_ours_the_papers_and_the_difference():
+    rows = tables.tidy(SPEC, RUNS, PUBLISHED, METHODS)
+    header, cells = tables.wide(SPEC, rows, METHODS)
+    assert header == ["n", "method", "error", "error, paper", "difference", "count"]
+    assert ["2", "b", "6.0 ± 2.8", "5.5", "+0.5", "20 ± 14"] in cells
+    assert ["2", "A & B", "3.0", "5.5", "-2.5", ""] in cells and [
+        "1",
+        "b",
+        "no run",
+        "",
+        "",
+        "no run",
+    ] in cells
+    latex = tables.latex("100% of_it", "t", header, cells)
+    assert "A \\& B" in latex and "100\\% of\\_it" in latex and "$\\pm$" in latex
+    assert latex.count("\\\\") == 1 + len(cells)
+    markdown = tables.markdown("Caption", header, cells).splitlines()
+    assert markdown[0] == "Caption" and all(line.count("|") == len(header) + 1 for line in markdown[2:])
+
+
+def test_curves_are_means_with_standard_errors():
+    line = curve(RUNS, "n", "error")
+    assert line.x == [1.0, 2.0] and line.mean == [3.0, 5.0]
+    assert line.se[1] == pytest.approx(1.5275252)
+    assert published(PUBLISHED, "n", method="a") == ([2], [5.5])
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory):
+    """The toy with an option chosen on the test set, and one chosen on a part that is not there."""
+    config = copy.deepcopy(TOY)
+    config["methods"]["margin"]["choose"] = {"option": "C", "among": [0.001, 5.0], "by": "test_error"}
+    config["methods"]["hard"] = {
+        **config["methods"]["margin"], "choose": {"option": "C", "among": [1.0], "by": "validation_error"}
+    }  # fmt: skip
+    root = project(tmp_path_factory.mktemp("chosen"), config)
+    return root, run_all(root)
+
+
+def test_the_option_that_does_best_over_all_runs_is_the_one_in_the_table(chosen):
+    root, _ = chosen
+    runs = [r for r in read_csv(root / "results" / "toy" / "runs.csv") if r["method"] == "margin"]
+    mean = {C: sum(float(r["test_error"]) for r in runs if r["C"] == C) / 4 for C in ("0.001", "5")}
+    best = min(mean, key=lambda C: mean[C])
+    assert {r["C"] for r in runs if r["chosen"] == "true"} == {best} and len(runs) == 8
+    table = read_csv(root / "results" / "toy" / "toy.csv")
+    errors = [float(r["value"]) for r in table if r["measure"] == "test_error"]
+    assert sum(errors) / 2 == pytest.approx(mean[best])
+
+
+def test_a_choice_without_a_validation_part_fails_with_the_reason(chosen):
+    root, _ = chosen
+    runs = [r for r in read_csv(root / "results" / "toy" / "runs.csv") if r["method"] == "hard"]
+    assert {r["status"] for r in runs} == {"failed"} and all(
+        "needs a validation part" in r["reason"] for r in runs
+    )
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects addresses, ids and whether tags close in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.addresses, self.ids, self.open = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.addresses += [given[name] for name in ("src", "href") if name in given]
+        self.ids += [given["id"]] if "id" in given else []
+        if tag not in ("meta", "br", "img", "link"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_stands_alone_and_shows_every_claim_and_experiment(chosen):
+    root, _ = chosen
+    text = (root / "results" / "index.html").read_text()
+    reader = Reader()
+    reader.feed(text)
+    assert reader.open == [] and len(set(reader.ids)) == len(reader.ids)
+    assert not re.search(r"https?://|//[a-z]+\.[a-z]|@import|url\(", re.sub(r"<code>.*?</code>", "", text))
+    for address in reader.addresses:
+        if address.startswith("#"):
+            assert address[1:] in reader.ids
+        elif not address.startswith("data:"):
+            assert (root / "results" / address).is_file(), address
+    assert sum(one.startswith("claim-") for one in reader.ids) == 36
+    assert "A toy" in text and "needs a validation part" in text and "bcfw" in text
+    assert "make reproduce SCALE=standard ONLY=&#34;toy&#34;" in text or 'ONLY="toy"' in text
+
+
+def test_nothing_outside_the_volatile_parts_changes_when_everything_is_done_again(chosen, tmp_path):
+    root, _ = chosen
+    again = project(tmp_path / "again", {})
+    shutil.copy(root / "configs" / "toy.yaml", again / "configs" / "toy.yaml")
+    run_all(again)
+    assert exact(root / "results", again / "results") == []
+    kept = stable(root / "results")
+    assert (
+        "index.html" in kept and "toy/runs.csv" in kept and any(name.endswith("model.npz") for name in kept)
+    )
+    assert not any("timings" in name or "clock" in name or "trace" in name for name in kept)
+    assert (
+        b"CPU seconds" not in kept["index.html"]
+        and b"CPU seconds" in (root / "results" / "index.html").read_bytes()
+    )
+
+
+def test_a_verdict_about_time_flips_without_a_difference_in_bytes(chosen):
+    root, suite = chosen
+    toy = Results(root)["toy"]
+    listed = read_yaml(root / "data" / "published" / "claims.yaml")
+    toy.config["claims"] = [one["id"] for one in listed]
+    clocked = sum(one.get("volatile", False) for one in listed)
+    assert 0 < clocked < len(listed)
+
+    def shown(about_time, others):
+        claims = [{"volatile": False, "evidence": "e", **one} for one in listed]
+        for one in claims:
+            one["verdict"] = about_time if one["volatile"] else others
+        text = page([toy], claims, suite, [])
+        assert text.count(f">{about_time}<") >= 2 * clocked  # at the top, and in the toy's own section
+        return volatile_blocks().sub("", text)
+
+    assert shown("holds", "fails") == shown("fails", "fails")
+    assert shown("holds", "fails") != shown("holds", "holds")
+
+
+def test_a_claim_whose_data_are_gone_is_not_tested_and_says_what_to_do(chosen, tmp_path, monkeypatch):
+    shutil.copytree(chosen[0], tmp_path / "root")
+    results = Results(tmp_path / "root")
+
+    def check(found):
+        return decided(len(found["toy"].split(found["toy"].runs[0]["run"]).test.Y) > 0, "seen")
+
+    monkeypatch.setitem(claims._CHECKS, "align-sublinear", check)
+    assert claims.judge(results, [{"id": "align-sublinear"}])[0]["verdict"] == "holds"
+    shutil.rmtree(tmp_path / "root" / "data" / "ready")
+    row = claims.judge(results, [{"id": "align-sublinear"}])[0]
+    assert row["verdict"] == "not tested" and "make reproduce ONLY=toy prepares them again" in row["evidence"]
+
+
+def test_comparisons_tell_numbers_apart_by_their_spread(chosen, tmp_path, capsys):
+    root, suite = chosen
+    shutil.copytree(root / "results", tmp_path / "other")
+    assert (
+        main(["--root", str(root), "compare", str(root / "results"), str(tmp_path / "other"), "--exact"]) == 0
+    )
+    table = tmp_path / "other" / "toy" / "toy.csv"
+    row = read_csv(table)[0]
+    value, spread = float(row["value"]), float(row["spread"])
+    text = table.read_text()
+    assert spread > 0
+    table.write_text(
+        text.replace(f"{row['value']},{row['spread']}", f"{value + spread:.10g},{row['spread']}", 1)
+    )
+    near = numbers(root / "results", tmp_path / "other").differences
+    assert len(near) == 1 and near[0].within
+    assert main(["--root", str(root), "compare", str(root / "results"), str(tmp_path / "other")]) == 0
+    table.write_text(
+        text.replace(f"{row['value']},{row['spread']}", f"{value + 9 * spread:.10g},{row['spread']}", 1)
+    )
+    assert main(["--root", str(root), "compare", str(root / "results"), str(tmp_path / "other")]) == 1
+    assert (
+        main(["--root", str(root), "compare", str(root / "results"), str(tmp_path / "other"), "--exact"]) == 1
+    )
+    assert re.search(r"toy/toy.csv: line 2 '.*' and line 2 '.*', differs", capsys.readouterr().out)
+    assert suite.scale == "standard"
+
+
+def test_the_command_lists_explains_and_checks(chosen, capsys):
+    root, _ = chosen
+    assert main(["--root", str(root), "list"]) == 0
+    listed = capsys.readouterr().out
+    assert "  toy            A toy (jmlr05, " in listed
+    row = re.search(r"\n  one_slack +(.*)", listed).group(1)
+    allowed = [cell != "no" for cell in row.split()]  # elsewhere "yes", or the number of problems
+    assert allowed == [False, True, True, True, False, False, False, False]
+    assert re.search(r"solver 'one_slack' takes.*'SVM2' has squared slacks", listed)
+    assert listed.count("solver 'one_slack' takes") == 4  # one reason once, whatever the number of problems
+    assert main(["--root", str(root), "explain", "toy"]) == 0
+    told = capsys.readouterr().out
+    assert (
+        "study 'sizes': 8 runs of margin\n  for n_train in 12, 24\n" in told
+        and "last time (scale standard)" in told
+        and "left out: solver 'bcfw'" in told
+    )
+    assert main(["--root", str(root), "explain", "toi"]) == 1
+    assert "the nearest known is 'toy'" in capsys.readouterr().err
+    assert main(["--root", str(root), "check"]) == 0
+    assert "toy, clusters: synthetic" in capsys.readouterr().out
+
+
+def test_results_are_read_from_a_snapshot_where_there_are_no_others(chosen, tmp_path):
+    root, _ = chosen
+    kept = project(tmp_path)
+    shutil.copytree(root / "results" / "toy", kept / "results" / "snapshot" / "toy")
+    assert list(Results(kept)) == [] and list(Results.latest(kept)) == ["toy"]
+    assert Results.latest(kept)["toy"].table("toy") == Results(root)["toy"].table("toy")
+    assert list(Results.latest(root)) == ["toy"]
+
+
+def test_results_under_another_configuration_are_marked_on_the_page(chosen, tmp_path):
+    root, _ = chosen
+    shutil.copytree(root, tmp_path / "copy")
+    path = tmp_path / "copy" / "configs" / "toy.yaml"
+    path.write_text(path.read_text().replace("eps: 0.1", "eps: 0.2", 1))
+    report(load(tmp_path / "copy"))
+    page = (tmp_path / "copy" / "results" / "index.html").read_text()
+    assert "made under another configuration" in page
+    assert "made under another configuration" not in (root / "results" / "index.html").read_text()

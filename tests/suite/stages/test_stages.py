@@ -1,0 +1,191 @@
+"""A whole experiment in a temporary folder, done in a second, and what every stage makes of it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from helpers.toy_project import TOY, project, run_all, write_config
+from structmargin_suite.methods.models import from_arrays
+from structmargin_suite.planning.plan import load
+from structmargin_suite.stages.evaluate import evaluate
+from structmargin_suite.stages.prepare import prepare
+from structmargin_suite.stages.train import train
+from structmargin_suite.storage.files import read_arrays, read_csv, read_json, write_arrays
+from structmargin_suite.storage.layout import Layout
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    root = project(tmp_path_factory.mktemp("toy"))
+    return root, run_all(root)
+
+
+def test_every_planned_run_is_a_row_with_its_reason(done):
+    root, suite = done
+    rows = {row["run"]: row for row in read_csv(root / "results" / "toy" / "runs.csv")}
+    assert set(rows) == {run.name for run in suite.experiments["toy"].runs} and len(rows) == 10
+    by_status = {
+        status: [r for r in rows.values() if r["status"] == status]
+        for status in ("done", "skipped", "failed")
+    }
+    assert [len(by_status[s]) for s in ("done", "skipped", "failed")] == [6, 2, 2]
+    assert all("bcfw" in row["reason"] and "SVM2 slack" in row["reason"] for row in by_status["skipped"])
+    assert all("NotSeparableError" in row["reason"] for row in by_status["failed"])
+
+
+def test_a_skipped_combination_is_a_row_of_its_table_without_a_value(done):
+    root, _ = done
+    table = {row["solver"]: row for row in read_csv(root / "results" / "toy" / "solvers.csv")}
+    assert table["bcfw"]["value"] == "" and table["bcfw"]["runs"] == "0"
+    assert float(table["n_slack"]["value"]) >= 0 and table["n_slack"]["runs"] == "2"
+    assert "no run" in (root / "results" / "toy" / "solvers.md").read_text()
+
+
+def test_a_table_is_the_mean_over_repetitions_beside_the_published_number(done):
+    root, _ = done
+    runs = [
+        r
+        for r in read_csv(root / "results" / "toy" / "runs.csv")
+        if r["method"] == "margin" and r["n_train"] == "24"
+    ]
+    values = np.array([float(r["test_error"]) for r in runs])
+    row = next(
+        r
+        for r in read_csv(root / "results" / "toy" / "toy.csv")
+        if r["n_train"] == "24" and r["measure"] == "test_error"
+    )
+    assert list(row) == [
+        "n_train",
+        "method",
+        "measure",
+        "data",
+        "value",
+        "spread",
+        "spread_kind",
+        "runs",
+        "published",
+    ]
+    assert float(row["value"]) == pytest.approx(values.mean())
+    assert float(row["spread"]) == pytest.approx(values.std(ddof=1) / np.sqrt(2))
+    assert (row["spread_kind"], row["runs"], row["published"], row["data"]) == (
+        "se",
+        "2",
+        "9",
+        "clusters (synthetic)",
+    )
+
+
+def test_records_hold_settings_data_and_versions_but_no_clock(done):
+    root, suite = done
+    run = suite.experiments["toy"].runs[0]
+    record = read_json(Layout(root).run("toy", run.name) / "run.json")
+    assert record["model"]["formulation"] == "SVM1 margin" and record["view"]["n_train"] == 12
+    assert (
+        record["seed"] == run.seed
+        and record["data"]["kind"] == "synthetic"
+        and len(record["data"]["part"]) == 64
+    )
+    assert set(record["versions"]) >= {"numpy", "numba", "scipy"}
+    assert "seconds" not in json.dumps(record)
+    clock = read_json(Layout(root).run("toy", run.name) / "clock.json")
+    assert clock["seconds"] > 0 and clock["job_peak_mb"] > 1 and clock["machine"]["cores"] >= 1
+
+
+def test_evaluation_agrees_with_a_count_by_hand(done):
+    root, suite = done
+    run = suite.experiments["toy"].runs[0]
+    folder = Layout(root).run("toy", run.name)
+    model = from_arrays(run.model, read_arrays(folder / "model.npz"))
+    part = read_arrays(Layout(root).part("toy", run.part))
+    wrong = model.predict(part["X_test"]) != part["y_test"]
+    metrics = read_json(folder / "metrics.json")["metrics"]
+    assert metrics["test_error"] == pytest.approx(100 * wrong.mean())
+    losses = [model.problem_.delta(y, yhat) for y, yhat in zip(part["y_test"], model.predict(part["X_test"]))]
+    assert metrics["test_loss"] == pytest.approx(np.mean(losses)) and metrics["test_loss"] > wrong.mean()
+    assert metrics["dual"] <= metrics["primal"] <= metrics["dual"] + run.model["C"] * run.model["eps"] + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [("w", "the primal"), ("alpha", "dual variables adds up"), ("b", "dual variables are worth")],
+)
+def test_a_model_that_does_not_keep_its_word_is_a_failed_run(done, tmp_path, what, said):
+    root, _ = done
+    shutil.copytree(root, tmp_path / "copy")
+    copied = load(tmp_path / "copy")
+    job = copied.experiments["toy"].jobs[0]
+    run = next(one for one in job.runs if one.method == "margin")
+    folder = Layout(copied.root).run("toy", run.name)
+    model = from_arrays(run.model, read_arrays(folder / "model.npz"))
+    if what == "w":
+        model.scorer_.w = 1.5 * model.scorer_.w
+    else:
+        support = model.fit_.support
+        model.fit_.support = support._replace(**{what: 1.5 * getattr(support, what)})
+    write_arrays(folder / "model.npz", model.to_arrays())
+    (folder / "metrics.json").unlink()
+    evaluate(copied, job)
+    judged = read_json(folder / "metrics.json")
+    assert judged["status"] == "failed" and said in judged["reason"]
+
+
+def test_a_second_pass_trains_nothing_and_an_edit_only_what_it_touches(done, tmp_path):
+    root, _ = done
+    shutil.copytree(root, tmp_path / "copy")
+    root = tmp_path / "copy"
+    records = sorted((root / "results" / "toy" / "runs").glob("*/run.json"))
+
+    def passed() -> list[str]:
+        before = {path: path.stat().st_mtime_ns for path in records}
+        suite = load(root)
+        for job in suite.experiments["toy"].jobs:
+            train(suite, job)
+        return sorted({p.parent.name.split(",")[0] for p in records if p.stat().st_mtime_ns != before[p]})
+
+    assert passed() == ["hard"]  # what failed is tried again
+    changed = copy.deepcopy(TOY)
+    changed["methods"]["any"]["eps"] = 0.05
+    changed["methods"]["margin"]["label"] = "Renamed"
+    write_config(root, changed)
+    assert passed() == ["any", "hard"]
+
+
+def test_a_run_that_lost_its_model_is_trained_again_to_the_same_bytes(done, tmp_path):
+    root, _ = done
+    shutil.copytree(root, tmp_path / "copy")
+    suite = load(tmp_path / "copy")
+    job = suite.experiments["toy"].jobs[0]
+    model = Layout(suite.root).run("toy", job.runs[0].name) / "model.npz"
+    before = model.read_bytes()
+    model.write_bytes(before[:100])
+    train(suite, job)
+    assert model.read_bytes() == before
+
+
+def test_scales_say_what_they_shrink(tmp_path):
+    root = project(tmp_path)
+    smoke = load(root, "smoke").experiments["toy"]
+    assert smoke.shrunk == (("repetitions", 2, 1),) and len(smoke.runs) == 5
+    assert load(root, "paper").experiments["toy"].shrunk == ()
+
+
+def test_a_job_needs_its_own_corpora_only(tmp_path):
+    config = copy.deepcopy(TOY)
+    config["data"]["later"] = dict(config["data"]["clusters"])
+    config["studies"] = {
+        "sizes": {"methods": ["margin"], "data": ["clusters"], "vary": {"n_train": [12, 24]}},
+        "solvers": {"methods": ["any"], "data": ["later"], "vary": {"solver": ["n_slack"]}},
+    }
+    config["jobs"] = {"by": ["corpus"]}
+    suite = load(project(tmp_path, config))
+    job = next(one for one in suite.experiments["toy"].jobs if one.runs[0].corpus == "clusters")
+    prepare(suite, "toy", "clusters")  # and not the other
+    train(suite, job)
+    evaluate(suite, job)
+    runs = [read_json(Layout(suite.root).run("toy", run.name) / "metrics.json") for run in job.runs]
+    assert len(runs) == 4 and {run["status"] for run in runs} == {"done"}

@@ -1,0 +1,63 @@
+"""The command as a newcomer meets it: alone, in the wrong folder, options on either side, six faults."""
+
+from __future__ import annotations
+
+import copy
+import re
+
+import pytest
+
+from helpers.toy_project import TOY, project, write_config
+from structmargin_suite.cli import main
+
+
+@pytest.fixture
+def root(tmp_path):
+    return project(tmp_path)
+
+
+def test_alone_it_says_what_it_can_do(capsys):
+    assert main([]) == 0
+    told = capsys.readouterr().out
+    for command in ("list", "explain", "check", "compare", "snapshot", "docs"):
+        assert re.search(rf"^    {command} +\w", told, re.MULTILINE)
+
+
+def test_in_a_folder_that_is_no_project_it_says_where_to_go(tmp_path, capsys):
+    assert main(["--root", str(tmp_path), "check"]) == 1
+    told = capsys.readouterr().err
+    assert str(tmp_path) in told and "--root" in told and told.count("\n") == 1
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_options_stand_before_or_after_the_command(root, before, capsys):
+    given, command = ["--root", str(root), "--scale", "smoke"], ["explain", "toy"]
+    assert main([*given, *command] if before else [*command, *given]) == 0
+    told = capsys.readouterr().out
+    assert "5 runs in 1 jobs at scale smoke" in told and "repetitions 1 instead of 2" in told
+
+
+def test_faults_of_the_suite_and_of_an_experiment_come_together(root, capsys):
+    wrong = copy.deepcopy(TOY)
+    wrong["repetitions"] = "two"
+    wrong["methods"]["margin"]["formulation"] = "SVM3"
+    wrong["data"]["clusters"]["from"] = "cluster"
+    wrong["tables"]["toy"]["spreed"] = "sd"
+    wrong["claims"] = ["bound-rsk"]
+    write_config(root, wrong)
+    suite = root / "configs" / "suite.yaml"
+    suite.write_text(suite.read_text().replace("standard", "standrad"))
+    assert main(["--root", str(root), "check"]) == 1
+    head, *faults = capsys.readouterr().err.strip().split("\n")
+    assert "6 problems" in head
+    for file, key, remedy in (
+        ("suite.yaml", "scale", "the nearest known is 'standard'"),
+        ("toy.yaml", "claims.0", "the nearest known is 'bound-risk'"),
+        ("toy.yaml", "data.clusters.from", "the nearest known is 'clusters'"),
+        ("toy.yaml", "repetitions", "must be a whole number"),
+        ("toy.yaml", "methods.margin", "did you mean 'SVM2'"),
+        ("toy.yaml", "tables.toy.spreed", "the nearest known is 'spread'"),
+    ):
+        line = re.compile(rf"{file}, line \d+: {re.escape(key)}: .*{remedy}")
+        assert sum(bool(line.search(fault)) for fault in faults) == 1, (key, faults)
+    assert all(len(fault) < 400 for fault in faults)

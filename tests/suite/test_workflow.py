@@ -1,0 +1,206 @@
+"""The true workflow on small data: what runs again and what does not, after a kill, on one core or two."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbclient
+import nbformat
+import pytest
+import yaml
+
+from helpers.toy_project import HERE, TOY, project, write_config
+from structmargin_suite.publish.compare import exact
+from structmargin_suite.storage.files import read_json
+
+SNAKEMAKE = [sys.executable, "-m", "snakemake"]
+
+
+def environment(source: Path) -> dict[str, str]:
+    """The environment of a run on the modules in `source`."""
+    return {**os.environ, "PYTHONPATH": str(source), "PYTHONWARNINGS": "ignore"}
+
+
+def attempt(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the workflow in a folder, on the modules that lie in it."""
+    return subprocess.run(
+        [*SNAKEMAKE, *options],
+        cwd=root,
+        env=environment(root / "src"),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+
+
+def snakemake(root: Path, *options: str) -> str:
+    """Run the workflow in a folder and expect success; returns all it says."""
+    done = attempt(root, *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def planned(root: Path, *options: str) -> set[str]:
+    """The jobs that a dry run would do: rule names, with the job or corpus."""
+    told = snakemake(root, "-n", *options)
+    found = set()
+    for block in re.split(r"^(?:local)?rule (?=\w+:$)", told, flags=re.MULTILINE)[1:]:
+        rule = block.partition(":")[0]
+        wildcards = re.search(r"wildcards: experiment=\w+, \w+=(\S+)", block)
+        found.add(rule + (f" {wildcards.group(1)}" if wildcards else ""))
+    return found - {"all"}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """A copy of the modules, compiled code and all, that nobody edits while tests run."""
+    return shutil.copytree(HERE / "src", tmp_path_factory.mktemp("source") / "src")
+
+
+def workflow_in(root: Path, source: Path, *folders: str) -> Path:
+    """The workflow's own files in a folder, and more of the project's; of its experiments only two."""
+    root.mkdir(parents=True, exist_ok=True)
+    shutil.copy(HERE / "Snakefile", root / "Snakefile")
+    (root / "src").symlink_to(source)
+    for folder in ("workflow", "profiles", *folders):
+        shutil.copytree(HERE / folder, root / folder)
+    if "configs" in folders:
+        suite = {"seed": 1, "scale": "standard", "experiments": ["alignment", "theory"]}
+        (root / "configs" / "suite.yaml").write_text(yaml.safe_dump(suite))
+    return root
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory, source):
+    config = {**copy.deepcopy(TOY), "jobs": {"by": ["method"]}}
+    root = project(workflow_in(tmp_path_factory.mktemp("toy"), source), config)
+    told = snakemake(root, "-c2")
+    return root, config, told
+
+
+def test_it_runs_to_the_page_and_says_what_it_leaves_out(toy):
+    root, _, told = toy
+    assert (root / "results" / "index.html").is_file() and (root / "results" / "claims.csv").is_file()
+    assert "see results/index.html: of the papers' claims 2 hold, 0 fail, 34 are not tested" in told
+    assert "toy: 10 runs in 3 jobs, scale standard" in told and "left out: solver 'bcfw'" in told
+    assert planned(root) == set()
+
+
+def test_a_comment_reruns_nothing_and_a_value_only_what_depends_on_it(toy):
+    root, config, _ = toy
+    path = root / "configs" / "toy.yaml"
+    path.write_text("# a comment\n" + path.read_text().replace("repetitions: 2", "repetitions: 2 # two"))
+    assert planned(root) == set()
+    changed = copy.deepcopy(config)
+    changed["methods"]["any"]["eps"] = 0.05
+    changed["methods"]["margin"]["label"] = "Renamed"
+    write_config(root, changed)
+    assert planned(root) == {"train method=any", "evaluate method=any", "tabulate_toy", "report"}
+    changed = copy.deepcopy(config)
+    changed["tables"]["toy"]["caption"] = "Another"
+    write_config(root, changed)
+    assert planned(root) == {"tabulate_toy", "report"}
+    write_config(root, config)
+    assert planned(root) == set()
+
+
+def test_changed_source_reruns_what_uses_it(toy, source):
+    root, config, _ = toy
+    write_config(root, config)
+
+    def after(file: str) -> set[str]:
+        path = source / file
+        before = path.read_bytes()
+        path.write_bytes(before + b"\nCHANGED = 1\n")
+        try:
+            return {name.split()[0] for name in planned(root)}
+        finally:
+            path.write_bytes(before)
+
+    stages = {"train", "evaluate", "tabulate_toy", "report"}
+    assert after("structmargin/dual/working_set.py") == stages
+    assert after("structmargin/problems/alignment/problem.py") == set()
+    assert after("structmargin_suite/statements/alignment.py") == {"report"}
+
+
+def test_a_lost_model_is_made_again(toy):
+    root, config, _ = toy
+    write_config(root, config)
+    model = root / "results" / "toy" / "runs" / "margin,n_train=12,repetition=0" / "model.npz"
+    before = model.read_bytes()
+    model.unlink()
+    assert planned(root) >= {"train method=margin"}
+    snakemake(root, "-c2")
+    assert model.read_bytes() == before
+    snakemake(root, "-c2")
+    assert planned(root) == set()
+
+
+def test_faults_of_a_config_end_the_workflow_with_all_of_them(toy):
+    root, config, _ = toy
+    wrong = copy.deepcopy(config)
+    wrong["repetitions"] = 0
+    wrong["methods"]["margin"]["epz"] = 1
+    write_config(root, wrong)
+    done = attempt(root, "-n")
+    write_config(root, config)
+    told = done.stdout + done.stderr
+    assert done.returncode != 0 and "2 problems in the configuration" in told
+    assert "repetitions: is 0" in told and "'epz'" in told and "Traceback" not in told
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory, source):
+    """The project's own experiments at the smallest scale, on one core."""
+    root = workflow_in(tmp_path_factory.mktemp("one"), source, "configs", "data/published", "notebooks")
+    snakemake(root, "-c1", "--config", "scale=smoke")
+    return root
+
+
+def test_one_core_and_two_give_the_same_bytes_and_one_experiment_can_be_asked_for(small, source, tmp_path):
+    other = workflow_in(tmp_path / "two", source, "configs", "data/published")
+    told = snakemake(other, "-c2", "theory", "--config", "scale=smoke")
+    assert "smaller than the paper: repetitions" in told
+    assert not (other / "results" / "alignment").exists() and (other / "results" / "index.html").is_file()
+    snakemake(other, "-c2", "--config", "scale=smoke")
+    assert exact(small / "results", other / "results") == []
+    for receipt in ("alignment/synthetic.json", "theory/clusters.json"):
+        assert read_json(small / "data" / "ready" / receipt) == read_json(other / "data" / "ready" / receipt)
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(small, source, tmp_path):
+    root = workflow_in(tmp_path / "killed", source, "configs", "data/published")
+    command = [*SNAKEMAKE, "-c1", "theory", "--config", "scale=smoke"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(command, cwd=root, env=environment(source), start_new_session=True, **quiet)
+    waited = time.monotonic()
+    while len(list((root / "results").glob("*/runs/*/run.json"))) < 5 and time.monotonic() - waited < 120:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    finished = {path: path.stat().st_mtime_ns for path in (root / "results").glob("*/runs/*/run.json")}
+    assert 5 <= len(finished) < 29 and all(json.loads(path.read_text())["status"] for path in finished)
+    snakemake(root, "--unlock")
+    snakemake(root, "-c2", "theory", "--config", "scale=smoke")
+    assert all(path.stat().st_mtime_ns == then for path, then in finished.items()), (
+        "what was done is not done again"
+    )
+    assert exact(small / "results" / "theory", root / "results" / "theory") == []
+
+
+def test_the_notebook_runs_on_these_results(small, source, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(source))
+    notebook = nbformat.read(small / "notebooks" / "alignment.ipynb", as_version=4)
+    where = {"metadata": {"path": str(small / "notebooks")}}
+    nbclient.NotebookClient(notebook, timeout=120, resources=where).execute()
+    shown = json.dumps(notebook)
+    assert "generative" in shown and "image/svg+xml" in shown and "align-sublinear" in shown
