@@ -6,7 +6,8 @@ still works: functions are compiled anew in each process, and one warning says s
 
 numba keeps compiled code until the file it is from changes, and with it the compiled code of other files
 that it calls and the constants it read, as they were then. `compiled` therefore marks what is kept by all
-code of the package: where any of it changes, all is compiled anew.
+code of the package: where any of it changes, all is compiled anew. The mark is part of the version that numba
+compares first, before it reads what else the file says: that may name modules that are gone.
 
 Compiled code must not call `argsort`. numba makes it and `sort` from one factory, and tells the two apart
 in its cache only by a counter that begins anew in each process: where one process compiled a function
@@ -35,7 +36,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         made: Any = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
         kept = getattr(getattr(made, "_cache", None), "_cache_file", None)
         if kept is not None:
-            kept._source_stamp = (kept._source_stamp, _stamp())
+            kept._version = (kept._version, _stamp())
         return made
     except RuntimeError as error:
         if not _warned:

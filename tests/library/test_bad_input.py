@@ -248,3 +248,35 @@ def test_compiled_code_is_not_kept_beyond_a_change_of_what_it_calls(tmp_path: Pa
         )
         told.append(run.stdout.split())
     assert told == [["2.0", "0"], ["2.0", "1"], ["3.0", "0"]]
+
+
+TYPED = """
+from structmargin.compiled import compiled
+from structmargin.{} import Pair
+
+@compiled
+def g(pair):
+    return pair.a + pair.b
+
+print(g(Pair(1.0, 2.0)))
+"""
+
+
+def test_compiled_code_of_a_module_that_was_moved_is_not_read(tmp_path: Path) -> None:
+    """numba's index names the types of arguments by their modules; reading it would fail after a move."""
+    copy = tmp_path / "structmargin"
+    copy.mkdir()
+    shutil.copy(Path(structmargin.__file__).parent / "compiled.py", copy)
+    (copy / "__init__.py").write_text("")
+    pair = "from typing import NamedTuple\n\nclass Pair(NamedTuple):\n    a: float\n    b: float\n"
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    env.pop("NUMBA_CACHE_DIR", None)
+    for home in ("before", "after"):
+        (copy / "before.py").unlink(missing_ok=True)
+        (copy / f"{home}.py").write_text(pair)
+        (copy / "caller.py").write_text(TYPED.format(home))
+        run = subprocess.run(
+            [sys.executable, "-c", "import structmargin.caller"],
+            env=env, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (run.returncode, run.stdout) == (0, "3.0\n"), run.stderr
