@@ -28,7 +28,6 @@ Optional, used where present:
                      Phi(x_i) and of all Lambda(y); then cuts are kept as labels instead of rows
   radius(x)          an upper bound on the norm of Psi(x, y) - Psi(x, y') over all y, y'
   max_delta(y)       an upper bound on delta(y, .)
-  pack(Y), unpack(a) outputs as a dict of arrays and back, for saving kernel models
 """
 
 from __future__ import annotations

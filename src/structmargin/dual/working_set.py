@@ -10,7 +10,6 @@ dropping cannot make the algorithm cycle.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -214,6 +213,3 @@ class Dual:
     def support(self) -> np.ndarray:
         """The numbers of the cuts with alpha > 0."""
         return np.flatnonzero(self.alpha > 0)
-
-    def losses_of_support(self) -> Sequence[float]:
-        return self.loss[self.support()]

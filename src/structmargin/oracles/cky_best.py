@@ -6,25 +6,16 @@ searches walk a forest once, bottom up (Viterbi over the edges of `structmargin.
 or by the same edge over a part that differs. It is all that 0/1 loss needs (jmlr05 Section 3.2), and the
 second of the two best when the given tree is the best.
 
-Trees come as derivations: edges, parents before children, left before right. Ties go to the first edge of a
+Trees come as derivations: of the k-th sentence edges[start[k]:start[k + 1]], parents before children, left
+before right, none where there is no tree (score -inf). Ties go to the first edge of a
 node; `best_other` prefers a difference higher up, then one further left.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from structmargin.compiled import compiled
-
-
-class Derivations(NamedTuple):
-    """One tree a sentence: edges[start[i]:start[i + 1]], none where there is no tree (score -inf)."""
-
-    score: np.ndarray  # (n,)
-    start: np.ndarray  # (n + 1,) int64
-    edges: np.ndarray  # int64
 
 
 @compiled
@@ -94,7 +85,7 @@ def _largest(forest, which):  # type: ignore[no-untyped-def]
 
 @compiled
 def best(forest, which, score, extra):  # type: ignore[no-untyped-def]
-    """The best trees of the sentences `which` (int64): score (len(which),), start, edges of `Derivations`.
+    """The best trees of the sentences `which` (int64): score (len(which),), start, edges.
 
     score (n_rules,) and extra (N,) or (0,) are float64; -inf where a sentence has no tree.
     """

@@ -31,7 +31,6 @@ from structmargin.oracles.cky_f1_bounds import (
     _tightened,
     _value,
 )
-from structmargin.oracles.cky_f1_bounds import limits as limits
 
 ROUNDS = 3
 """How many bounds are tried before derivations are enumerated; by measurement."""
@@ -39,7 +38,7 @@ ROUNDS = 3
 
 @compiled
 def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, rounds):  # type: ignore[no-untyped-def]
-    """The maximisers of H for the sentences `which`: H (m,), losses (m,), start, edges as in `Derivations`.
+    """The maximisers of H for the sentences `which`: H (m,), losses (m,), start, edges.
 
     given (N,) is as for `best_other`; correct (N,) bool says which nodes' brackets are given ones, n_gold
     (n,) how many these are, limit (n, 3) what `limits` found; at most `rounds` bounds are tried.

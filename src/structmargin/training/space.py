@@ -12,8 +12,6 @@ from structmargin.dual.tensor_store import TensorStore
 from structmargin.problem import Problem
 from structmargin.scorer import KernelScorer, LinearScorer, as_row
 
-__all__ = ["Joint", "KernelScorer", "Linear", "LinearScorer", "as_row", "n_weights"]
-
 
 class RowSums:
     """Updates w += Psi(x_i, y_i) - Psi(x_i, yhat), and the average of w over time, by explicit rows."""

@@ -59,20 +59,6 @@ def predict(w: np.ndarray, X: Sequence[Any], *, n_letters: int = 20) -> list[Cho
     return problem.batch(X, None).argmax(LinearScorer(problem, w))
 
 
-def error_by_gap(
-    w: np.ndarray, X: Sequence[Any], Y: Sequence[Any], gaps: Iterable[float], *, n_letters: int = 20
-) -> np.ndarray:
-    """The share of wrong candidates under each gap weight put in place of w's own."""
-    problem = Alignment(n_letters)
-    batch = problem.batch(X, None)
-    truth = np.array([y[0] for y in Y])
-    errors = []
-    for gap in gaps:
-        yhat = batch.argmax(LinearScorer(problem, np.append(w[:-1], gap)))
-        errors.append(np.mean([y.candidate for y in yhat] != truth))
-    return np.array(errors)
-
-
 def _estimate(counts: np.ndarray, laplace: float) -> np.ndarray:
     return (counts + laplace) / (counts.sum() + laplace * counts.size)
 

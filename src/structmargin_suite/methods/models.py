@@ -210,10 +210,3 @@ def modules_of(spec: Mapping[str, Any]) -> list[str]:
     if "formulation" in spec:
         modules.append(registry.SOLVERS[spec.get("solver", "n_slack")][0].__module__)
     return modules
-
-
-def measures(
-    model: Any, part: Examples, score: Callable[[Any, Any], Mapping[str, float]]
-) -> dict[str, float]:
-    """The data set's measures of a model's predictions on one part of a split."""
-    return {name: float(value) for name, value in score(part.Y, model.predict(part.X)).items()}

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from structmargin.problems.alignment.problem import Alignment
-from structmargin_suite.baselines.generative_alignment import error_by_gap, fit, predict
+from structmargin_suite.baselines.generative_alignment import fit, predict
 from structmargin_suite.datasets.alignment import generate
 
 X, Y = generate(np.random.default_rng(7), 600)
@@ -123,13 +123,3 @@ def test_the_generative_model_recognises_clear_homologs():
     w = fit(*generate(np.random.default_rng(0), 30, **clear), gap=-1.0)
     inputs, outputs = generate(np.random.default_rng(1), 60, **clear)
     assert [y.candidate for y in predict(w, inputs)] == [y[0] for y in outputs]
-
-
-def test_errors_by_gap_are_those_of_the_predictions():
-    w = fit(X[:5], Y[:5], gap=-0.2)
-    inputs, outputs = X[5:65], Y[5:65]
-    errors = error_by_gap(w, inputs, outputs, [0.0, -0.8, -3.0])
-    for gap, error in zip([0.0, -0.8, -3.0], errors, strict=True):
-        yhat = predict(np.append(w[:-1], gap), inputs)
-        assert error == np.mean([a.candidate != b[0] for a, b in zip(yhat, outputs, strict=True)])
-    assert len(set(errors)) > 1

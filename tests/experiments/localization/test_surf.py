@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from structmargin_suite.datasets.uiuc_cars.pgm import read_pgm, write_pgm
+from helpers.pgm import write_pgm
+from structmargin_suite.datasets.uiuc_cars.pgm import read_pgm
 from structmargin_suite.datasets.uiuc_cars.surf import dense_surf, grid
 from structmargin_suite.storage.fetch import DataError
 

@@ -126,12 +126,6 @@ def test_the_radius_is_reached_and_is_within_the_papers_bound():
     assert PROBLEM.radius(x) <= 2 * np.sqrt(2) * 3
 
 
-def test_outputs_survive_packing():
-    Y = [(1, (0, 2, "MDI")), (0, (0, 0, "")), (3, (5, 1, "MM"))]
-    assert PROBLEM.unpack(PROBLEM.pack(Y)) == Y
-    assert PROBLEM.unpack(PROBLEM.pack([])) == []
-
-
 def test_clones_and_changed_copies():
     assert clone(Alignment(n_letters=4)) == Alignment(n_letters=4)
     assert Alignment().with_params(n_letters=3).n_weights == 10

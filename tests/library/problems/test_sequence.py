@@ -250,12 +250,8 @@ def test_radius_is_attained_by_two_constant_labellings_of_equal_tokens(triplets:
     assert Sequence(1, 2).radius(x) == 0.0
 
 
-def test_outputs_survive_packing_and_no_inputs_have_no_outputs() -> None:
+def test_no_inputs_have_no_outputs() -> None:
     problem = Sequence(L, D)
-    Y = [np.array([0, 2, 1]), np.array([1]), np.array([2, 2])]
-    back = problem.unpack(problem.pack(Y))
-    assert [y.tolist() for y in back] == [y.tolist() for y in Y]
-    assert problem.unpack(problem.pack([])) == []
     assert problem.batch([], None).argmax(LinearScorer(problem, np.zeros(problem.n_weights))) == []
 
 

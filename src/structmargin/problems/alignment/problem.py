@@ -96,16 +96,6 @@ class Alignment(Params):
     def max_delta(self, y: Any) -> float:
         return 1.0
 
-    def pack(self, Y: Sequence[Any]) -> dict[str, np.ndarray]:
-        _, begin, ops, start = _aligned(Y)
-        candidate = np.array([y[0] for y in Y], dtype=np.int64)
-        return {"candidate": candidate, "begin": begin, "ops": ops, "start": start}
-
-    def unpack(self, arrays: dict[str, np.ndarray]) -> list[Choice]:
-        candidate = arrays["candidate"]
-        paths = Aligned(np.zeros(len(candidate)), arrays["begin"], arrays["ops"], arrays["start"])
-        return [Choice(int(c), paths.path(k)) for k, c in enumerate(candidate)]
-
     def check(self, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
         """Letters within the alphabet, at least one decoy, and alignments that fit; Y None: inputs only."""
         if Y is not None and len(X) != len(Y):

@@ -13,7 +13,8 @@ from structmargin.compiled import compiled
 from structmargin.formulation import H as HType
 from structmargin.oracles.cky import Forests, forests
 from structmargin.oracles.cky_best import best, best_other
-from structmargin.oracles.cky_f1 import ROUNDS, best_by_f1, limits
+from structmargin.oracles.cky_f1 import ROUNDS, best_by_f1
+from structmargin.oracles.cky_f1_bounds import limits
 from structmargin.problem import Found
 from structmargin.problems.grammar.trees import brackets, from_brackets
 

@@ -37,7 +37,7 @@ from structmargin.oracles.cky_best import best
 from structmargin.problems._params import Params
 from structmargin.problems.grammar.batch import GrammarBatch, Packed
 from structmargin.problems.grammar.tables import Step, Tables
-from structmargin.problems.grammar.trees import Symbol, brackets, fault, leaves, rules_of
+from structmargin.problems.grammar.trees import brackets, fault, leaves, rules_of
 
 LOSSES = ("f1", "zero_one")
 LONGEST = 10
@@ -233,6 +233,3 @@ def check_trees(X: Sequence[Any], Y: Sequence[Any]) -> None:
                 f"the leaves of the tree of example {i} are {' '.join(tags)}, but its tags are "
                 f"{' '.join(map(str, x))}; let them agree"
             )
-
-
-__all__ = ["Grammar", "Symbol", "check_trees"]

@@ -32,7 +32,7 @@ from structmargin.formulation import H as HType
 from structmargin.oracles.box_search import box_loss, n_cells
 from structmargin.problem import Found
 from structmargin.problems._params import Params
-from structmargin.problems.localization.boxes import KINDS, NO_BOXES, as_boxes, as_input, pyramids
+from structmargin.problems.localization.boxes import KINDS, as_boxes, as_input, pyramids
 from structmargin.problems.localization.search import SEARCHES, Detections
 
 
@@ -174,14 +174,6 @@ class Localization(Params):
                     f"box {k} of example {i}, {boxes[k].tolist()}, is empty or outside its map of "
                     f"{words.shape[0]} x {words.shape[1]}: clip it, or leave it out"
                 )
-
-    def pack(self, Y: Sequence[Any]) -> dict[str, np.ndarray]:
-        """Outputs as one array of boxes and their numbers."""
-        boxes = np.concatenate([NO_BOXES, *(as_boxes(y) for y in Y)])
-        return {"boxes": boxes, "lengths": np.array([len(y) for y in Y], dtype=np.int64)}
-
-    def unpack(self, arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
-        return np.split(arrays["boxes"], np.cumsum(arrays["lengths"]))[:-1]
 
 
 class LocalizationBatch:

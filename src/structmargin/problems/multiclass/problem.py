@@ -8,7 +8,6 @@ There is no intercept; append a constant feature to x to have one (it is then re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,12 +100,6 @@ class Multiclass(Params):
 
     def max_delta(self, y: Any) -> float:
         return float(self.losses()[int(y)].max())
-
-    def pack(self, Y: Sequence[Any]) -> dict[str, np.ndarray]:
-        return {"y": np.asarray(Y, dtype=np.int64)}
-
-    def unpack(self, arrays: dict[str, np.ndarray]) -> list[int]:
-        return [int(y) for y in arrays["y"]]
 
 
 class MulticlassBatch:

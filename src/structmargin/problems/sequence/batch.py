@@ -34,7 +34,8 @@ class SequenceBatch:
         self.y = np.full(self.tokens.offsets[-1], -1)
         if Y is not None:
             problem.check_labels(X, Y)
-            self.y = problem.pack(Y)["labels"]
+            empty = np.zeros(0, dtype=np.int64)
+            self.y = np.concatenate([empty, *(np.asarray(y, dtype=np.int64) for y in Y)])
         self._place = np.empty(problem.n_weights, dtype=np.int32)
 
     def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:

@@ -240,11 +240,3 @@ class Sequence(Params):
     def max_delta(self, y: Any) -> float:
         loss = LOSSES[self.loss]
         return float(len(y)) if loss.counts and not loss.share else 1.0
-
-    def pack(self, Y: Listed[Any]) -> dict[str, np.ndarray]:
-        """Labellings as one array of labels and their lengths."""
-        labels = np.concatenate([np.zeros(0, dtype=np.int64), *(np.asarray(y, dtype=np.int64) for y in Y)])
-        return {"labels": labels, "lengths": np.array([len(y) for y in Y], dtype=np.int64)}
-
-    def unpack(self, arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
-        return np.split(arrays["labels"], np.cumsum(arrays["lengths"]))[:-1]

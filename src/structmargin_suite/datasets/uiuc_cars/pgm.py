@@ -27,9 +27,3 @@ def read_pgm(data: bytes, where: str) -> np.ndarray:
             f"{where}: {len(pixels)} pixels, but {width} x {height} need {width * height}; fetch it again"
         )
     return np.frombuffer(pixels[: width * height], dtype=np.uint8).reshape(height, width).copy()
-
-
-def write_pgm(image: np.ndarray) -> bytes:
-    """An image (height, width) of uint8 as the bytes of a PGM file."""
-    height, width = image.shape
-    return b"P5\n%d %d\n255\n" % (width, height) + image.astype(np.uint8).tobytes()
