@@ -31,7 +31,7 @@ import numpy as np
 from structmargin.compiled import compiled
 
 
-class H(NamedTuple):
+class Cost(NamedTuple):
     """The cost whose maximiser is the next constraint: H(Delta, gap) = t(Delta) - s(Delta) * gap.
 
     `gap` is <w, deltaPsi_i(ybar)> = f(x, y) - f(x, ybar). For a fixed loss H never rises with
@@ -80,7 +80,7 @@ class Formulation:
 
     name: str
     p: int
-    H: H
+    H: Cost
 
     def cap(self, C: float, n: int) -> float:
         """The largest sum of alpha in a block: C/n for the linear penalty, else unbounded."""
@@ -124,7 +124,7 @@ def _seven() -> dict[str, Formulation]:
         ("SVM2 slack", 2, slack, 0.5),
         ("SVM2 margin", 2, margin, 0.5),
     ]
-    return {name: Formulation(name, p, H(s0, s1, power)) for name, p, (s0, s1), power in table}
+    return {name: Formulation(name, p, Cost(s0, s1, power)) for name, p, (s0, s1), power in table}
 
 
 FORMULATIONS = _seven()

@@ -38,7 +38,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 
 
 class Scorer(Protocol):
@@ -62,7 +62,7 @@ class Problem(Protocol):
     def argmax(self, f: Scorer, x: Any) -> Any:
         """The best-scoring output."""
 
-    def augmented_argmax(self, f: Scorer, x: Any, y: Any, H: HType) -> Any:
+    def augmented_argmax(self, f: Scorer, x: Any, y: Any, H: Cost) -> Any:
         """The output that maximises H(delta(y, .), f(x, y) - f(x, .))."""
 
 
@@ -89,12 +89,12 @@ class Batch(Protocol):
     the rows of deltaPsi, where the searches leave them out.
     """
 
-    def search(self, f: Scorer, indices: np.ndarray, H: HType) -> Found: ...
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Found: ...
 
     def argmax(self, f: Scorer) -> Sequence[Any]: ...
 
 
-def best_of(problem: Problem, f: Scorer, x: Any, y: Any, H: HType, candidates: Iterable[Any]) -> Any:
+def best_of(problem: Problem, f: Scorer, x: Any, y: Any, H: Cost, candidates: Iterable[Any]) -> Any:
     """The candidate with the largest H: an `augmented_argmax` for who can list outputs.
 
     `candidates` may be all outputs, or only a best-scoring output at each loss value. The

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structmargin.compiled import compiled
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 
 
 class Table(NamedTuple):
@@ -156,7 +156,7 @@ def highest(scores: np.ndarray, k: int) -> np.ndarray:
     return labels
 
 
-def worst_labelling(scores: np.ndarray, y: np.ndarray, table: Table, H: HType) -> np.ndarray:
+def worst_labelling(scores: np.ndarray, y: np.ndarray, table: Table, H: Cost) -> np.ndarray:
     """The labelling with the largest H: scores (n,), y and the answer (n,) of -1 and +1.
 
     Requires, for an H that folds and tables of any a + b, what `best_table_folded` does.

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin.dual.stores import Cuts
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 from structmargin.problem import Found
 from structmargin.scorer import as_row
 
@@ -54,7 +54,7 @@ class Violators(NamedTuple):
 class Separation:
     """Searches over fixed training data, counted and timed."""
 
-    def __init__(self, problem: Any, X: Sequence[Any], Y: Sequence[Any], H: HType, explicit: bool) -> None:
+    def __init__(self, problem: Any, X: Sequence[Any], Y: Sequence[Any], H: Cost, explicit: bool) -> None:
         self.problem, self.X, self.Y, self.H, self.explicit = problem, X, Y, H, explicit
         self.n = len(Y)
         self.all = np.arange(self.n)

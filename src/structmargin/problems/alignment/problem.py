@@ -33,7 +33,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 from structmargin.oracles.smith_waterman import Aligned, Path, add_steps, align, count_steps, pack, scores
 from structmargin.problem import Found
 from structmargin.problems._params import Params
@@ -76,7 +76,7 @@ class Alignment(Params):
     def argmax(self, f: Any, x: Any) -> Choice:
         return self.batch([x], None).argmax(f)[0]
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> Choice:
+    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> Choice:
         return self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
 
     def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> AlignmentBatch:
@@ -157,7 +157,7 @@ class AlignmentBatch:
             self.decoys = np.delete(np.arange(len(self.pairs)), homolog)
             self.decoy_start = self.start - np.arange(len(X) + 1)
 
-    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
         """The best path of the best decoy of each example, whatever H is."""
         low, high = self.decoy_start[indices], self.decoy_start[indices + 1]
         groups = np.concatenate([[0], np.cumsum(high - low)])

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 from structmargin.oracles.greedy import best_subset, coverage, greedy, union
 from structmargin.problem import Found
 from structmargin.problems._params import Params
@@ -156,7 +156,7 @@ class Diversity(Params):
     def argmax(self, f: Any, x: Candidates) -> Selection:
         return Selection(self.choose(x.indptr, x.items, f.potentials(x)))
 
-    def augmented_argmax(self, f: Any, x: Candidates, y: Selection, H: HType) -> Selection:
+    def augmented_argmax(self, f: Any, x: Candidates, y: Selection, H: Cost) -> Selection:
         assert y.subtopics is not None
         return self.violator(f.potentials(x), x, y, *joined(x, y.subtopics))
 
@@ -173,7 +173,7 @@ class Diversity(Params):
         ]
         return Selection(found[int(values[1] > values[0])])
 
-    def refuse(self, H: HType) -> str | None:
+    def refuse(self, H: Cost) -> str | None:
         if not H.folds:
             return "the search adds up words and subtopics, which gives the H of 'SVM1 margin' only"
         return None
@@ -198,7 +198,7 @@ class DiversityBatch:
         self.joined = [joined(x, y.subtopics) for x, y in known if y.subtopics is not None]
         self.truth = [problem.psi(x, y) for x, y in known]
 
-    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
         assert self.Y is not None
         problem, outputs, losses, rows = self.problem, [], np.empty(len(indices)), []
         for j, i in enumerate(indices):

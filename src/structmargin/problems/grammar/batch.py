@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 from structmargin.oracles.cky import Forests, forests
 from structmargin.oracles.cky_best import best, best_other
 from structmargin.oracles.cky_f1 import ROUNDS, best_by_f1
@@ -106,7 +106,7 @@ class GrammarBatch:
             found += Packed(self.problem, self.X[lo : lo + AT_A_TIME]).argmax(f)
         return found
 
-    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
         """The maximiser of H for each of the sentences, the given tree included where nothing beats it."""
         which = np.ascontiguousarray(indices, dtype=np.int64)
         forest = self.packed.forest
@@ -126,7 +126,7 @@ class GrammarBatch:
             _, losses, start, edges = self._by_f1(which, score, extra, H)
         return Found(Trees(self.packed, self.Y, which, start, edges), losses, self._rows(which, start, edges))
 
-    def _by_f1(self, which: np.ndarray, score: np.ndarray, extra: np.ndarray, H: HType) -> Any:
+    def _by_f1(self, which: np.ndarray, score: np.ndarray, extra: np.ndarray, H: Cost) -> Any:
         truth = (self.given, self.correct, self.n_gold, self.limit)
         return best_by_f1(self.packed.forest, which, score, extra, *truth, H, ROUNDS)
 

@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 from structmargin.oracles.cky import Forests
 from structmargin.oracles.cky_best import best
 from structmargin.problems._params import Params
@@ -171,7 +171,7 @@ class Grammar(Params):
     def argmax(self, f: Any, x: Any) -> Any:
         return self.batch([x], None).argmax(f)[0]
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> Any:
+    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> Any:
         return self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
 
     def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> GrammarBatch:

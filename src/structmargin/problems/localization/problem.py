@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 from structmargin.oracles.box_search import box_loss, n_cells
 from structmargin.problem import Found
 from structmargin.problems._params import Params
@@ -119,7 +119,7 @@ class Localization(Params):
             raise ValueError(f"no window of this example fits its map of {np.shape(x[0])}: give smaller ones")
         return found.boxes
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> np.ndarray:
+    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> np.ndarray:
         search, y = SEARCHES[self.search], as_boxes(y)
         box, _, _ = search.violator(self, f.potentials(x), search.prepared(*as_input(x), y, H), f(x, y))
         return y if box is None else box
@@ -186,7 +186,7 @@ class LocalizationBatch:
     def __init__(self, problem: Localization, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
         self.problem, self.X, self.inputs = problem, X, [as_input(x) for x in X]
         self.kind = KINDS[problem.normalise]
-        self.among: dict[tuple[int, HType], Any] = {}
+        self.among: dict[tuple[int, Cost], Any] = {}
         if Y is not None:
             self.Y = [as_boxes(y) for y in Y]
             self.truths = self._pyramids(X, self.Y)
@@ -199,7 +199,7 @@ class LocalizationBatch:
         """Psi of every example, a row each."""
         return self.truths
 
-    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
         """The most violated box of each example; rows of deltaPsi where f is explicit, else gaps."""
         search, scored, outputs = SEARCHES[self.problem.search], {}, []
         losses, gaps = np.empty(len(indices)), np.empty(len(indices))

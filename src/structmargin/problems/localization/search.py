@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 from structmargin.oracles.box_search import box_losses, boxes_of, integrals, most_violated, scan, suppressed
 from structmargin.oracles.box_search_ess import branch_and_bound
 from structmargin.problems.localization.boxes import KINDS, NO_BOXES, as_input
 
-PLAIN = HType(1.0, 0.0, 1.0)
+PLAIN = Cost(1.0, 0.0, 1.0)
 """H = Delta - gap: without truths, the search for the best score."""
 
 
@@ -62,7 +62,7 @@ class Scan:
         return Detections(boxes[chosen], scores[chosen])
 
     @staticmethod
-    def prepared(words: Any, windows: Any, y: np.ndarray, H: HType) -> Candidates:
+    def prepared(words: Any, windows: Any, y: np.ndarray, H: Cost) -> Candidates:
         """The boxes, and t and s of H at their losses; no true box is a violator."""
         boxes = boxes_of(*words.shape, windows)
         losses = box_losses(y, boxes)
@@ -103,7 +103,7 @@ class BranchAndBound:
         return Detections(found, scores)
 
     @staticmethod
-    def prepared(words: Any, windows: Any, y: np.ndarray, H: HType) -> tuple[Any, ...]:
+    def prepared(words: Any, windows: Any, y: np.ndarray, H: Cost) -> tuple[Any, ...]:
         """The range of sizes, the truths, and H."""
         return windows[:, :2].min(axis=0), windows[:, :2].max(axis=0), y, H
 

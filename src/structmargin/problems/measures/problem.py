@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 from structmargin.oracles.contingency import Table, beaten, highest, pair_weights, worst_labelling
 from structmargin.problem import Found
 from structmargin.problems._params import Params
@@ -231,12 +231,12 @@ class Measure(Params):
             return highest(scores, int(self.k or 0))
         return np.where(scores > 0.0, 1, -1).astype(np.int8)
 
-    def augmented_argmax(self, f: Any, x: Sample, y: np.ndarray, H: HType) -> np.ndarray:
+    def augmented_argmax(self, f: Any, x: Sample, y: np.ndarray, H: Cost) -> np.ndarray:
         scores = f.potentials(x)
         # A swapped pair adds (1 - (s_i - s_j)) / (P N) to Delta - gap: it pays where s_i - 1/2 < s_j + 1/2.
         return scores - 0.5 * y if self._pairs else worst_labelling(scores, y, self.table(y), H)
 
-    def refuse(self, H: HType) -> str | None:
+    def refuse(self, H: Cost) -> str | None:
         if self._pairs and not H.folds:
             return (
                 "the ROC area decides each pair by itself, which is exact for 'SVM1 margin' only; "
@@ -265,7 +265,7 @@ class MeasureBatch:
     def __init__(self, problem: Measure, X: Sequence[Sample], Y: Sequence[np.ndarray] | None) -> None:
         self.problem, self.X, self.Y = problem, X, Y
 
-    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
         assert self.Y is not None
         problem, outputs, losses, rows = self.problem, [], np.empty(len(indices)), []
         for j, i in enumerate(indices):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 from structmargin.problem import Found
 from structmargin.problems._params import Params
 
@@ -53,7 +53,7 @@ class Multiclass(Params):
     def argmax(self, f: Any, x: Any) -> int:
         return int(np.argmax(f.potentials(x)))
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> int:
+    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> int:
         scores = np.ravel(f.potentials(x))
         return int(np.argmax(H(self.losses()[int(y)], scores[int(y)] - scores)))
 
@@ -112,11 +112,11 @@ class MulticlassBatch:
         self.Y = np.zeros(0, dtype=np.int64) if Y is None else np.asarray(Y, dtype=np.int64)
         self.losses = problem.losses()
 
-    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
         gaps, values = self._values(f, indices, H)
         return self._found(indices, gaps, np.arange(len(indices)), np.argmax(values, axis=1))
 
-    def search_many(self, f: Any, indices: np.ndarray, H: HType, most: int) -> Found:
+    def search_many(self, f: Any, indices: np.ndarray, H: Cost, most: int) -> Found:
         """The `most` classes with the largest H, those with H > 0 only (the best one always)."""
         gaps, values = self._values(f, indices, H)
         if most < values.shape[1]:
@@ -130,7 +130,7 @@ class MulticlassBatch:
         row, place = np.nonzero(wanted)
         return self._found(indices, gaps, row, top[row, place])
 
-    def _values(self, f: Any, indices: np.ndarray, H: HType) -> tuple[np.ndarray, np.ndarray]:
+    def _values(self, f: Any, indices: np.ndarray, H: Cost) -> tuple[np.ndarray, np.ndarray]:
         """f(x, y) - f(x, .) and H of every class: both (m, n_classes)."""
         every = len(indices) == len(self.Y)
         X, y = (self.X, self.Y) if every else (self.X[indices], self.Y[indices])

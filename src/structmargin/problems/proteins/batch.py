@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 from structmargin.oracles.chains import room, search
 from structmargin.problem import Found
 from structmargin.problems.proteins.features import TARGET, Pair, places, target_codes, template_codes
@@ -96,7 +96,7 @@ class ProteinBatch:
             p.first_gap, p.gaps == "affine",
         )  # fmt: skip
 
-    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
         """The chain of each example with the largest Delta + score; H must fold (`refuse` says so)."""
         if not H.folds:
             raise ValueError(self.problem.refuse(H))

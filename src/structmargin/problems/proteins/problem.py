@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 from structmargin.problems._params import Params
 from structmargin.problems.proteins.batch import ProteinBatch
 from structmargin.problems.proteins.features import MODELS, N_ACCESS, N_PLACES, RESIDUES, STATES, Terms, terms
@@ -94,7 +94,7 @@ class ProteinAlignment(Params):
     def argmax(self, f: Any, x: Any) -> np.ndarray:
         return self.batch([x], None).argmax(f)[0]
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> np.ndarray:
+    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> np.ndarray:
         found: np.ndarray = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
         return found
 
@@ -103,7 +103,7 @@ class ProteinAlignment(Params):
         self.check(X, Y)
         return ProteinBatch(self, X, Y)
 
-    def refuse(self, H: HType) -> str | None:
+    def refuse(self, H: Cost) -> str | None:
         if H.folds:
             return None
         return (

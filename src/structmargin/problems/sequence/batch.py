@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 from structmargin.oracles.viterbi import Chains
 from structmargin.problem import Found
 from structmargin.problems.sequence.features import choose, difference_rows, pack, sparse_scores
@@ -38,7 +38,7 @@ class SequenceBatch:
             self.y = np.concatenate([empty, *(np.asarray(y, dtype=np.int64) for y in Y)])
         self._place = np.empty(problem.n_weights, dtype=np.int32)
 
-    def search(self, f: Any, indices: np.ndarray, H: HType) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
         """The maximiser of H for each of the examples."""
         indices = np.ascontiguousarray(indices, dtype=np.int64)
         offsets, rows = choose(self.tokens.offsets, indices)

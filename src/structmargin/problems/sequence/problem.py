@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.formulation import H as HType
+from structmargin.formulation import Cost
 from structmargin.oracles.viterbi import Chains, best, best_folded, best_other
 from structmargin.oracles.viterbi_by_distance import ROUNDS, best_by_loss
 from structmargin.problems._params import Params
@@ -160,7 +160,7 @@ class Sequence(Params):
             )
         return labels
 
-    def search(self, packed: Chains, y: np.ndarray, H: HType) -> tuple[np.ndarray, np.ndarray]:
+    def search(self, packed: Chains, y: np.ndarray, H: Cost) -> tuple[np.ndarray, np.ndarray]:
         """The labels (N,) that maximise H for packed sequences with truth y (N,), and their losses (n,)."""
         loss, lengths = LOSSES[self.loss], np.diff(packed.offsets)
         scale = 1.0 / lengths if loss.share else np.ones(len(lengths))
@@ -176,7 +176,7 @@ class Sequence(Params):
     def argmax(self, f: Any, x: Any) -> np.ndarray:
         return self.decode(self.chains(f.potentials(x), np.array([0, x.shape[0]])))
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: HType) -> np.ndarray:
+    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> np.ndarray:
         self.check_labels([x], [y])
         packed = self.chains(f.potentials(x), np.array([0, x.shape[0]]))
         return self.search(packed, np.asarray(y, dtype=np.int64), H)[0]
