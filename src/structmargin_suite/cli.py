@@ -17,8 +17,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from structmargin_suite.planning.config import ConfigError
-from structmargin_suite.storage.fetch import DataError
+try:
+    from structmargin_suite.planning.config import ConfigError
+    from structmargin_suite.storage.fetch import DataError
+except ModuleNotFoundError as error:
+    raise SystemExit(
+        f"error: the experiments need packages that are not installed ({error.name} is missing): "
+        "pip install 'structmargin[suite]'"
+    ) from None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 0
-    if not (options.root / "configs" / "suite.yaml").is_file():
+    if options.command != "list" and not _is_project(options.root):
         print(
             f"error: {options.root.resolve()} has no configs/suite.yaml: "
             "go to the project's folder, or name it with --root",
@@ -66,16 +72,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
+def _is_project(root: Path) -> bool:
+    """Whether a folder holds the configs of a suite."""
+    return (root / "configs" / "suite.yaml").is_file()
+
+
 def _list(options: argparse.Namespace) -> int:
+    """What the library offers, and in a project's folder the experiments first."""
     from structmargin import registry
     from structmargin.formulation import FORMULATIONS
     from structmargin_suite.planning.plan import load
 
-    suite = load(options.root, options.scale)
-    print(f"experiments (scale {suite.scale})")
-    for name, experiment in suite.experiments.items():
-        config = experiment.config
-        print(f"  {name:<14} {config['title']} ({config['paper']}, {len(experiment.runs)} runs)")
+    if _is_project(options.root):
+        suite = load(options.root, options.scale)
+        print(f"experiments (scale {suite.scale})")
+        for name, experiment in suite.experiments.items():
+            config = experiment.config
+            print(f"  {name:<14} {config['title']} ({config['paper']}, {len(experiment.runs)} runs)")
+    else:
+        print("experiments\n  none: no configs/suite.yaml here; go to the project's folder, or use --root")
     for title, known in (
         ("problems", registry.PROBLEMS),
         ("solvers", registry.SOLVERS),

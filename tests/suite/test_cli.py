@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -27,6 +30,26 @@ def test_in_a_folder_that_is_no_project_it_says_where_to_go(tmp_path, capsys):
     assert main(["--root", str(tmp_path), "check"]) == 1
     told = capsys.readouterr().err
     assert str(tmp_path) in told and "--root" in told and told.count("\n") == 1
+
+
+def test_outside_a_project_it_lists_what_the_library_offers(tmp_path, root, capsys):
+    assert main(["--root", str(tmp_path / "elsewhere"), "list"]) == 0
+    outside = capsys.readouterr().out
+    assert main(["--root", str(root), "list"]) == 0
+    inside = capsys.readouterr().out
+    assert "none: no configs/suite.yaml" in outside and "A toy (jmlr05, 10 runs)" in inside
+    library = inside[inside.index("problems\n") :]
+    assert "Multiclass" in library and "n_slack_a" in library and outside.endswith(library)
+
+
+def test_without_the_packages_of_the_suite_it_says_what_to_install(tmp_path):
+    (tmp_path / "yaml.py").write_text("raise ModuleNotFoundError(\"No module named 'yaml'\", name='yaml')\n")
+    run = subprocess.run(
+        [sys.executable, "-c", "from structmargin_suite.cli import main; main([])"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 1 and run.stderr.count("\n") == 1
+    assert "yaml is missing" in run.stderr and "pip install 'structmargin[suite]'" in run.stderr
 
 
 @pytest.mark.parametrize("before", [True, False])
