@@ -24,6 +24,7 @@ from structmargin import archive, registry
 from structmargin.dual.tensor_store import TensorCuts
 from structmargin.fit import Fit, Support
 from structmargin.formulation import Formulation
+from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import KernelScorer, LinearScorer
 from structmargin.training.task import count
 
@@ -52,8 +53,8 @@ def same(then: Any, now: Any) -> bool:
 class Structured(BaseEstimator, ABC):
     """What both estimators share: predicting with a scorer, scoring by loss, nested parameters."""
 
-    problem: Any
-    problem_: Any
+    problem: Problem
+    problem_: Problem
     scorer_: Any
 
     def set_params(self, **params: Any) -> Self:
@@ -61,39 +62,31 @@ class Structured(BaseEstimator, ABC):
         nested = {k.removeprefix("problem__"): v for k, v in params.items() if k.startswith("problem__")}
         super().set_params(**{k: v for k, v in params.items() if not k.startswith("problem__")})
         if nested:
-            self.problem = self.problem.with_params(**nested)
+            self.problem = adapt(self.problem).with_params(**nested)
         return self
 
     def predict(self, X: Any) -> Sequence[Any]:
         """The best-scoring output of every input."""
         check_is_fitted(self, "scorer_")
-        unwrap = getattr(self.problem_, "unwrap", None)
-        yhat = self._argmax(self._examples(X, None)[0])
-        return yhat if unwrap is None else unwrap(yhat)
+        problem = adapt(self.problem_)
+        X, _ = problem.wrap(X, None)
+        yhat: Sequence[Any] = problem.unwrap(self._argmax(problem, X))
+        return yhat
 
     def score(self, X: Any, Y: Any) -> float:
         """Minus the mean loss: larger is better, as scikit-learn's searches expect."""
         check_is_fitted(self, "scorer_")
-        X, Y = self._examples(X, Y)
-        yhat = self._argmax(X)
-        return -float(np.mean([self.problem_.delta(Y[i], yhat[i]) for i in range(count(Y))]))
+        problem = adapt(self.problem_)
+        X, Y = problem.wrap(X, Y)
+        yhat = self._argmax(problem, X)
+        return -float(np.mean([problem.delta(Y[i], yhat[i]) for i in range(count(Y))]))
 
-    def _argmax(self, X: Any) -> Sequence[Any]:
-        batch = getattr(self.problem_, "batch", None)
-        if batch is not None:
-            packed = batch(X, None)
-            if self.scorer_.w is not None or getattr(packed, "takes_kernels", False):
-                return packed.argmax(self.scorer_)
-        return [self.problem_.argmax(self.scorer_, X[i]) for i in range(count(X))]
-
-    def _examples(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        """The examples that X and Y stand for: themselves, unless the problem wraps them."""
-        wrap = getattr(self.problem, "wrap", None)
-        return (X, Y) if wrap is None else wrap(X, Y)
-
-    def _bind(self, X: Any, Y: Any) -> Any:
-        bind = getattr(self.problem, "bind", None)
-        return self.problem if bind is None else bind(X, Y)
+    def _argmax(self, problem: AdaptedProblem, X: Any) -> Sequence[Any]:
+        """The best-scoring outputs of inputs that are wrapped already."""
+        batch = problem.batch(X, None)
+        if batch is not None and (self.scorer_.w is not None or batch.takes_kernels):
+            return batch.argmax(self.scorer_)
+        return [problem.argmax(self.scorer_, X[i]) for i in range(count(X))]
 
     @abstractmethod
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -104,7 +97,7 @@ class Structured(BaseEstimator, ABC):
 
     @classmethod
     @abstractmethod
-    def from_arrays(cls, arrays: Any, problem: Any = None) -> Self:
+    def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:
         """The model that `to_arrays` was called on; `problem` is needed if it is not one of the library's."""
 
     def _packed(self, settings: dict[str, Any], fit: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -122,7 +115,7 @@ class Structured(BaseEstimator, ABC):
         return archive.pack(tree, classes)
 
     @classmethod
-    def _unpacked(cls, arrays: Any, problem: Any) -> tuple[Self, Any, dict[str, Any]]:
+    def _unpacked(cls, arrays: Any, problem: Problem | None) -> tuple[Self, Any, dict[str, Any]]:
         """(an unfitted model, its scorer, what was kept of the fit)."""
         tree = archive.unpack(arrays, registry.classes())
         problem = tree["problem"] if problem is None else problem
@@ -147,7 +140,7 @@ class Structured(BaseEstimator, ABC):
         os.replace(part.name, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], problem: Any = None) -> Self:
+    def load(cls, path: str | os.PathLike[str], problem: Problem | None = None) -> Self:
         """Read a model that `save` wrote; nothing in the file is executed."""
         with np.load(path, allow_pickle=False) as arrays:
             return cls.from_arrays({name: arrays[name] for name in arrays.files}, problem)
@@ -179,7 +172,7 @@ class StructuredSVM(Structured):
 
     def __init__(
         self,
-        problem: Any,
+        problem: Problem,
         formulation: str | Formulation = "SVM1 margin",
         solver: Any = "n_slack",
         C: float = 1.0,
@@ -207,12 +200,13 @@ class StructuredSVM(Structured):
         """Train on inputs X and outputs Y, two sequences of one length (X may be a matrix)."""
         solver, formulation = registry.solver(self.solver), registry.formulation(self.formulation)
         space = registry.space(self.kernel)
-        reason = registry.check(self.problem, formulation, solver, space)
+        given = adapt(self.problem)
+        reason = registry.check(given, formulation, solver, space)
         if reason:
             raise ValueError(reason)
         former: Fit | None = self.fit_ if self.warm_start and self._goes_on(X, Y) else None
-        examples = self._examples(X, Y)
-        problem = former.scorer.problem if former is not None else self._bind(*examples)
+        examples = given.wrap(X, Y)
+        problem = former.scorer.problem.given if former is not None else given.bind(*examples)
         self.fit_ = solver.train(
             problem,
             examples,
@@ -252,7 +246,7 @@ class StructuredSVM(Structured):
         return self._packed(settings, kept)
 
     @classmethod
-    def from_arrays(cls, arrays: Any, problem: Any = None) -> Self:
+    def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:
         model, scorer, kept = cls._unpacked(arrays, problem)
         support = kept.pop("support", None)
         if support is not None:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from structmargin.compiled import compiled
 from structmargin.dual.blocks import Blocks
 from structmargin.dual.rows import GramRows, SparseRows
+from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import KernelScorer, LinearScorer
 
 
@@ -84,8 +85,8 @@ def _combine(rows, alpha):  # type: ignore[no-untyped-def]
 class RowStore:
     """Cuts as sparse rows of an explicit feature space."""
 
-    def __init__(self, problem: Any, n_weights: int) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem | AdaptedProblem, n_weights: int) -> None:
+        self.problem = adapt(problem)
         self.w = np.zeros(n_weights)
         self.m = 0
         self._data, self._indices = np.empty(1024), np.empty(1024, dtype=np.int32)
@@ -164,8 +165,10 @@ class RowStore:
 class GramStore:
     """Cuts in the space of a joint kernel: each is s * (k((x_i, y_i), .) - k((x_i, ybar), .))."""
 
-    def __init__(self, problem: Any, kernel: Any, X: Sequence[Any], Y: Sequence[Any]) -> None:
-        self.problem, self.kernel, self.X, self.Y = problem, kernel, X, Y
+    def __init__(
+        self, problem: Problem | AdaptedProblem, kernel: Any, X: Sequence[Any], Y: Sequence[Any]
+    ) -> None:
+        self.problem, self.kernel, self.X, self.Y = adapt(problem), kernel, X, Y
         self.m = 0
         self._G, self._q = np.empty((64, 64)), np.zeros(64)
         self._scale, self._example = np.empty(0), np.empty(0, dtype=int)

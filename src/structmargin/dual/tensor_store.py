@@ -16,6 +16,7 @@ from structmargin.compiled import compiled
 from structmargin.dual.blocks import Blocks
 from structmargin.dual.rows import TensorRows, close_block, move
 from structmargin.dual.stores import Cuts, grown
+from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import LinearScorer
 
 
@@ -54,9 +55,10 @@ class TensorCuts:
 class TensorStore:
     """One block an example; a cut is its example, a wrong label and a scale."""
 
-    def __init__(self, problem: Any, X: Any, Y: Any) -> None:
-        self.problem = problem
-        phi, Lambda = (sp.csr_matrix(part, dtype=float) for part in problem.factors(X))
+    def __init__(self, problem: Problem | AdaptedProblem, X: Any, Y: Any) -> None:
+        self.problem = adapt(problem)
+        assert self.problem.factors is not None
+        phi, Lambda = (sp.csr_matrix(part, dtype=float) for part in self.problem.factors(X))
         self.phi, self.Lambda = phi, Lambda
         n, L = phi.shape[0], Lambda.shape[1]
         self.w = np.zeros(phi.shape[1] * L)

@@ -13,6 +13,7 @@ from structmargin.estimators import Structured
 from structmargin.jkse.estimate import Estimate, Pairs, beside
 from structmargin.jkse.pairs import pairs_of
 from structmargin.jkse.trainers import trainer
+from structmargin.problem import Problem, adapt
 from structmargin.training.task import count, require_number
 
 SETTINGS = ("nu", "trainer", "C", "gap_tol", "max_iter", "random_state")
@@ -46,7 +47,7 @@ class JKSE(Structured):
 
     def __init__(
         self,
-        problem: Any,
+        problem: Problem,
         kernel: Any = None,
         nu: float = 0.1,
         trainer: Any = "one_class",
@@ -66,7 +67,7 @@ class JKSE(Structured):
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from right pairs: inputs X and outputs Y, two sequences of one length (X may be a matrix)."""
-        problem = self._bind(X, Y)
+        problem = adapt(self.problem).bind(X, Y)
         return self._keep(problem, self._train(self._pairs(problem, X, Y), None))
 
     def add(self, X: Any, Y: Any, retrain: bool = True) -> Self:
@@ -89,15 +90,13 @@ class JKSE(Structured):
         mean = float(former.alpha.mean()) if former.C is None else 0.0
         return self._keep(problem, self._train(both, np.concatenate([former.alpha, np.full(new.n, mean)])))
 
-    def _pairs(self, problem: Any, X: Any, Y: Any) -> Pairs:
+    def _pairs(self, problem: Problem, X: Any, Y: Any) -> Pairs:
         """The pairs, checked."""
         if count(X) != count(Y):
             raise ValueError(f"X has {count(X)} examples but Y has {count(Y)}: each input needs one output")
         if count(Y) == 0:
             raise ValueError("the training set is empty: X and Y must hold at least one pair")
-        check = getattr(problem, "check", None)
-        if check is not None:
-            check(X, Y)
+        adapt(problem).check(X, Y)
         reason = registry.check_space(problem, registry.space(self.kernel))
         if reason:
             raise ValueError(reason)
@@ -122,12 +121,12 @@ class JKSE(Structured):
         return self._packed(settings, {name: getattr(self.fit_, name) for name in KEPT})
 
     @classmethod
-    def from_arrays(cls, arrays: Any, problem: Any = None) -> Self:
+    def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:
         """As for StructuredSVM; the training pairs stay behind, so `add` needs a new `fit` first."""
         model, scorer, kept = cls._unpacked(arrays, problem)
         return model._keep(model.problem, Estimate(scorer=scorer, **kept))
 
-    def _keep(self, problem: Any, estimate: Estimate) -> Self:
+    def _keep(self, problem: Problem, estimate: Estimate) -> Self:
         self.problem_, self.fit_ = problem, estimate
         self.scorer_, self.w_ = estimate.scorer, estimate.w
         return self

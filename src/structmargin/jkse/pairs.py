@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.scorer import KernelScorer, LinearScorer, as_row
+from structmargin.problem import AdaptedProblem, Problem, adapt, as_row
+from structmargin.scorer import KernelScorer, LinearScorer
 
 CHUNK = 4096
 
@@ -23,7 +24,7 @@ class _Explicit(ABC):
     """Pairs with explicit psi_i: what follows from a part of them and from their scores."""
 
     explicit = True
-    problem: Any
+    problem: AdaptedProblem
     n: int
 
     @abstractmethod
@@ -48,7 +49,7 @@ class _Explicit(ABC):
 class RowPairs(_Explicit):
     """psi_i is row i of M (n, d), a dense array or a CSR matrix."""
 
-    def __init__(self, problem: Any, M: Any) -> None:
+    def __init__(self, problem: AdaptedProblem, M: Any) -> None:
         self.problem, self.M, self.n = problem, M, M.shape[0]
 
     def part(self, points: np.ndarray) -> RowPairs:
@@ -82,7 +83,7 @@ class RowPairs(_Explicit):
 class FactorPairs(_Explicit):
     """psi_i = phi_i (x) Lambda[y_i] for dense phi (n, D) and Lambda (K, L); w is W.ravel() with W (D, L)."""
 
-    def __init__(self, problem: Any, phi: np.ndarray, Lambda: np.ndarray, y: np.ndarray) -> None:
+    def __init__(self, problem: AdaptedProblem, phi: np.ndarray, Lambda: np.ndarray, y: np.ndarray) -> None:
         self.problem, self.phi, self.Lambda, self.y, self.n = problem, phi, Lambda, y, len(y)
 
     def part(self, points: np.ndarray) -> FactorPairs:
@@ -127,7 +128,7 @@ class KernelPairs:
 
     explicit = False
 
-    def __init__(self, problem: Any, kernel: Any, X: Any, Y: Any) -> None:
+    def __init__(self, problem: AdaptedProblem, kernel: Any, X: Any, Y: Any) -> None:
         self.problem, self.kernel, self.n = problem, kernel, len(Y)
         # Lists of our own: a kernel knows the last it met again, and the caller's may change between fits.
         everyone = np.arange(self.n)
@@ -184,22 +185,24 @@ class KernelPairs:
         return both
 
 
-def pairs_of(problem: Any, X: Any, Y: Any, kernel: Any = None) -> RowPairs | FactorPairs | KernelPairs:
+def pairs_of(
+    problem: Problem | AdaptedProblem, X: Any, Y: Any, kernel: Any = None
+) -> RowPairs | FactorPairs | KernelPairs:
     """The pairs (x_i, y_i) under a joint kernel, or under the problem's own Psi (factors or rows)."""
+    problem = adapt(problem)
     if kernel is not None:
         return KernelPairs(problem, kernel, X, Y)
-    factors, batch = getattr(problem, "factors", None), getattr(problem, "batch", None)
-    if factors is not None:
-        phi, Lambda = factors(X)
+    if problem.factors is not None:
+        phi, Lambda = problem.factors(X)
         y = np.asarray(Y, dtype=np.int64)
         if not sp.issparse(phi):
             Lambda = np.asarray(Lambda.toarray() if sp.issparse(Lambda) else Lambda, dtype=float)
             if Lambda.shape == (1, 1) and Lambda[0, 0] == 1.0:
                 return RowPairs(problem, phi)
             return FactorPairs(problem, phi, Lambda, y)
-    rows = None if batch is None else getattr(batch(X, Y), "psi", None)
-    if rows is not None:
-        return RowPairs(problem, sp.csr_matrix(rows()))
+    batch = problem.batch(X, Y)
+    if batch is not None and batch.psi is not None:
+        return RowPairs(problem, sp.csr_matrix(batch.psi()))
     return RowPairs(
         problem, sp.vstack([as_row(problem.psi(X[i], Y[i])) for i in range(len(Y))], format="csr")
     )

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structmargin.formulation import Formulation
+from structmargin.problem import AdaptedProblem, Problem, Scorer, adapt
 from structmargin.training.separation import Separation
 
 
@@ -40,10 +41,10 @@ def primal_of(
 
 
 def certify(
-    problem: Any,
+    problem: Problem,
     X: Sequence[Any],
     Y: Sequence[Any],
-    f: Any,
+    f: Scorer,
     formulation: Formulation,
     C: float,
     norm2: float | None = None,
@@ -52,23 +53,26 @@ def certify(
 
     `norm2` is |w|^2; it may be left out where f.w is explicit.
     """
-    explicit = f.w is not None
     if norm2 is None:
-        if not explicit:
+        if f.w is None:
             raise ValueError("a kernel scorer needs its norm2 to be certified")
         norm2 = float(f.w @ f.w)
-    found = Separation(problem, X, Y, formulation.H, explicit)(f, np.arange(len(Y)))
+    found = Separation(adapt(problem), X, Y, formulation.H, f.w is not None)(f, np.arange(len(Y)))
     primal, xi = primal_of(formulation, C, len(Y), norm2, found.H)
     return Certificate(primal, xi, found.losses)
 
 
 def theorem18(
-    problem: Any, X: Sequence[Any], Y: Sequence[Any], formulation: Formulation, C: float, eps: float
+    problem: AdaptedProblem,
+    X: Sequence[Any],
+    Y: Sequence[Any],
+    formulation: Formulation,
+    C: float,
+    eps: float,
 ) -> float | None:
     """Theorem 18's bound for this problem's data, if the problem bounds its radius and loss."""
-    radius, max_delta = getattr(problem, "radius", None), getattr(problem, "max_delta", None)
-    if radius is None or max_delta is None:
+    if problem.radius is None or problem.max_delta is None:
         return None
-    R = max(float(radius(X[i])) for i in range(len(Y)))
-    D = max(float(max_delta(y)) for y in Y)
+    R = max(float(problem.radius(X[i])) for i in range(len(Y)))
+    D = max(float(problem.max_delta(y)) for y in Y)
     return formulation.max_constraints(C, len(Y), eps, R, D)

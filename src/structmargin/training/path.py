@@ -7,12 +7,13 @@ from typing import Any
 
 from structmargin.fit import Fit
 from structmargin.formulation import Formulation
+from structmargin.problem import Problem
 from structmargin.training.task import Trainable
 
 
 def c_path(
     solver: Trainable,
-    problem: Any,
+    problem: Problem,
     data: tuple[Sequence[Any], Sequence[Any]],
     formulation: Formulation,
     space: Any = None,

@@ -16,8 +16,7 @@ import scipy.sparse as sp
 
 from structmargin.dual.stores import Cuts
 from structmargin.formulation import Cost
-from structmargin.problem import Found
-from structmargin.scorer import as_row
+from structmargin.problem import AdaptedProblem, Found, as_row
 
 
 class SearchError(ValueError):
@@ -54,18 +53,17 @@ class Violators(NamedTuple):
 class Separation:
     """Searches over fixed training data, counted and timed."""
 
-    def __init__(self, problem: Any, X: Sequence[Any], Y: Sequence[Any], H: Cost, explicit: bool) -> None:
+    def __init__(
+        self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any], H: Cost, explicit: bool
+    ) -> None:
         self.problem, self.X, self.Y, self.H, self.explicit = problem, X, Y, H, explicit
         self.n = len(Y)
         self.all = np.arange(self.n)
-        self.exact = bool(getattr(problem, "exact", True))
+        self.exact = problem.exact
         self.calls = 0
         self.seconds = 0.0
-        batch = getattr(problem, "batch", None)
-        self._batch = None if batch is None else batch(X, Y)
-        if self._batch is not None and not explicit and not getattr(self._batch, "takes_kernels", False):
-            self._batch = None
-        self._many = getattr(self._batch, "search_many", None)
+        batch = problem.batch(X, Y)
+        self._batch = batch if batch is not None and (explicit or batch.takes_kernels) else None
         self._truths: dict[int, sp.csr_matrix] = {}
         for i in range(self.n):
             at_truth = float(problem.delta(Y[i], Y[i]))
@@ -79,8 +77,8 @@ class Separation:
         began = time.process_time()
         if self._batch is None:
             found = self._one_by_one(f, indices)
-        elif most > 1 and self._many is not None:
-            found = self._many(f, indices, self.H, most)
+        elif most > 1:
+            found = self._batch.search_many(f, indices, self.H, most)
         else:
             found = self._batch.search(f, indices, self.H)
         example = np.asarray(indices if found.example is None else found.example)

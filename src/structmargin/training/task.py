@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from structmargin.dual.working_set import Dual
 from structmargin.fit import ConvergenceWarning, Fit, Progress, Support, relative
 from structmargin.formulation import FORMULATIONS, Formulation
+from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.training.certificate import primal_of, theorem18
 from structmargin.training.recorder import Recorder
 from structmargin.training.separation import SearchError, Separation, Violators
@@ -53,7 +54,7 @@ class Needs:
 class Task:
     """Problem, data and settings of one training."""
 
-    problem: Any
+    problem: AdaptedProblem
     X: Sequence[Any]
     Y: Sequence[Any]
     formulation: Formulation
@@ -187,7 +188,7 @@ class Trainable(ABC):
 
     def train(
         self,
-        problem: Any,
+        problem: Problem | AdaptedProblem,
         data: tuple[Sequence[Any], Sequence[Any]],
         formulation: Formulation,
         space: Any = None,
@@ -219,9 +220,8 @@ class Trainable(ABC):
         reason = self.needs.refuse(self.name, formulation, space.explicit)
         if reason:
             raise ValueError(reason)
-        check = getattr(problem, "check", None)
-        if check is not None:
-            check(X, Y)
+        problem = adapt(problem)
+        problem.check(X, Y)
         recorder = Recorder(progress)
         separation = Separation(problem, X, Y, formulation.H, space.explicit)
         seed = int(np.random.SeedSequence(random_state).generate_state(1)[0] >> 2)

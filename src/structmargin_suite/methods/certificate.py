@@ -13,6 +13,7 @@ import numpy as np
 
 from structmargin import certify
 from structmargin.fit import Fit, relative
+from structmargin.problem import adapt
 from structmargin_suite.datasets import Examples
 
 LOOSE = 1e-6
@@ -52,6 +53,16 @@ def recomputed(model: Any, part: Examples, losses: np.ndarray) -> tuple[dict[str
             numbers["relative_gap"] = relative(numbers["gap"], found.primal)
         wrong += _dual_faults(fit, n, norm2)
     return numbers, wrong
+
+
+def wraps(model: Any) -> bool:
+    """Whether the model's problem makes one example of many rows."""
+    return adapt(model.problem_).wraps
+
+
+def examples(model: Any, part: Examples) -> Examples:
+    """The examples that a part of the data stands for, as the model's problem sees it."""
+    return Examples(*adapt(model.problem_).wrap(*part))
 
 
 def _norm2(f: Any) -> float:
