@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from structmargin.cuts import SearchError
     from structmargin.dual.working_set import NotSeparableError
     from structmargin.estimators import StructuredSVM
     from structmargin.fit import ConvergenceWarning, Fit
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from structmargin.jkse.estimator import JKSE
     from structmargin.training.certificate import certify
     from structmargin.training.path import c_path
-    from structmargin.training.separation import SearchError
 
 __version__ = "0.1.0"
 
@@ -44,7 +44,7 @@ _HOME = {
     "Fit": "fit",
     "Formulation": "formulation",
     "NotSeparableError": "dual.working_set",
-    "SearchError": "training.separation",
+    "SearchError": "cuts",
     "StructuredSVM": "estimators",
     "c_path": "training.path",
     "certify": "training.certificate",

@@ -21,8 +21,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from structmargin import archive, registry
-from structmargin.dual.tensor_store import TensorCuts
-from structmargin.fit import Fit, Support
+from structmargin.cuts import Cuts
+from structmargin.fit import Fit
 from structmargin.formulation import Formulation
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import KernelScorer, LinearScorer
@@ -33,6 +33,8 @@ SAVED = (
     "exact", "converged", "bound",
 )  # fmt: skip
 """What a saved model keeps of its `Fit`; clocks and the trace stay behind."""
+SUPPORT = ("example", "losses", "scale", "b", "rows", "H", "alpha")
+"""What it keeps of the cuts with alpha > 0: all but the outputs."""
 
 
 def same(then: Any, now: Any) -> bool:
@@ -240,9 +242,8 @@ class StructuredSVM(Structured):
         }
         kept = {name: getattr(self.fit_, name) for name in SAVED}
         if self.fit_.support is not None:
-            alpha, b, block, loss, make_rows = self.fit_.support
-            rows = make_rows if isinstance(make_rows, TensorCuts) else make_rows()
-            kept["support"] = {"alpha": alpha, "b": b, "block": block, "loss": loss, "rows": rows}
+            cuts = self.fit_.support
+            kept["support"] = {name: getattr(cuts, name) for name in SUPPORT}
         return self._packed(settings, kept)
 
     @classmethod
@@ -250,9 +251,7 @@ class StructuredSVM(Structured):
         model, scorer, kept = cls._unpacked(arrays, problem)
         support = kept.pop("support", None)
         if support is not None:
-            rows = support.pop("rows")
-            make_rows = rows if isinstance(rows, TensorCuts) else lambda: rows
-            support = Support(**support, make_rows=make_rows)
+            support = Cuts(outputs=None, **support)
         formulation = registry.formulation(model.formulation)
         model.fit_ = Fit(scorer, formulation, model.C, model.eps, support=support, **kept)
         model.problem_, model.scorer_, model.w_ = model.problem, scorer, scorer.w

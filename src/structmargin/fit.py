@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from structmargin.cuts import Cuts
 from structmargin.formulation import Formulation
 
 
@@ -31,9 +31,9 @@ class Fit:
     """The outcome of a training.
 
     `n_constraints` counts cuts added, `n_active` those with alpha > 0 at the end; `support` holds
-    the latter (alpha, b, block, loss, and rows a_c where explicit), so that w = sum alpha_c a_c can
-    be checked. `bound` is Theorem 18's, where it applies. `dual`, `gap` are None for solvers
-    without a dual and for approximate searches.
+    the latter as `Cuts`, with rows that are scaled already where they are explicit, so that
+    w = sum alpha_c a_c can be checked. `bound` is Theorem 18's, where it applies. `dual`, `gap` are
+    None for solvers without a dual and for approximate searches.
     """
 
     scorer: Any
@@ -55,7 +55,7 @@ class Fit:
     seconds_qp: float = 0.0
     seconds_search: float = 0.0
     trace: Trace = field(default_factory=list)
-    support: Support | None = None
+    support: Cuts | None = None
     state: Any = field(default=None, repr=False)
 
     @property
@@ -69,20 +69,6 @@ class Fit:
         if self.gap is None or self.primal is None:
             return None
         return relative(self.gap, self.primal)
-
-
-class Support(NamedTuple):
-    """The cuts with alpha > 0; their rows a_c are made when asked for (None in a kernel's space)."""
-
-    alpha: np.ndarray
-    b: np.ndarray
-    block: np.ndarray
-    loss: np.ndarray
-    make_rows: Callable[[], sp.csr_matrix | None]
-
-    @property
-    def rows(self) -> sp.csr_matrix | None:
-        return self.make_rows()
 
 
 def relative(gap: float, primal: float) -> float:

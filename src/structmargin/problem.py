@@ -17,11 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 
 
@@ -87,27 +88,14 @@ REQUIRED = ("psi", "delta", "argmax", "augmented_argmax")
 """The functions that have no default."""
 
 
-class Found(NamedTuple):
-    """What a batched search returns, a row an example: outputs, losses, and Psi(x,y) - Psi(x,ybar).
-
-    A search for several outputs an example also says which example each row belongs to. Where Psi
-    has factors (see `factors`) rows would be waste: the search gives the gaps instead.
-    """
-
-    outputs: Any  # a sequence of m outputs
-    losses: np.ndarray  # (m,)
-    rows: sp.csr_matrix | None  # (m, d), None when the scorer is not explicit
-    example: np.ndarray | None = None  # (m,), the indices asked for unless given
-    gaps: np.ndarray | None = None  # (m,), f(x, y) - f(x, ybar) where rows are left out
-
-
 class Batch(Protocol):
     """Packed examples: the same searches as the problem's own, over many examples at a time.
 
-    See `AdaptedBatch` for what a batch may offer besides these two.
+    A search returns `Cuts.of_search(H, example, outputs, losses, gaps, rows)`; it may leave the rows out
+    under a joint kernel, and where Psi has factors. See `AdaptedBatch` for what else a batch may offer.
     """
 
-    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Found: ...
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts: ...
 
     def argmax(self, f: Scorer) -> Sequence[Any]: ...
 
@@ -118,11 +106,11 @@ class AdaptedBatch:
 
     Attributes
     ----------
-    search : callable (f, indices, H) -> Found
+    search : callable (f, indices, H) -> Cuts
         The most violated output of each example asked for. Required.
     argmax : callable (f) -> sequence
         The best-scoring output of every example. Required.
-    search_many : callable (f, indices, H, most) -> Found
+    search_many : callable (f, indices, H, most) -> Cuts
         Up to `most` outputs per example, the best among them: fewer passes where the search costs little.
         Default: `search`, which finds one.
     takes_kernels : bool
@@ -134,9 +122,9 @@ class AdaptedBatch:
         Psi(x_i, y_i) of all examples as one matrix. Default: None, and `Problem.psi` is called for each.
     """
 
-    search: Callable[[Scorer, np.ndarray, Cost], Found]
+    search: Callable[[Scorer, np.ndarray, Cost], Cuts]
     argmax: Callable[[Scorer], Sequence[Any]]
-    search_many: Callable[[Scorer, np.ndarray, Cost, int], Found]
+    search_many: Callable[[Scorer, np.ndarray, Cost, int], Cuts]
     takes_kernels: bool
     rows: Callable[[np.ndarray, Any], sp.csr_matrix]
     psi: Callable[[], sp.csr_matrix] | None
@@ -308,9 +296,9 @@ def _batch(problem: Any, X: Any, Y: Any) -> AdaptedBatch | None:
     )
 
 
-def _search_one(search: Any, f: Scorer, indices: np.ndarray, H: Cost, most: int) -> Found:
-    found: Found = search(f, indices, H)
-    return found
+def _search_one(search: Any, f: Scorer, indices: np.ndarray, H: Cost, most: int) -> Cuts:
+    cuts: Cuts = search(f, indices, H)
+    return cuts
 
 
 def _itself(problem: Problem, X: Any, Y: Any) -> Problem:

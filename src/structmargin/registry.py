@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from structmargin import kernels as _kernels
-from structmargin.dual.tensor_store import TensorCuts
+from structmargin.cuts import FactoredRows
 from structmargin.formulation import FORMULATIONS, Formulation
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.problems.alignment.problem import Alignment
@@ -112,7 +112,8 @@ def kernel(name: str, **params: Any) -> Any:
 
 def classes() -> dict[str, Any]:
     """Every class a saved model may name."""
-    return {**PROBLEMS, **{kind.__name__: kind for kind in (*KERNELS.values(), TensorCuts)}}
+    # "TensorCuts" is what saved models call the rows of a support that are kept as factors.
+    return {**PROBLEMS, **{kind.__name__: kind for kind in KERNELS.values()}, "TensorCuts": FactoredRows}
 
 
 def space(joint_kernel: Any = None) -> Linear | Joint:

@@ -54,6 +54,18 @@ def best(rows, blocks, b, examples):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def values(rows, blocks, b):  # type: ignore[no-untyped-def]
+    """h_c = b_c - <a_c, w> of every cut (m,) at the current w."""
+    h = np.empty(b.shape[0])
+    for i in range(blocks.size.shape[0]):
+        open_block(rows, i, blocks.size[i])
+        for p in range(blocks.size[i]):
+            c = blocks.members[i, p]
+            h[c] = b[c] - inner(rows, c)
+    return h
+
+
+@compiled
 def slack(rows, blocks, b, i):  # type: ignore[no-untyped-def]
     """xi_i = max(0, max of h over block i) at the current w."""
     xi = 0.0

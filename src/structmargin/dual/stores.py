@@ -7,26 +7,18 @@ the same few things: `extend` by new cuts, `keep` some of them, `rows` (what `as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
+from structmargin.cuts import Cuts, FactoredRows
 from structmargin.dual.blocks import Blocks
 from structmargin.dual.rows import GramRows, SparseRows
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import KernelScorer, LinearScorer
-
-
-class Cuts(NamedTuple):
-    """New cuts for a store: scale s_c, example i_c, output ybar_c and, if explicit, rows of deltaPsi."""
-
-    scale: np.ndarray  # (m,)
-    example: np.ndarray  # (m,)
-    outputs: Sequence[Any]
-    rows: sp.csr_matrix | None
 
 
 class Store(Protocol):
@@ -43,7 +35,7 @@ class Store(Protocol):
     def refresh(self, alpha: np.ndarray) -> None: ...
     def scale(self, factor: float) -> None: ...
     def gram(self) -> np.ndarray: ...
-    def matrix(self, chosen: np.ndarray) -> Callable[[], sp.csr_matrix | None]: ...
+    def matrix(self, chosen: np.ndarray) -> sp.csr_matrix | FactoredRows | None: ...
     def scorer(self, alpha: np.ndarray) -> Any: ...
 
 
@@ -149,10 +141,9 @@ class RowStore:
         arrays = (self._data[:end], self._indices[:end], self._start[: self.m + 1])
         return sp.csr_matrix(arrays, shape=(self.m, len(self.w)), copy=False)
 
-    def matrix(self, chosen: np.ndarray) -> Callable[[], sp.csr_matrix]:
-        """A copy of the chosen cuts, at hand when asked for."""
-        rows = self._whole()[chosen]
-        return lambda: rows
+    def matrix(self, chosen: np.ndarray) -> sp.csr_matrix:
+        """The rows a_c of the chosen cuts, as a copy."""
+        return self._whole()[chosen]
 
     def gram(self) -> np.ndarray:
         A = self._whole()
@@ -190,6 +181,7 @@ class GramStore:
         count, before = len(cuts.scale), self.m
         self._scale = np.concatenate([self._scale, cuts.scale])
         self._example = np.concatenate([self._example, np.asarray(cuts.example, dtype=int)])
+        assert cuts.outputs is not None
         self._outputs.extend(cuts.outputs)
         self.m += count
         if self.m > len(self._q):
@@ -236,9 +228,9 @@ class GramStore:
     def gram(self) -> np.ndarray:
         return self._G[: self.m, : self.m].copy()
 
-    def matrix(self, chosen: np.ndarray) -> Callable[[], None]:
-        """None when asked for: the feature space of a kernel has no coordinates."""
-        return lambda: None
+    def matrix(self, chosen: np.ndarray) -> None:
+        """None: the feature space of a kernel has no coordinates."""
+        return None
 
     def expansion(self, alpha: np.ndarray) -> tuple[list[Any], list[Any], np.ndarray]:
         """The scorer's support: pairs (x_j, y_j) and coefficients, truths first, each example once."""

@@ -6,16 +6,16 @@ Lambda(y) (K, L); outputs are then class numbers, and w is W.ravel() for W of sh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
+from structmargin.cuts import Cuts, FactoredRows
 from structmargin.dual.blocks import Blocks
 from structmargin.dual.rows import TensorRows, close_block, move
-from structmargin.dual.stores import Cuts, grown
+from structmargin.dual.stores import grown
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import LinearScorer
 
@@ -28,28 +28,6 @@ def _combine(rows, blocks, alpha):  # type: ignore[no-untyped-def]
             if alpha[c] != 0.0:
                 move(rows, c, alpha[c])
         close_block(rows, i)
-
-
-@dataclass(frozen=True, eq=False)
-class TensorCuts:
-    """Cuts phi[example[c]] (x) apart[c], kept as these two matrices; calling it makes the rows."""
-
-    phi: sp.csr_matrix
-    apart: sp.csr_matrix
-    example: np.ndarray
-
-    def __call__(self) -> sp.csr_matrix:
-        phi, apart = self.phi[self.example], self.apart
-        of_phi, of_apart = np.diff(phi.indptr), np.diff(apart.indptr)
-        # entry e of x meets every entry of its cut's Lambda difference
-        repeats = np.repeat(of_apart, of_phi)
-        first = np.repeat(np.repeat(apart.indptr[:-1], of_phi), repeats)
-        step = np.arange(len(first)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-        column = np.repeat(phi.indices, repeats) * apart.shape[1] + apart.indices[first + step]
-        data = np.repeat(phi.data, repeats) * apart.data[first + step]
-        indptr = np.concatenate([[0], np.cumsum(of_phi * of_apart)])
-        shape = (len(self.example), phi.shape[1] * apart.shape[1])
-        return sp.csr_matrix((data, column, indptr), shape=shape)
 
 
 class TensorStore:
@@ -116,12 +94,12 @@ class TensorStore:
     def scale(self, factor: float) -> None:
         self.w *= factor
 
-    def matrix(self, chosen: np.ndarray) -> TensorCuts:
-        """How to make the chosen cuts as explicit rows, should anybody want to see them."""
+    def matrix(self, chosen: np.ndarray) -> FactoredRows:
+        """The rows a_c of the chosen cuts, as factors."""
         example, ybar, scale = self._block[chosen], self._ybar[chosen], self._scale[chosen]
         apart = sp.diags(scale) @ (self.Lambda[self._label[example]] - self.Lambda[ybar])
         used, example = np.unique(example, return_inverse=True)
-        return TensorCuts(self.phi[used], sp.csr_matrix(apart), example)
+        return FactoredRows(self.phi[used], sp.csr_matrix(apart), example)
 
     def gram(self) -> np.ndarray:
         example, s = self._block[: self.m], self._scale[: self.m]

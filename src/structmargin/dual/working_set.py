@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from structmargin.cuts import Cuts
 from structmargin.dual import ascent, reference
-from structmargin.dual.blocks import Blocks, enter, measure, slack
-from structmargin.dual.stores import Cuts, Store, grown
+from structmargin.dual.blocks import Blocks, enter, measure, slack, values
+from structmargin.dual.stores import Store, grown
 from structmargin.formulation import Formulation
 
 FLAT = 1e-6
@@ -91,16 +92,16 @@ class Dual:
     def scorer(self) -> Any:
         return self.store.scorer(self.alpha)
 
-    def add(self, blocks: np.ndarray, b: np.ndarray, losses: np.ndarray, cuts: Cuts) -> np.ndarray:
-        """Append cuts with alpha = 0, one a row; returns their numbers."""
-        first, count = self.m, len(b)
+    def add(self, cuts: Cuts) -> np.ndarray:
+        """Append cuts with alpha = 0; returns their numbers."""
+        first, count = self.m, len(cuts.b)
         held = self.alpha
         self.m += count
         self.added += count
         for name in ("_b", "_alpha", "_loss", "_block", "_idle"):
             setattr(self, name, grown(getattr(self, name), self.m))
-        self._b[first : self.m], self._alpha[first : self.m] = b, 0.0
-        self._loss[first : self.m], self._block[first : self.m] = losses, blocks
+        self._b[first : self.m], self._alpha[first : self.m] = cuts.b, 0.0
+        self._loss[first : self.m], self._block[first : self.m] = cuts.losses, cuts.example
         self._idle[first : self.m] = 0
         self.store.extend(cuts, held)
         self._enter(first)
@@ -210,6 +211,15 @@ class Dual:
         self.store.refresh(self.alpha)
         self.measure()
 
-    def support(self) -> np.ndarray:
+    def active(self) -> np.ndarray:
         """The numbers of the cuts with alpha > 0."""
         return np.flatnonzero(self.alpha > 0)
+
+    def support(self) -> Cuts:
+        """The cuts with alpha > 0; their rows are scaled already, their outputs are not known any more."""
+        chosen = self.active()
+        H = values(self.store.rows, self.blocks, self.b)[chosen]
+        scale, rows = np.ones(len(chosen)), self.store.matrix(chosen)
+        return Cuts(
+            self.block[chosen], None, self.loss[chosen], scale, self.b[chosen], rows, H, self.alpha[chosen]
+        )

@@ -1,27 +1,27 @@
 """Block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt, Pletscher 2013), linear penalty.
 
-Each example's alpha lives in a simplex of size C/n. A step finds the example's most violated
-output, and moves alpha towards it as far as an exact line search allows. Every plane found is
-kept, so that between searches the ascent runs over the planes already held (three passes to a
-real one); examples are drawn in proportion to their last known gap (gap sampling), with a full
-sweep now and then, since a gap known only from long ago stalls the sampling. A sweep searches at
-one fixed w: it certifies the duality gap. Close to a tight gap the planes do the rest.
+Each example's alpha lives in a simplex of size C/n. A step finds the example's most violated output, and
+moves alpha towards it as far as an exact line search allows (Algorithm 4, lines 3-9). Every plane found is
+kept, so that between searches the ascent runs over the planes already held (`cached` passes over these after
+each pass with searches); examples are drawn in proportion to their last known gap (gap sampling), with a
+full sweep now and then, since a gap known only from long ago stalls the sampling. A sweep searches at one
+fixed w: it certifies the duality gap. Close to a tight gap the planes do the rest.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from structmargin.compiled import compiled
+from structmargin.cuts import Cuts
 from structmargin.dual.blocks import best
 from structmargin.dual.rows import close_block, inner, local_gram, move, open_block
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
-from structmargin.training.separation import Violators, require_no_better_cut
-from structmargin.training.task import Needs, Task, Trainable
+from structmargin.training.task import InnerTolerance, Needs, Task, Trainable
 
 
 @compiled
@@ -66,6 +66,10 @@ def line_searches(rows, blocks, alpha, b, examples, targets, cap, gaps):  # type
         gaps[i] = max(line_search(rows, blocks, alpha, b, i, targets[j], cap), 0.0)
 
 
+INNER = InnerTolerance(of_gap=0.1, of_eps=0.5, of_gap_tol=0.5)
+"""Passes over held planes are short and end with the next search: half of what the criterion leaves."""
+
+
 @dataclass(frozen=True)
 class BCFW(Trainable):
     """`cached` passes over held planes follow each real one; every `sweep`-th pass is a full sweep, which
@@ -82,42 +86,37 @@ class BCFW(Trainable):
     needs: ClassVar[Needs] = Needs(penalties=frozenset({1}), kernels=False)
 
     def solve(self, task: Task) -> Fit:
-        dual, search = task.dual(task.n), task.separation
+        dual, separation = task.dual(task.n), task.separation
         dual.measure()
         rng = np.random.default_rng(task.seed)
-        gaps = np.full(task.n, np.inf)
+        gaps = np.full(task.n, np.inf)  # the last known gap of each block
         for iteration in range(1, task.max_iter + 1):
             target = max(task.C * task.eps, (task.gap_tol or 0.0) * abs(dual.value))
+            least = INNER.least(task, dual)
             if (iteration - 1) % self.sweep == 0 or float(gaps.sum()) <= target:
-                found = search(dual.scorer(), search.all, self.most)
-                primal = task.primal(dual, found)
-                gap = primal - dual.value
-                task.recorder.note(search, dual, primal=primal, dual=dual.value, gap=gap)
-                if search.exact:
-                    require_no_better_cut(found, dual.xi)
-                if gap <= task.C * task.eps or task.certified(gap, primal):
+                violators, _, gap, stop = task.search(dual, self.most, enough=task.C * task.eps)
+                if stop:
                     return task.finish(dual, converged=True, n_iter=iteration)
-                self._step(dual, found, gaps)
-                dual.ascend(max(0.1 * gap, 0.5 * target), max_epochs=self.cached, seed=task.seed)
+                self._step(dual, violators, gaps)
+                dual.ascend(INNER.after(gap, least), max_epochs=self.cached, seed=task.seed)
             else:
                 weight = gaps / gaps.sum() if gaps.sum() > 0 else np.full(task.n, 1.0 / task.n)
-                drawn = rng.choice(task.n, size=task.n, p=weight)
+                drawn = rng.choice(task.n, size=task.n, p=weight)  # line 3: pick examples by their gaps
                 for chunk in np.array_split(drawn, self.chunks):
                     if len(chunk):
-                        self._step(dual, search(dual.scorer(), np.unique(chunk)), gaps)
-                dual.ascend(0.5 * target, max_epochs=self.cached, seed=task.seed)
+                        self._step(dual, separation(dual.scorer(), np.unique(chunk)), gaps)  # line 4
+                dual.ascend(least, max_epochs=self.cached, seed=task.seed)
             if self.idle:
                 dual.prune(self.idle)
         return task.finish(dual, converged=False, n_iter=task.max_iter)
 
     @staticmethod
-    def _step(dual: Dual, found: Violators, gaps: np.ndarray) -> None:
-        """Add the planes not held yet and take one line search an example."""
-        rows: Any = dual.store.rows
-        held, which = best(rows, dual.blocks, dual.b, found.example)
-        fresh = found.H > held + 1e-12 * (1.0 + np.abs(held))
+    def _step(dual: Dual, violators: Cuts, gaps: np.ndarray) -> None:
+        """Add the planes not held yet and take one line search per example (lines 5-9)."""
+        held, which = best(dual.store.rows, dual.blocks, dual.b, violators.example)
+        fresh = violators.H > held + 1e-12 * (1.0 + np.abs(held))
         targets = which.copy()
-        targets[fresh] = dual.add(*found.take(np.flatnonzero(fresh)))
+        targets[fresh] = dual.add(violators.take(np.flatnonzero(fresh)))
         line_searches(
-            dual.store.rows, dual.blocks, dual.alpha, dual.b, found.example, targets, dual.cap, gaps
+            dual.store.rows, dual.blocks, dual.alpha, dual.b, violators.example, targets, dual.cap, gaps
         )

@@ -25,10 +25,8 @@ import numpy as np
 from structmargin.compiled import compiled
 from structmargin.dual.blocks import best
 from structmargin.dual.rows import close_block, inner, local_gram, move, open_block
-from structmargin.dual.stores import Cuts
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
-from structmargin.training.separation import Violators
 from structmargin.training.task import Needs, Task, Trainable
 
 TRUTH, HELD = -1, -2
@@ -138,7 +136,7 @@ class OLaRank(Trainable):
     needs: ClassVar[Needs] = Needs(penalties=frozenset({1}))
 
     def solve(self, task: Task) -> Fit:
-        dual, search = task.dual(task.n), task.separation
+        dual = task.dual(task.n)
         dual.measure()
         rng = np.random.default_rng(task.seed)
         patterns = Patterns(dual)
@@ -156,27 +154,22 @@ class OLaRank(Trainable):
                     optimize_steps(dual.store.rows, dual.blocks, dual.alpha, dual.b, some, dual.cap)
                     patterns.see(dual, some)
             dual.refresh()
-            values = {"dual": dual.value}
             if self.passes > 1:
-                values["primal"] = task.primal(dual, search(dual.scorer(), search.all))
-                values["gap"] = values["primal"] - dual.value
-                near = values["gap"] <= task.C * task.eps or task.certified(values["gap"], values["primal"])
-            task.recorder.note(search, dual, **values)
+                near = task.search(dual, enough=task.C * task.eps).stop
+            else:
+                task.recorder.note(task.separation, dual, dual=dual.value)
             dual.ascend(0.0, max_epochs=0)  # moves nothing, notes which cuts have no mass
             dual.prune(1)
         fit = task.finish(dual, converged=True, n_iter=iteration)
-        met = fit.gap is not None and (
-            fit.gap <= task.C * task.eps or task.certified(fit.gap, fit.primal or 0.0)
-        )
+        met = fit.gap is not None and task.close(fit.gap, fit.primal or 0.0, enough=task.C * task.eps)
         return replace(fit, converged=met)
 
     @staticmethod
     def _process(task: Task, dual: Dual, i: int) -> float:
         """A step of example i towards its most violated output; returns by how much the dual rises."""
-        found: Violators = task.separation(dual.scorer(), np.array([i]))
-        held, which = best(dual.store.rows, dual.blocks, dual.b, found.example)
+        violator = task.separation(dual.scorer(), np.array([i]))
+        held, which = best(dual.store.rows, dual.blocks, dual.b, violator.example)
         up = int(which[0])
-        if found.H[0] > held[0] + 1e-12 * (1.0 + abs(held[0])):
-            cuts = Cuts(found.scale, found.example, found.outputs, found.rows)
-            up = int(dual.add(found.example, found.b, found.losses, cuts)[0])
+        if violator.H[0] > held[0] + 1e-12 * (1.0 + abs(held[0])):
+            up = int(dual.add(violator)[0])
         return float(smo_step(dual.store.rows, dual.blocks, dual.alpha, dual.b, i, up, dual.cap))

@@ -57,9 +57,10 @@ def certify(
         if f.w is None:
             raise ValueError("a kernel scorer needs its norm2 to be certified")
         norm2 = float(f.w @ f.w)
-    found = Separation(adapt(problem), X, Y, formulation.H, f.w is not None)(f, np.arange(len(Y)))
-    primal, xi = primal_of(formulation, C, len(Y), norm2, found.H)
-    return Certificate(primal, xi, found.losses)
+    search = Separation(adapt(problem), X, Y, formulation.H, f.w is not None)
+    violators = search(f, search.all)
+    primal, xi = primal_of(formulation, C, len(Y), norm2, violators.H)
+    return Certificate(primal, xi, violators.losses)
 
 
 def theorem18(

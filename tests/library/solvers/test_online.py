@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structmargin.dual.stores import Cuts, RowStore
+from structmargin.cuts import Cuts
+from structmargin.dual.stores import RowStore
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
 from structmargin.formulation import FORMULATIONS
@@ -81,8 +82,8 @@ def test_support_patterns_are_the_examples_with_mass_at_any_moment(seed: int) ->
     n, per = 7, 3
     dual = Dual(RowStore(None, 2), n, FORMULATIONS["SVM1"], 10.0)
     block = np.repeat(np.arange(n), per)
-    cuts = Cuts(np.ones(n * per), block, [0] * n * per, sp.csr_matrix(rng.normal(size=(n * per, 2))))
-    dual.add(block, np.ones(n * per), np.ones(n * per), cuts)
+    ones, rows = np.ones(n * per), sp.csr_matrix(rng.normal(size=(n * per, 2)))
+    dual.add(Cuts(block, [0] * n * per, ones, ones, ones, rows, ones, 0.0 * ones))
     patterns = online.Patterns(dual)
     assert patterns.known == 0 and not len(patterns.draw(rng, 5))
     for _ in range(20):
@@ -105,7 +106,7 @@ def test_the_certificate_is_that_of_a_full_search() -> None:
     # w and the dual from the support itself, which is feasible
     support = fit.support
     assert support is not None and support.rows is not None
-    np.testing.assert_allclose(support.rows.T @ support.alpha, fit.w, atol=1e-9)
+    np.testing.assert_allclose(support.rows.tocsr().T @ support.alpha, fit.w, atol=1e-9)
     assert fit.dual == pytest.approx(support.alpha @ support.b - 0.5 * fit.w @ fit.w)
     assert support.alpha.min() > 0.0
     assert np.bincount(support.block, weights=support.alpha).max() <= 10.0 / len(Y) * (1.0 + 1e-9)
@@ -155,8 +156,8 @@ def test_a_step_is_the_best_between_its_two_outputs(seed: int, k: int, full: boo
     for up in [*range(k), online.TRUTH, HELD]:
         store = RowStore(None, 3)
         dual = Dual(store, 1, FORMULATIONS["SVM1"], cap)
-        cuts = Cuts(np.ones(k), np.zeros(k, dtype=int), [None] * k, sp.csr_matrix(rows))
-        dual.add(np.zeros(k, dtype=int), b, np.ones(k), cuts)
+        ones, block = np.ones(k), np.zeros(k, dtype=int)
+        dual.add(Cuts(block, None, ones, ones, b, sp.csr_matrix(rows), b, 0.0 * ones))
         dual.alpha[:] = start
         dual.refresh()
         gain = smo_step(

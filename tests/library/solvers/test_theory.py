@@ -132,8 +132,8 @@ def test_theorem_18_bounds_the_cuts(solver: str, name: str, case: Any, C: float,
     assert fit.n_constraints <= fit.bound
     # at the end no constraint is violated by more than eps beyond the relaxed slack
     relaxed = np.zeros(n)
-    for c, i in enumerate(fit.support.block):
-        relaxed[i] = max(relaxed[i], fit.support.b[c] - float((fit.support.rows[c] @ fit.w)[0]))
+    for c, i in enumerate(fit.support.example):
+        relaxed[i] = max(relaxed[i], fit.support.b[c] - float((fit.support.rows.tocsr()[c] @ fit.w)[0]))
     assert np.all(fit.xi <= relaxed + eps + 1e-6)
 
 
