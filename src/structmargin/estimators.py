@@ -33,6 +33,8 @@ SAVED = (
     "exact", "converged", "bound",
 )  # fmt: skip
 """What a saved model keeps of its `Fit`; clocks and the trace stay behind."""
+SETTINGS = ("solver", "C", "eps", "gap_tol", "max_iter", "warm_start", "random_state")
+"""What it keeps of its settings besides problem, formulation and kernel: all but the progress callback."""
 SUPPORT = ("example", "losses", "scale", "b", "rows", "H", "alpha")
 """What it keeps of the cuts with alpha > 0: all but the outputs."""
 
@@ -102,9 +104,14 @@ class Structured(BaseEstimator, ABC):
     def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:
         """The model that `to_arrays` was called on; `problem` is needed if it is not one of the library's."""
 
+    @classmethod
+    def _classes(cls) -> dict[str, Any]:
+        """Every class that a saved model of this kind may name."""
+        return registry.classes()
+
     def _packed(self, settings: dict[str, Any], fit: dict[str, Any]) -> dict[str, np.ndarray]:
         """What every saved model holds: settings, problem, scorer, and what is kept of the fit."""
-        classes, f = registry.classes(), self.scorer_
+        classes, f = self._classes(), self.scorer_
         tree: dict[str, Any] = {
             "settings": settings,
             "problem": self.problem_ if type(self.problem_) in classes.values() else None,
@@ -119,7 +126,7 @@ class Structured(BaseEstimator, ABC):
     @classmethod
     def _unpacked(cls, arrays: Any, problem: Problem | None) -> tuple[Self, Any, dict[str, Any]]:
         """(an unfitted model, its scorer, what was kept of the fit)."""
-        tree = archive.unpack(arrays, registry.classes())
+        tree = archive.unpack(arrays, cls._classes())
         problem = tree["problem"] if problem is None else problem
         if problem is None:
             raise ValueError("this model was trained on a problem of your own: pass it as problem=...")
@@ -237,8 +244,7 @@ class StructuredSVM(Structured):
         check_is_fitted(self, "scorer_")
         settings = {
             "formulation": registry.formulation(self.formulation).name,
-            "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
-            **{name: getattr(self, name) for name in ("C", "eps", "gap_tol", "max_iter", "random_state")},
+            **{name: getattr(self, name) for name in SETTINGS},
         }
         kept = {name: getattr(self.fit_, name) for name in SAVED}
         if self.fit_.support is not None:

@@ -112,8 +112,8 @@ def kernel(name: str, **params: Any) -> Any:
 
 def classes() -> dict[str, Any]:
     """Every class a saved model may name."""
-    # "TensorCuts" is what saved models call the rows of a support that are kept as factors.
-    return {**PROBLEMS, **{kind.__name__: kind for kind in KERNELS.values()}, "TensorCuts": FactoredRows}
+    solvers = {make for make, _ in SOLVERS.values()}
+    return {**PROBLEMS, **{kind.__name__: kind for kind in (*KERNELS.values(), *solvers, FactoredRows)}}
 
 
 def space(joint_kernel: Any = None) -> Linear | Joint:

@@ -12,13 +12,13 @@ from structmargin import registry
 from structmargin.estimators import Structured
 from structmargin.jkse.estimate import Estimate, Pairs, beside
 from structmargin.jkse.pairs import pairs_of
-from structmargin.jkse.trainers import trainer
+from structmargin.jkse.trainers import TRAINERS, trainer
 from structmargin.problem import Problem, adapt
-from structmargin.training.task import count, require_number
+from structmargin.training.task import require_examples, require_number
 
 SETTINGS = ("nu", "trainer", "C", "gap_tol", "max_iter", "random_state")
 KEPT = ("alpha", "xi", "rho", "nu", "C", "primal", "dual", "gap", "n_iter", "converged", "n_constraints")
-"""What a saved model keeps of its settings (trainers go by name) and of its `Estimate`."""
+"""What a saved model keeps of its settings and of its `Estimate`."""
 
 
 class JKSE(Structured):
@@ -67,7 +67,9 @@ class JKSE(Structured):
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from right pairs: inputs X and outputs Y, two sequences of one length (X may be a matrix)."""
-        problem = adapt(self.problem).bind(X, Y)
+        given = adapt(self.problem)
+        X, Y = given.wrap(X, Y)
+        problem = given.bind(X, Y)
         return self._keep(problem, self._train(self._pairs(problem, X, Y), None))
 
     def add(self, X: Any, Y: Any, retrain: bool = True) -> Self:
@@ -81,7 +83,7 @@ class JKSE(Structured):
         problem, former = self.problem_, self.fit_
         if former.pairs is None:
             raise ValueError("a saved model has left its training pairs behind: call fit on all pairs")
-        new = self._pairs(problem, X, Y)
+        new = self._pairs(problem, *adapt(problem).wrap(X, Y))
         if type(new) is not type(former.pairs):
             raise ValueError("X must come as in fit, a dense array or a sparse matrix: convert it")
         both = former.pairs.joined(new)
@@ -92,11 +94,7 @@ class JKSE(Structured):
 
     def _pairs(self, problem: Problem, X: Any, Y: Any) -> Pairs:
         """The pairs, checked."""
-        if count(X) != count(Y):
-            raise ValueError(f"X has {count(X)} examples but Y has {count(Y)}: each input needs one output")
-        if count(Y) == 0:
-            raise ValueError("the training set is empty: X and Y must hold at least one pair")
-        adapt(problem).check(X, Y)
+        require_examples(adapt(problem), X, Y)
         reason = registry.check_space(problem, registry.space(self.kernel))
         if reason:
             raise ValueError(reason)
@@ -114,6 +112,10 @@ class JKSE(Structured):
         return trainer(self.trainer).train(
             pairs, self.nu, self.C, self.gap_tol, int(self.max_iter), seed, start
         )
+
+    @classmethod
+    def _classes(cls) -> dict[str, Any]:
+        return {**super()._classes(), **{kind.__name__: kind for kind in TRAINERS.values()}}
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         check_is_fitted(self, "fit_")

@@ -224,6 +224,15 @@ def require_number(name: str, value: Any, *, above: float = 0.0, optional: bool 
         raise ValueError(f"{name} must be a finite number above {above:g}, but it is {value!r}")
 
 
+def require_examples(problem: AdaptedProblem, X: Any, Y: Any) -> None:
+    """Raise unless X and Y are equally many, at least one, and fit the problem."""
+    if count(X) != count(Y):
+        raise ValueError(f"X has {count(X)} examples but Y has {count(Y)}: each input needs one output")
+    if count(Y) == 0:
+        raise ValueError("the training set is empty: X and Y must hold at least one example")
+    problem.check(X, Y)
+
+
 class Trainable(ABC):
     """The one entry of every solver: check, prepare, `solve`."""
 
@@ -261,15 +270,11 @@ class Trainable(ABC):
         require_number("eps", eps)
         require_number("gap_tol", gap_tol, optional=True)
         require_number("max_iter", max_iter)
-        if count(X) != count(Y):
-            raise ValueError(f"X has {count(X)} examples but Y has {count(Y)}: each input needs one output")
-        if count(Y) == 0:
-            raise ValueError("the training set is empty: X and Y must hold at least one example")
         reason = self.needs.refuse(self.name, formulation, space.explicit)
         if reason:
             raise ValueError(reason)
         problem = adapt(problem)
-        problem.check(X, Y)
+        require_examples(problem, X, Y)
         recorder = Recorder(progress)
         separation = Separation(problem, X, Y, formulation.H, space.explicit)
         seed = int(np.random.SeedSequence(random_state).generate_state(1)[0] >> 2)
