@@ -23,12 +23,13 @@ LONGEST = 100.0
 
 
 @compiled
-def stride(rows, spare, blocks, alpha, b, cap, ridge, alpha0, w0, d):  # type: ignore[no-untyped-def]
+def stride(qp, spare, alpha0, w0, d):  # type: ignore[no-untyped-def]
     """One stride from (alpha, w), which a sweep has reached from (alpha0, w0); all is moved in place.
 
     d (m,) is the stride before and `spare`, of the same cuts as `rows`, has its combination for w; both
     hold the new one afterwards. Before the first stride both are 0. Returns by how much the dual rose.
     """
+    rows, blocks, alpha, b, cap, ridge = qp
     n, m = blocks.size.shape[0], alpha.shape[0]
     w, v = combination(rows), combination(spare)
     s = alpha - alpha0

@@ -11,7 +11,7 @@ The hard margin has no slack to price: with v the largest h, w / (1 - v) is feas
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,17 @@ class Blocks(NamedTuple):
     place: np.ndarray  # (m,) int32: members[block of c, place[c]] = c
 
 
+class QP(NamedTuple):
+    """The block QP as compiled code sees it: what every function that works on it is given, as one value."""
+
+    rows: Any  # the cuts and their combination w: SparseRows, TensorRows or GramRows
+    blocks: Blocks
+    alpha: np.ndarray  # (m,)
+    b: np.ndarray  # (m,)
+    cap: float
+    ridge: float
+
+
 @compiled
 def enter(blocks, block, first):  # type: ignore[no-untyped-def]
     """Enter cuts `first` and later into their blocks."""
@@ -38,8 +49,9 @@ def enter(blocks, block, first):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def best(rows, blocks, b, examples):  # type: ignore[no-untyped-def]
+def best(qp, examples):  # type: ignore[no-untyped-def]
     """For each example the largest h among its cuts and that cut's number; (0, -1) if none exceeds 0."""
+    rows, blocks, b = qp.rows, qp.blocks, qp.b
     values = np.zeros(examples.shape[0])
     which = np.full(examples.shape[0], -1)
     for j in range(examples.shape[0]):
@@ -54,8 +66,9 @@ def best(rows, blocks, b, examples):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def values(rows, blocks, b):  # type: ignore[no-untyped-def]
+def values(qp):  # type: ignore[no-untyped-def]
     """h_c = b_c - <a_c, w> of every cut (m,) at the current w."""
+    rows, blocks, b = qp.rows, qp.blocks, qp.b
     h = np.empty(b.shape[0])
     for i in range(blocks.size.shape[0]):
         open_block(rows, i, blocks.size[i])
@@ -66,8 +79,9 @@ def values(rows, blocks, b):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def slack(rows, blocks, b, i):  # type: ignore[no-untyped-def]
+def slack(qp, i):  # type: ignore[no-untyped-def]
     """xi_i = max(0, max of h over block i) at the current w."""
+    rows, blocks, b = qp.rows, qp.blocks, qp.b
     xi = 0.0
     open_block(rows, i, blocks.size[i])
     for p in range(blocks.size[i]):
@@ -77,11 +91,12 @@ def slack(rows, blocks, b, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def measure(rows, blocks, alpha, b, cap, ridge, xi):  # type: ignore[no-untyped-def]
+def measure(qp, xi):  # type: ignore[no-untyped-def]
     """At the current w, without moving: (relaxed duality gap, largest KKT violation, |w|^2, b'alpha).
 
     Fills xi (n,) with the relaxed slacks. |w|^2 is taken as sum_c alpha_c <a_c, w>.
     """
+    rows, blocks, alpha, b, cap, ridge = qp
     gap, worst, norm2, linear, top = 0.0, 0.0, 0.0, 0.0, -np.inf
     for i in range(blocks.size.shape[0]):
         total, slack, low = 0.0, 0.0, np.inf

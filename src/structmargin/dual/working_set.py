@@ -16,7 +16,7 @@ import numpy as np
 
 from structmargin.cuts import Cuts
 from structmargin.dual import ascent, reference
-from structmargin.dual.blocks import Blocks, enter, measure, slack, values
+from structmargin.dual.blocks import QP, Blocks, enter, measure, slack, values
 from structmargin.dual.stores import Store, grown
 from structmargin.formulation import Formulation
 
@@ -89,6 +89,11 @@ class Dual:
         """|w|^2 at the last measurement."""
         return self._norm2
 
+    @property
+    def qp(self) -> QP:
+        """The relaxed problem as compiled code sees it; it shares alpha and w with this object."""
+        return QP(self.store.rows, self.blocks, self.alpha, self.b, self.cap, self.ridge)
+
     def scorer(self) -> Any:
         return self.store.scorer(self.alpha)
 
@@ -121,9 +126,7 @@ class Dual:
 
     def measure(self) -> None:
         """Relaxed slacks, gap, KKT violation and the value's terms at the current alpha."""
-        self.relaxed_gap, self.violation, self._norm2, self._linear = measure(
-            self.store.rows, self.blocks, self.alpha, self.b, self.cap, self.ridge, self.xi
-        )
+        self.relaxed_gap, self.violation, self._norm2, self._linear = measure(self.qp, self.xi)
 
     def ascend(self, tol: float, *, floor: float = 0.0, max_epochs: int = 1000, seed: int = 0) -> None:
         """Re-optimise over all cuts until the relaxed gap is at most `tol`."""
@@ -136,12 +139,11 @@ class Dual:
 
     def _ascent(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
         floor = max(floor, 1e-13 * (1.0 + float(np.abs(self.b).max())))
-        found, _, flat = ascent.ascend(
-            self.store.rows, self.store.spare(), self.blocks, self.alpha, self.b, self.cap, self.ridge,
-            tol, floor, self._flat, max_epochs, self.rounds + 7919 * seed, self.xi,
-        )  # fmt: skip
+        until = ascent.Until(tol, floor, self._flat, max_epochs)
+        order = self.rounds + 7919 * seed
+        measured, _, flat = ascent.ascend(self.qp, self.store.spare(), until, order, self.xi)
         self._require_separable(flat)
-        self.relaxed_gap, self.violation, self._norm2, self._linear = found
+        self.relaxed_gap, self.violation, self._norm2, self._linear = measured
 
     def _cvxopt(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
         if self.formulation.p == 0:
@@ -165,19 +167,16 @@ class Dual:
                 "the data cannot be separated by these features; use a formulation with slack, such as 'SVM1'"
             )
 
-    def ascend_block(self, i: int, *, shrink: float = 1e-6) -> None:
+    def ascend_block(self, i: int, *, reduction: float = 1e-6) -> None:
         """Re-optimise over block i alone, the others frozen (Algorithm 1 variant b)."""
         began = time.process_time()
-        awake = np.ones(self.m, dtype=bool)
-        ascent.ascend_block(
-            self.store.rows, self.blocks, self.alpha, self.b, i, self.cap, self.ridge,
-            shrink, 1e-13, awake, np.inf, ascent.scratch_for(int(self.blocks.size[i])),
-        )  # fmt: skip
+        active, scratch = np.ones(self.m, dtype=bool), ascent.scratch_for(int(self.blocks.size[i]))
+        ascent.ascend_block(self.qp, i, reduction, 1e-13, active, np.inf, scratch)
         self.seconds += time.process_time() - began
 
     def slack(self, i: int) -> float:
         """The relaxed slack of block i at the current w, in no need of a measurement."""
-        return float(slack(self.store.rows, self.blocks, self.b, i))
+        return float(slack(self.qp, i))
 
     def prune(self, idle: int) -> int:
         """Drop the cuts whose alpha was 0 after each of the last `idle` ascents; returns how many.
@@ -218,7 +217,7 @@ class Dual:
     def support(self) -> Cuts:
         """The cuts with alpha > 0; their rows are scaled already, their outputs are not known any more."""
         chosen = self.active()
-        H = values(self.store.rows, self.blocks, self.b)[chosen]
+        H = values(self.qp)[chosen]
         scale, rows = np.ones(len(chosen)), self.store.matrix(chosen)
         return Cuts(
             self.block[chosen], None, self.loss[chosen], scale, self.b[chosen], rows, H, self.alpha[chosen]

@@ -120,7 +120,7 @@ def _smo(K, alpha, g, cap, tol, tiny, max_steps):  # type: ignore[no-untyped-def
             return steps, max(violation, 0.0)
         if done or since >= 1000:
             if done or size == n:
-                # bring the sleeping points up to date
+                # bring the points that shrinking left out up to date
                 for p in range(size, n):
                     g[active[p]] = 0.0
                 if size < n:
@@ -133,8 +133,8 @@ def _smo(K, alpha, g, cap, tol, tiny, max_steps):  # type: ignore[no-untyped-def
                 kept = 0
                 for p in range(size):
                     r = active[p]
-                    asleep = (alpha[r] <= 0.0 and g[r] > high) or (alpha[r] >= cap and g[r] < low)
-                    if not asleep:
+                    settled = (alpha[r] <= 0.0 and g[r] > high) or (alpha[r] >= cap and g[r] < low)
+                    if not settled:
                         active[p], active[kept] = active[kept], r
                         kept += 1
                 size = kept

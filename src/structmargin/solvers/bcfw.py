@@ -25,11 +25,12 @@ from structmargin.training.task import InnerTolerance, Needs, Task, Trainable
 
 
 @compiled
-def line_search(rows, blocks, alpha, b, i, target, cap):  # type: ignore[no-untyped-def]
+def line_search(qp, i, target):  # type: ignore[no-untyped-def]
     """Move block i towards cap * e_target (the truth if target < 0) by an exact line search.
 
     Returns the block's Frank-Wolfe gap in that direction, before the step.
     """
+    rows, blocks, alpha, b, cap, _ = qp
     k = blocks.size[i]
     ids = blocks.members[i]
     K = np.empty((k, k))
@@ -59,11 +60,11 @@ def line_search(rows, blocks, alpha, b, i, target, cap):  # type: ignore[no-unty
 
 
 @compiled
-def line_searches(rows, blocks, alpha, b, examples, targets, cap, gaps):  # type: ignore[no-untyped-def]
+def line_searches(qp, examples, targets, gaps):  # type: ignore[no-untyped-def]
     """`line_search` for each example in turn; gaps[i] is set to what was found before its step."""
     for j in range(examples.shape[0]):
         i = examples[j]
-        gaps[i] = max(line_search(rows, blocks, alpha, b, i, targets[j], cap), 0.0)
+        gaps[i] = max(line_search(qp, i, targets[j]), 0.0)
 
 
 INNER = InnerTolerance(of_gap=0.1, of_eps=0.5, of_gap_tol=0.5)
@@ -113,10 +114,8 @@ class BCFW(Trainable):
     @staticmethod
     def _step(dual: Dual, violators: Cuts, gaps: np.ndarray) -> None:
         """Add the planes not held yet and take one line search per example (lines 5-9)."""
-        held, which = best(dual.store.rows, dual.blocks, dual.b, violators.example)
+        held, which = best(dual.qp, violators.example)
         fresh = violators.H > held + 1e-12 * (1.0 + np.abs(held))
         targets = which.copy()
         targets[fresh] = dual.add(violators.take(np.flatnonzero(fresh)))
-        line_searches(
-            dual.store.rows, dual.blocks, dual.alpha, dual.b, violators.example, targets, dual.cap, gaps
-        )
+        line_searches(dual.qp, violators.example, targets, gaps)

@@ -33,12 +33,13 @@ TRUTH, HELD = -1, -2
 
 
 @compiled
-def smo_step(rows, blocks, alpha, b, i, up, cap):  # type: ignore[no-untyped-def]
+def smo_step(qp, i, up):  # type: ignore[no-untyped-def]
     """Move mass in block i to `up` from whichever output with mass has the least gradient.
 
     `up` is a cut of the block, TRUTH, or HELD for the steepest among the truth and the cuts with mass.
     Returns by how much the dual rises.
     """
+    rows, blocks, alpha, b, cap, _ = qp
     open_block(rows, i, blocks.size[i])
     total, high, low, down = 0.0, 0.0, np.inf, TRUTH
     target = TRUTH if up == HELD else up
@@ -79,11 +80,11 @@ def smo_step(rows, blocks, alpha, b, i, up, cap):  # type: ignore[no-untyped-def
 
 
 @compiled
-def optimize_steps(rows, blocks, alpha, b, patterns, cap):  # type: ignore[no-untyped-def]
+def optimize_steps(qp, patterns):  # type: ignore[no-untyped-def]
     """Optimize on each of the patterns in turn; returns by how much the dual rises."""
     gain = 0.0
     for i in patterns:
-        gain += smo_step(rows, blocks, alpha, b, i, HELD, cap)
+        gain += smo_step(qp, i, HELD)
     return gain
 
 
@@ -150,9 +151,9 @@ class OLaRank(Trainable):
                     for old in patterns.draw(rng, 1):
                         self._process(task, dual, int(old))  # ProcessOld
                         patterns.see(dual, np.array([old]))
-                    some = patterns.draw(rng, self.optimize)
-                    optimize_steps(dual.store.rows, dual.blocks, dual.alpha, dual.b, some, dual.cap)
-                    patterns.see(dual, some)
+                    drawn = patterns.draw(rng, self.optimize)
+                    optimize_steps(dual.qp, drawn)
+                    patterns.see(dual, drawn)
             dual.refresh()
             if self.passes > 1:
                 near = task.search(dual, enough=task.C * task.eps).stop
@@ -168,8 +169,8 @@ class OLaRank(Trainable):
     def _process(task: Task, dual: Dual, i: int) -> float:
         """A step of example i towards its most violated output; returns by how much the dual rises."""
         violator = task.separation(dual.scorer(), np.array([i]))
-        held, which = best(dual.store.rows, dual.blocks, dual.b, violator.example)
+        held, which = best(dual.qp, violator.example)
         up = int(which[0])
         if violator.H[0] > held[0] + 1e-12 * (1.0 + abs(held[0])):
             up = int(dual.add(violator)[0])
-        return float(smo_step(dual.store.rows, dual.blocks, dual.alpha, dual.b, i, up, dual.cap))
+        return float(smo_step(dual.qp, i, up))

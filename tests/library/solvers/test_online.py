@@ -109,7 +109,7 @@ def test_the_certificate_is_that_of_a_full_search() -> None:
     np.testing.assert_allclose(support.rows.tocsr().T @ support.alpha, fit.w, atol=1e-9)
     assert fit.dual == pytest.approx(support.alpha @ support.b - 0.5 * fit.w @ fit.w)
     assert support.alpha.min() > 0.0
-    assert np.bincount(support.block, weights=support.alpha).max() <= 10.0 / len(Y) * (1.0 + 1e-9)
+    assert np.bincount(support.example, weights=support.alpha).max() <= 10.0 / len(Y) * (1.0 + 1e-9)
 
 
 def test_every_single_step_raises_the_dual(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_every_single_step_raises_the_dual(monkeypatch: pytest.MonkeyPatch) -> N
         gain = process(task, dual, i)
         assert gain >= 0.0 and value(dual) == pytest.approx(before + gain, abs=1e-9)
         before = value(dual)
-        held = smo_step(dual.store.rows, dual.blocks, dual.alpha, dual.b, i, HELD, dual.cap)
+        held = smo_step(dual.qp, i, HELD)
         assert held >= 0.0 and value(dual) == pytest.approx(before + held, abs=1e-9)
         gains.extend([gain, held])
         return gain
@@ -160,9 +160,7 @@ def test_a_step_is_the_best_between_its_two_outputs(seed: int, k: int, full: boo
         dual.add(Cuts(block, None, ones, ones, b, sp.csr_matrix(rows), b, 0.0 * ones))
         dual.alpha[:] = start
         dual.refresh()
-        gain = smo_step(
-            dual.store.rows, dual.blocks, dual.alpha, dual.b, 0, up, cap if mass[-1] else start.sum()
-        )
+        gain = smo_step(dual.qp._replace(cap=cap if mass[-1] else start.sum()), 0, up)
         eligible = [c for c in range(k) if start[c] > 0.0] + [k]
         target = max(eligible, key=lambda c: gradient[c]) if up == HELD else k if up == online.TRUTH else up
         holders = np.flatnonzero(mass > 0.0)
