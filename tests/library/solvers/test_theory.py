@@ -16,6 +16,7 @@ from structmargin import certify, registry
 from structmargin.fit import ConvergenceWarning
 from structmargin.formulation import FORMULATIONS
 from structmargin.problems import Multiclass
+from structmargin.scorer import LinearScorer
 
 SLACKED = [name for name in FORMULATIONS if name != "SVM0"]
 
@@ -47,8 +48,7 @@ def test_slacks_bound_the_empirical_risk(name: str, case: Any, C: float) -> None
     H = FORMULATIONS[name].H
     power = 1 if name.startswith("SVM1") else 2
     for w in (trained(problem, X, Y, name, C).w, np.linspace(-1, 1, problem.n_weights)):
-        f = registry.space().accumulator(problem, X, Y).scorer()
-        f.w[:] = w
+        f = LinearScorer(problem, w)
         xi = certify(problem, X, Y, f, FORMULATIONS[name], C).xi
         np.testing.assert_allclose(
             xi,
