@@ -2,8 +2,12 @@
 
 >>> from structmargin import StructuredSVM
 >>> from structmargin.problems import Multiclass
->>> model = StructuredSVM(Multiclass(n_classes=10, n_features=64), "SVM1 margin", C=100).fit(X, Y)
->>> model.fit_.primal, model.fit_.gap  # the objective, and how far from the optimum it can be
+>>> X, Y = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.2]], [0, 1, 0]
+>>> model = StructuredSVM(Multiclass(n_classes=2, n_features=2), "SVM1 margin", C=10.0).fit(X, Y)
+>>> model.predict([[2.0, 0.0], [0.0, 2.0]]).tolist()
+[0, 1]
+>>> 0.0 <= model.fit_.gap <= model.fit_.primal  # how far from the optimum the objective can be
+True
 """
 
 import importlib

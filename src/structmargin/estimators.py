@@ -62,7 +62,19 @@ class Structured(BaseEstimator, ABC):
     scorer_: Any
 
     def set_params(self, **params: Any) -> Self:
-        """As in scikit-learn; a problem is immutable, so `problem__eta=.5` puts a changed copy in place."""
+        """Set parameters, as in scikit-learn.
+
+        A problem is immutable, so `problem__eta=.5` puts a changed copy in its place.
+
+        Parameters
+        ----------
+        **params
+            Parameters by name; `problem__name` for one of the problem's own.
+
+        Returns
+        -------
+        self
+        """
         nested = {k.removeprefix("problem__"): v for k, v in params.items() if k.startswith("problem__")}
         super().set_params(**{k: v for k, v in params.items() if not k.startswith("problem__")})
         if nested:
@@ -70,7 +82,18 @@ class Structured(BaseEstimator, ABC):
         return self
 
     def predict(self, X: Any) -> Sequence[Any]:
-        """The best-scoring output of every input."""
+        """Predict the best-scoring output of every input.
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+            As the problem takes them.
+
+        Returns
+        -------
+        sequence of outputs
+            As the problem gives them: an array of class numbers, a list of label sequences, ...
+        """
         check_is_fitted(self, "scorer_")
         problem = adapt(self.problem_)
         X, _ = problem.wrap(X, None)
@@ -78,7 +101,18 @@ class Structured(BaseEstimator, ABC):
         return yhat
 
     def score(self, X: Any, Y: Any) -> float:
-        """Minus the mean loss: larger is better, as scikit-learn's searches expect."""
+        """Minus the mean loss: larger is better, as scikit-learn's searches expect.
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+        Y : sequence of outputs
+            The right ones, as many as there are inputs.
+
+        Returns
+        -------
+        float
+        """
         check_is_fitted(self, "scorer_")
         problem = adapt(self.problem_)
         X, Y = problem.wrap(X, Y)
@@ -137,7 +171,16 @@ class Structured(BaseEstimator, ABC):
         return model, KernelScorer(problem, e["kernel"], e["X"], e["Y"], e["coef"]), tree["fit"]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to an .npz file, whole or not at all."""
+        """Write the model to an .npz file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        See Also
+        --------
+        load : Reads it back.
+        """
         path = Path(path)
         with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
             try:
@@ -150,31 +193,104 @@ class Structured(BaseEstimator, ABC):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], problem: Problem | None = None) -> Self:
-        """Read a model that `save` wrote; nothing in the file is executed."""
+        """Read a model that `save` wrote; nothing in the file is executed.
+
+        Parameters
+        ----------
+        path : str or path-like
+        problem : Problem, optional
+            Needed if the model was trained on a problem of your own: files hold the library's only.
+
+        Returns
+        -------
+        The fitted model, with all settings but the progress callback.
+        """
         with np.load(path, allow_pickle=False) as arrays:
             return cls.from_arrays({name: arrays[name] for name in arrays.files}, problem)
 
 
 class StructuredSVM(Structured):
-    """Large-margin learning of f(x, y) = <w, Psi(x, y)>.
+    """Structural support vector machine: large-margin learning of f(x, y) = <w, Psi(x, y)>.
+
+    Predictions are argmax_y f(x, y) over structured outputs y: classes, label sequences, parse trees,
+    alignments, boxes, rankings. Training makes the right output of every example score above all others by a
+    margin, which may grow with the loss Delta of the other output. A cutting-plane solver needs only a
+    search for the most violated output, and certifies how far its objective is from the optimum.
 
     Parameters
     ----------
-    problem : an object with psi, delta, argmax and augmented_argmax (see `structmargin.problem`).
-    formulation : 'SVM0', 'SVM1', 'SVM2' (0/1 loss), 'SVM1 slack', 'SVM1 margin', 'SVM2 slack', 'SVM2 margin'.
-    solver : 'n_slack' (Algorithm 1, all violators of a pass together), 'n_slack_a', 'n_slack_b', 'one_slack',
-        'bcfw', 'perceptron', or a solver object with options of its own.
-    C : the papers' C: 1/2 |w|^2 + C/n sum xi, or C/(2n) sum xi^2.
-    eps : the papers' epsilon, by which a constraint may be violated at the end.
-    gap_tol : stop once the relative duality gap is certified to be at most this.
-    max_iter : passes over the data at most; reached first, a ConvergenceWarning tells the gap.
-    kernel : a joint kernel (`structmargin.kernels`), or None for explicit features.
-    warm_start : whether a second `fit` of one problem on the same data starts from the cuts of the first.
-    random_state : an int; the same int gives the same model.
-    progress : a function called with a dict of numbers after each pass.
+    problem : Problem
+        What is learnt: an object with the four functions `psi`, `delta`, `argmax` and `augmented_argmax`.
+        `structmargin.problems` has nine; `structmargin.problem` says what one of your own must do.
+    formulation : str or Formulation, default="SVM1 margin"
+        How slacks are priced and how the loss enters: 'SVM0' (hard margin), 'SVM1', 'SVM2' (0/1 loss),
+        'SVM1 slack', 'SVM1 margin', 'SVM2 slack', 'SVM2 margin'. SVM1 prices slacks linearly, SVM2 their
+        squares; 'slack' and 'margin' say what is re-scaled by the loss.
+    solver : str or Trainable, default="n_slack"
+        'n_slack' (Algorithm 1 of [1]_, all violators of a pass together), its variants 'n_slack_a' and
+        'n_slack_b', 'n_slack_cvxopt' (a slow reference), 'one_slack' [2]_, 'bcfw' [3]_, 'online' (OLaRank),
+        'perceptron'; or a solver object with options of its own, such as
+        `structmargin.solvers.n_slack.NSlack(most=8)`.
+    C : float, default=1.0
+        The price of slacks, as in the papers: 1/2 |w|^2 + C/n sum xi, or C/(2n) sum xi^2.
+    eps : float, default=0.1
+        The papers' epsilon: by how much a constraint may be violated at the end.
+    gap_tol : float or None, default=None
+        Stop as soon as the relative duality gap is certified to be at most this.
+    max_iter : int, default=1000
+        Passes over the data at most. If it is reached first, a ConvergenceWarning tells the gap.
+    kernel : joint kernel or None, default=None
+        A kernel on pairs (x, y) from `structmargin.kernels`, or None for the problem's own features.
+    warm_start : bool, default=False
+        Whether a second `fit` of the same problem on the same data starts from the cuts of the first: these
+        do not depend on C.
+    random_state : int or None, default=0
+        The same int gives the same model.
+    progress : callable or None, default=None
+        Called with a dict of numbers after each pass. Nothing is printed otherwise.
 
-    After `fit`: `w_` (None with a kernel), `problem_`, and `fit_` with primal, dual, gap, n_constraints,
-    oracle_calls, exact, trace and more (`structmargin.fit.Fit`).
+    Attributes
+    ----------
+    w_ : ndarray of shape (n_weights,), or None
+        The weights; None with a kernel.
+    problem_ : Problem
+        The problem, together with what it learnt from the training data (a grammar's rules).
+    scorer_ : Scorer
+        f: `scorer_(x, y)` is the score of one output.
+    fit_ : Fit
+        How training went: `primal`, `dual`, `gap`, `xi`, `n_constraints`, `oracle_calls`, `exact`, `trace`
+        and more.
+
+    See Also
+    --------
+    JKSE : Learns from right pairs alone, without a search during training.
+    structmargin.c_path : Models for several C, each starting from the cuts of the one before.
+    structmargin.certify : Recomputes the primal objective by a full search.
+
+    Notes
+    -----
+    There is no intercept: append a constant feature to x where Psi allows it.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann, Altun. Large margin methods for structured and interdependent
+       output variables. JMLR 6, 2005.
+    .. [2] Joachims, Finley, Yu. Cutting-plane training of structural SVMs. Machine Learning 77, 2009.
+    .. [3] Lacoste-Julien, Jaggi, Schmidt, Pletscher. Block-coordinate Frank-Wolfe optimization for structural
+       SVMs. ICML 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Multiclass
+    >>> X = np.array([[2.0, 0.1], [1.5, 0.2], [0.1, 1.8], [0.3, 2.2], [-1.9, -2.0], [-2.1, -1.7]])
+    >>> Y = np.array([0, 0, 1, 1, 2, 2])
+    >>> model = StructuredSVM(Multiclass(n_classes=3, n_features=2), C=10.0, gap_tol=1e-3).fit(X, Y)
+    >>> model.predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
+    [0, 1]
+    >>> 0.0 <= model.fit_.gap <= 1e-3 * model.fit_.primal
+    True
     """
 
     fit_: Fit
@@ -206,7 +322,28 @@ class StructuredSVM(Structured):
         self.progress = progress
 
     def fit(self, X: Any, Y: Any) -> Self:
-        """Train on inputs X and outputs Y, two sequences of one length (X may be a matrix)."""
+        """Train on examples (x_i, y_i).
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+            As the problem takes them.
+        Y : sequence of outputs
+            The right ones, as many as there are inputs.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If problem, formulation, solver, kernel and data do not go together; the message says why.
+        SearchError
+            If the problem's functions break their contract.
+        NotSeparableError
+            If no w satisfies every constraint of a hard margin.
+        """
         solver, formulation = registry.solver(self.solver), registry.formulation(self.formulation)
         space = registry.space(self.kernel)
         given = adapt(self.problem)

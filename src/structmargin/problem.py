@@ -333,6 +333,19 @@ def best_of(problem: Problem, f: Scorer, x: Any, y: Any, H: Cost, candidates: It
 
     `candidates` may be all outputs, or only a best-scoring output at each loss value. The
     first of equals wins, so the answer does not depend on anything but the order given.
+
+    Parameters
+    ----------
+    problem : Problem
+        Only its `delta` is called.
+    f : Scorer
+    x, y : input and right output of one example
+    H : Cost
+    candidates : iterable of outputs
+
+    Returns
+    -------
+    One of the candidates.
     """
     score_of_truth = f(x, y)
     best, best_value = None, -np.inf
@@ -349,6 +362,16 @@ def top_of(f: Scorer, x: Any, candidates: Iterable[Any]) -> Any:
     """The best-scoring candidate: an `argmax` for problems whose outputs can be enumerated.
 
     The first of equals wins.
+
+    Parameters
+    ----------
+    f : Scorer
+    x : an input
+    candidates : iterable of outputs
+
+    Returns
+    -------
+    One of the candidates.
     """
     best, best_value = None, -np.inf
     for y in candidates:
