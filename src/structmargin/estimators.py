@@ -383,19 +383,19 @@ class StructuredSVM(Structured):
             "formulation": registry.formulation(self.formulation).name,
             **{name: getattr(self, name) for name in SETTINGS},
         }
-        kept = {name: getattr(self.fit_, name) for name in SAVED}
+        saved = {name: getattr(self.fit_, name) for name in SAVED}
         if self.fit_.support is not None:
             cuts = self.fit_.support
-            kept["support"] = {name: getattr(cuts, name) for name in SUPPORT}
-        return self._packed(settings, kept)
+            saved["support"] = {name: getattr(cuts, name) for name in SUPPORT}
+        return self._packed(settings, saved)
 
     @classmethod
     def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:
-        model, scorer, kept = cls._unpacked(arrays, problem)
-        support = kept.pop("support", None)
+        model, scorer, saved = cls._unpacked(arrays, problem)
+        support = saved.pop("support", None)
         if support is not None:
             support = Cuts(outputs=None, **support)
         formulation = registry.formulation(model.formulation)
-        model.fit_ = Fit(scorer, formulation, model.C, model.eps, support=support, **kept)
+        model.fit_ = Fit(scorer, formulation, model.C, model.eps, support=support, **saved)
         model.problem_, model.scorer_, model.w_ = model.problem, scorer, scorer.w
         return model

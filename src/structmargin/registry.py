@@ -27,8 +27,8 @@ from structmargin.problems.sequence.problem import Sequence
 from structmargin.problems.taxonomy.problem import Taxonomy
 from structmargin.solvers.bcfw import BCFW
 from structmargin.solvers.n_slack import NSlack
+from structmargin.solvers.olarank import OLaRank
 from structmargin.solvers.one_slack import OneSlack
-from structmargin.solvers.online import OLaRank
 from structmargin.solvers.perceptron import Perceptron
 from structmargin.training.space import Joint, Linear
 from structmargin.training.task import Trainable

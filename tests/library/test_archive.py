@@ -24,8 +24,8 @@ from structmargin.kernels import RBF, LinearKernel, Pairwise, Polynomial, Produc
 from structmargin.problems import Multiclass
 from structmargin.solvers.bcfw import BCFW
 from structmargin.solvers.n_slack import NSlack
+from structmargin.solvers.olarank import OLaRank
 from structmargin.solvers.one_slack import OneSlack
-from structmargin.solvers.online import OLaRank
 from structmargin.solvers.perceptron import Perceptron
 
 rng = np.random.default_rng(0)

@@ -7,7 +7,7 @@
 (ridge = 0) and the ridge (cap = infinity); the hard margin has neither. A slack coordinate with
 zero cut and zero offset makes them one: it holds what is left under the cap, or an endless supply.
 
-How cuts are kept is the business of `rows.py`; `inner`, `move` and `local_gram`, between
+How cuts are kept is the business of `compiled_cuts.py`; `inner`, `move` and `local_gram`, between
 `open_block` and `close_block`, are all that the ascent asks of them. How far the optimum is, the
 measures of `blocks.py` say at every pass. Long ascents are made short by the strides of `acceleration.py`.
 """
@@ -21,10 +21,10 @@ import numpy as np
 from structmargin.compiled import compiled
 from structmargin.dual.acceleration import stride
 from structmargin.dual.blocks import measure
-from structmargin.dual.rows import close_block, combination, inner, local_gram, move, open_block
+from structmargin.dual.compiled_cuts import close_block, combination, inner, local_gram, move, open_block
 
-SWEEPS = 2
-"""An ascent of so many epochs does without strides."""
+PLAIN_EPOCHS = 2
+"""So many epochs come without a stride: most ascents between two searches are no longer than this."""
 
 
 class Until(NamedTuple):
@@ -118,14 +118,14 @@ def stretch(qp):  # type: ignore[no-untyped-def]
     That is the squared norm of a convex combination of the cuts (each b is 1), an upper bound
     on the squared margin any unit vector can have: near 0, the data cannot be separated.
     """
-    rows, blocks, alpha, b, _, _ = qp
+    cuts, blocks, alpha, b, _, _ = qp
     norm2, linear = 0.0, 0.0
     for i in range(blocks.size.shape[0]):
-        open_block(rows, i, blocks.size[i])
+        open_block(cuts, i, blocks.size[i])
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
             if alpha[c] > 0.0:
-                norm2 += alpha[c] * inner(rows, c)
+                norm2 += alpha[c] * inner(cuts, c)
                 linear += alpha[c] * b[c]
     if linear <= 0.0:
         return np.inf
@@ -136,9 +136,9 @@ def stretch(qp):  # type: ignore[no-untyped-def]
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
             if alpha[c] > 0.0:
-                move(rows, c, factor * alpha[c])
+                move(cuts, c, factor * alpha[c])
                 alpha[c] += factor * alpha[c]
-        close_block(rows, i)
+        close_block(cuts, i)
     return norm2 / (linear * linear)
 
 
@@ -151,15 +151,15 @@ def ascend_block(qp, i, reduction, floor, active, shrink_below, scratch):  # typ
     visit. `scratch` is (K, h, a, ids) with room for the block. Returns (the block's gap, its KKT violation),
     both before the visit.
     """
-    rows, blocks, alpha, b, cap, ridge = qp
+    cuts, blocks, alpha, b, cap, ridge = qp
     K, h, a, ids = scratch
     k, total, slack, held, low = 0, 0.0, 0.0, 0.0, np.inf
-    open_block(rows, i, blocks.size[i])
+    open_block(cuts, i, blocks.size[i])
     for p in range(blocks.size[i]):
         c = blocks.members[i, p]
         if not active[c] and shrink_below == np.inf:
             continue
-        ids[k], a[k], h[k] = c, alpha[c], b[c] - inner(rows, c)
+        ids[k], a[k], h[k] = c, alpha[c], b[c] - inner(cuts, c)
         total += a[k]
         slack = max(slack, h[k])
         held += a[k] * h[k]
@@ -186,15 +186,15 @@ def ascend_block(qp, i, reduction, floor, active, shrink_below, scratch):  # typ
         k = n_active
     if k == 0 or violation <= floor:
         return gap, violation
-    local_gram(rows, i, blocks.place, ids, k, K)
+    local_gram(cuts, i, blocks.place, ids, k, K)
     if solve_block(K, h, a, k, cap, ridge, reduction, floor, 100 * k + 1000) == np.inf:
         return np.inf, np.inf
     for p in range(k):
         c = ids[p]
         if a[p] != alpha[c]:
-            move(rows, c, a[p] - alpha[c])
+            move(cuts, c, a[p] - alpha[c])
             alpha[c] = a[p]
-    close_block(rows, i)
+    close_block(cuts, i)
     return gap, violation
 
 
@@ -209,14 +209,14 @@ def ascend(qp, spare, until, seed, xi):  # type: ignore[no-untyped-def]
     """Block-coordinate ascent until one of the limits in `until` is met.
 
     Blocks are visited in an order drawn from `seed`. An epoch visits every block and every cut once, then
-    the blocks that were furthest off a few times more over their active cuts; after the first SWEEPS a
-    stride follows, for which `spare` has the cuts of qp.rows and a w of its own, 0 at first. With a hard
+    the blocks that were furthest off a few times more over their active cuts; after the first PLAIN_EPOCHS a
+    stride follows, for which `spare` has the cuts of qp.cuts and a w of its own, 0 at first. With a hard
     margin there are no strides.
 
     Fills xi and returns (what `measure` returns at the end, epochs, squared norm of the hard
     margin's convex combination or infinity).
     """
-    rows, blocks, alpha, _, cap, ridge = qp
+    cuts, blocks, alpha, _, cap, ridge = qp
     tol, floor, flat_tol, max_epochs = until
     n = blocks.size.shape[0]
     width = 1
@@ -234,9 +234,9 @@ def ascend(qp, spare, until, seed, xi):  # type: ignore[no-untyped-def]
     epoch = 0
     alpha0, w0, d = np.empty(0), np.empty(0), np.empty(0)
     while epoch < max_epochs and measured[0] > tol and measured[1] > floor:
-        striding = epoch >= SWEEPS and n > 1 and not hard
+        striding = epoch >= PLAIN_EPOCHS and n > 1 and not hard
         if striding:
-            alpha0, w0 = alpha.copy(), combination(rows).copy()
+            alpha0, w0 = alpha.copy(), combination(cuts).copy()
         for j in range(n - 1, 0, -1):
             state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
             other = int((state >> np.uint64(33)) % np.uint64(j + 1))

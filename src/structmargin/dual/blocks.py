@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structmargin.compiled import compiled
-from structmargin.dual.rows import inner, open_block
+from structmargin.dual.compiled_cuts import inner, open_block
 
 
 class Blocks(NamedTuple):
@@ -30,7 +30,7 @@ class Blocks(NamedTuple):
 class QP(NamedTuple):
     """The block QP as compiled code sees it: what every function that works on it is given, as one value."""
 
-    rows: Any  # the cuts and their combination w: SparseRows, TensorRows or GramRows
+    cuts: Any  # the cuts and their combination w: SparseCuts, TensorCuts or GramCuts
     blocks: Blocks
     alpha: np.ndarray  # (m,)
     b: np.ndarray  # (m,)
@@ -51,15 +51,15 @@ def enter(blocks, block, first):  # type: ignore[no-untyped-def]
 @compiled
 def best(qp, examples):  # type: ignore[no-untyped-def]
     """For each example the largest h among its cuts and that cut's number; (0, -1) if none exceeds 0."""
-    rows, blocks, b = qp.rows, qp.blocks, qp.b
+    cuts, blocks, b = qp.cuts, qp.blocks, qp.b
     values = np.zeros(examples.shape[0])
     which = np.full(examples.shape[0], -1)
     for j in range(examples.shape[0]):
         i = examples[j]
-        open_block(rows, i, blocks.size[i])
+        open_block(cuts, i, blocks.size[i])
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
-            h = b[c] - inner(rows, c)
+            h = b[c] - inner(cuts, c)
             if h > values[j]:
                 values[j], which[j] = h, c
     return values, which
@@ -68,25 +68,25 @@ def best(qp, examples):  # type: ignore[no-untyped-def]
 @compiled
 def values(qp):  # type: ignore[no-untyped-def]
     """h_c = b_c - <a_c, w> of every cut (m,) at the current w."""
-    rows, blocks, b = qp.rows, qp.blocks, qp.b
+    cuts, blocks, b = qp.cuts, qp.blocks, qp.b
     h = np.empty(b.shape[0])
     for i in range(blocks.size.shape[0]):
-        open_block(rows, i, blocks.size[i])
+        open_block(cuts, i, blocks.size[i])
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
-            h[c] = b[c] - inner(rows, c)
+            h[c] = b[c] - inner(cuts, c)
     return h
 
 
 @compiled
 def slack(qp, i):  # type: ignore[no-untyped-def]
     """xi_i = max(0, max of h over block i) at the current w."""
-    rows, blocks, b = qp.rows, qp.blocks, qp.b
+    cuts, blocks, b = qp.cuts, qp.blocks, qp.b
     xi = 0.0
-    open_block(rows, i, blocks.size[i])
+    open_block(cuts, i, blocks.size[i])
     for p in range(blocks.size[i]):
         c = blocks.members[i, p]
-        xi = max(xi, b[c] - inner(rows, c))
+        xi = max(xi, b[c] - inner(cuts, c))
     return xi
 
 
@@ -96,15 +96,15 @@ def measure(qp, xi):  # type: ignore[no-untyped-def]
 
     Fills xi (n,) with the relaxed slacks. |w|^2 is taken as sum_c alpha_c <a_c, w>.
     """
-    rows, blocks, alpha, b, cap, ridge = qp
+    cuts, blocks, alpha, b, cap, ridge = qp
     gap, worst, norm2, linear, top = 0.0, 0.0, 0.0, 0.0, -np.inf
     for i in range(blocks.size.shape[0]):
         total, slack, low = 0.0, 0.0, np.inf
         held = 0.0
-        open_block(rows, i, blocks.size[i])
+        open_block(cuts, i, blocks.size[i])
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
-            product = inner(rows, c)
+            product = inner(cuts, c)
             h = b[c] - product
             top = max(top, h)
             slack = max(slack, h)

@@ -14,20 +14,20 @@ import scipy.sparse as sp
 from structmargin.compiled import compiled
 from structmargin.cuts import Cuts, FactoredRows
 from structmargin.dual.blocks import Blocks
-from structmargin.dual.rows import TensorRows, close_block, move
+from structmargin.dual.compiled_cuts import TensorCuts, close_block, move
 from structmargin.dual.stores import grown
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import LinearScorer
 
 
 @compiled
-def _combine(rows, blocks, alpha):  # type: ignore[no-untyped-def]
+def _combine(cuts, blocks, alpha):  # type: ignore[no-untyped-def]
     for i in range(blocks.size.shape[0]):
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
             if alpha[c] != 0.0:
-                move(rows, c, alpha[c])
-        close_block(rows, i)
+                move(cuts, c, alpha[c])
+        close_block(cuts, i)
 
 
 class TensorStore:
@@ -53,17 +53,17 @@ class TensorStore:
         assert n == len(self._label)
 
     @property
-    def rows(self) -> TensorRows:
-        return TensorRows(
+    def cuts(self) -> TensorCuts:
+        return TensorCuts(
             self.phi.data, self._indices, self._start, self._norm2,
             self.w.reshape(self.phi.shape[1], -1),
             self.Lambda.data, self._map_indices, self._map_start, self._M,
             self._label, self._block, self._ybar, self._scale, self._u, self._change,
         )  # fmt: skip
 
-    def spare(self) -> TensorRows:
-        """`rows` with a w of their own, which is 0."""
-        return self.rows._replace(W=np.zeros((self.phi.shape[1], self.Lambda.shape[1])))
+    def spare(self) -> TensorCuts:
+        """`cuts` with a w of their own, which is 0."""
+        return self.cuts._replace(W=np.zeros((self.phi.shape[1], self.Lambda.shape[1])))
 
     @property
     def norms2(self) -> np.ndarray:
@@ -89,7 +89,7 @@ class TensorStore:
     def refresh(self, alpha: np.ndarray) -> None:
         self.w[:] = 0.0
         if self._blocks is not None:
-            _combine(self.rows, self._blocks, alpha)
+            _combine(self.cuts, self._blocks, alpha)
 
     def scale(self, factor: float) -> None:
         self.w *= factor

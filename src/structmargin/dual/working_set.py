@@ -20,8 +20,8 @@ from structmargin.dual.blocks import QP, Blocks, enter, measure, slack, values
 from structmargin.dual.stores import Store, grown
 from structmargin.formulation import Formulation
 
-FLAT = 1e-6
-"""A hard margin below this share of the longest cut counts as none."""
+MIN_MARGIN = 1e-6
+"""A hard margin that is a smaller share of the longest cut counts as none: rounding could have made it."""
 
 
 class NotSeparableError(ValueError):
@@ -92,7 +92,7 @@ class Dual:
     @property
     def qp(self) -> QP:
         """The relaxed problem as compiled code sees it; it shares alpha and w with this object."""
-        return QP(self.store.rows, self.blocks, self.alpha, self.b, self.cap, self.ridge)
+        return QP(self.store.cuts, self.blocks, self.alpha, self.b, self.cap, self.ridge)
 
     def scorer(self) -> Any:
         return self.store.scorer(self.alpha)
@@ -139,7 +139,7 @@ class Dual:
 
     def _ascent(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
         floor = max(floor, 1e-13 * (1.0 + float(np.abs(self.b).max())))
-        until = ascent.Until(tol, floor, self._flat, max_epochs)
+        until = ascent.Until(tol, floor, self._flat_tol, max_epochs)
         order = self.rounds + 7919 * seed
         measured, _, flat = ascent.ascend(self.qp, self.store.spare(), until, order, self.xi)
         self._require_separable(flat)
@@ -155,12 +155,12 @@ class Dual:
             self._require_separable(self._norm2 / self._linear**2)
 
     @property
-    def _flat(self) -> float:
+    def _flat_tol(self) -> float:
         """The squared norm below which a convex combination of the cuts counts as 0."""
-        return FLAT**2 * float(self.store.norms2.max(initial=0.0))
+        return MIN_MARGIN**2 * float(self.store.norms2.max(initial=0.0))
 
     def _require_separable(self, flat: float) -> None:
-        if flat <= self._flat:
+        if flat <= self._flat_tol:
             raise NotSeparableError(
                 f"{self.formulation.name} asks every constraint to hold, but a convex combination of "
                 f"{int(np.count_nonzero(self.alpha))} of them has norm {np.sqrt(max(flat, 0.0)):.1e}: "
@@ -187,8 +187,7 @@ class Dual:
         dropped = self.m - int(mask.sum())
         if 3 * dropped > self.m:
             for name in ("_b", "_alpha", "_loss", "_block", "_idle"):
-                kept = getattr(self, name)[: self.m][mask]
-                setattr(self, name, grown(kept, 256))
+                setattr(self, name, grown(getattr(self, name)[: self.m][mask], 256))
             self.store.keep(mask)
             self.m -= dropped
             self.blocks.size[:] = 0

@@ -17,7 +17,7 @@ from structmargin.problem import Problem, adapt
 from structmargin.training.task import require_examples, require_number
 
 SETTINGS = ("nu", "trainer", "C", "gap_tol", "max_iter", "random_state")
-KEPT = ("alpha", "xi", "rho", "nu", "C", "primal", "dual", "gap", "n_iter", "converged", "n_constraints")
+SAVED = ("alpha", "xi", "rho", "nu", "C", "primal", "dual", "gap", "n_iter", "converged", "n_constraints")
 """What a saved model keeps of its settings and of its `Estimate`."""
 
 
@@ -181,13 +181,13 @@ class JKSE(Structured):
     def to_arrays(self) -> dict[str, np.ndarray]:
         check_is_fitted(self, "fit_")
         settings = {name: getattr(self, name) for name in SETTINGS}
-        return self._packed(settings, {name: getattr(self.fit_, name) for name in KEPT})
+        return self._packed(settings, {name: getattr(self.fit_, name) for name in SAVED})
 
     @classmethod
     def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:
         """As for StructuredSVM; the training pairs stay behind, so `add` needs a new `fit` first."""
-        model, scorer, kept = cls._unpacked(arrays, problem)
-        return model._keep(model.problem, Estimate(scorer=scorer, **kept))
+        model, scorer, saved = cls._unpacked(arrays, problem)
+        return model._keep(model.problem, Estimate(scorer=scorer, **saved))
 
     def _keep(self, problem: Problem, estimate: Estimate) -> Self:
         self.problem_, self.fit_ = problem, estimate

@@ -18,7 +18,7 @@ import numpy as np
 from structmargin.compiled import compiled
 from structmargin.cuts import Cuts
 from structmargin.dual.blocks import best
-from structmargin.dual.rows import close_block, inner, local_gram, move, open_block
+from structmargin.dual.compiled_cuts import close_block, inner, local_gram, move, open_block
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
 from structmargin.training.task import InnerTolerance, Needs, Task, Trainable
@@ -30,19 +30,19 @@ def line_search(qp, i, target):  # type: ignore[no-untyped-def]
 
     Returns the block's Frank-Wolfe gap in that direction, before the step.
     """
-    rows, blocks, alpha, b, cap, _ = qp
+    cuts, blocks, alpha, b, cap, _ = qp
     k = blocks.size[i]
     ids = blocks.members[i]
     K = np.empty((k, k))
-    open_block(rows, i, k)
-    local_gram(rows, i, blocks.place, ids, k, K)
+    open_block(cuts, i, k)
+    local_gram(cuts, i, blocks.place, ids, k, K)
     change = np.empty(k)
     gap = 0.0
     for p in range(k):  # direction: cap * e_target - alpha_i
         c = ids[p]
         change[p] = (cap if c == target else 0.0) - alpha[c]
         if change[p] != 0.0:
-            gap += change[p] * (b[c] - inner(rows, c))
+            gap += change[p] * (b[c] - inner(cuts, c))
     if gap <= 0.0:
         return gap
     curvature = 0.0
@@ -53,9 +53,9 @@ def line_search(qp, i, target):  # type: ignore[no-untyped-def]
     for p in range(k):
         if change[p] != 0.0:
             c = ids[p]
-            move(rows, c, gamma * change[p])
+            move(cuts, c, gamma * change[p])
             alpha[c] = max(alpha[c] + gamma * change[p], 0.0)
-    close_block(rows, i)
+    close_block(cuts, i)
     return gap
 
 

@@ -47,7 +47,7 @@ def test_a_stride_goes_to_the_best_point_that_is_allowed(
     spare, d = dual.store.spare(), np.zeros(len(cut.b))
     A = cut.A @ cut.A.T if kind == "gram" else cut.A.T
     for k in range(3):
-        alpha0, w0 = dual.alpha.copy(), combination(dual.store.rows, kind).copy()
+        alpha0, w0 = dual.alpha.copy(), combination(dual.store.cuts, kind).copy()
         sweep(dual, seed + k)
         before = by_definition(cut, dual.alpha, dual.cap, dual.ridge)["value"]
         s, earlier = dual.alpha - alpha0, d.copy()
@@ -60,7 +60,7 @@ def test_a_stride_goes_to_the_best_point_that_is_allowed(
         assert after - before == pytest.approx(gain, abs=1e-10 * (1 + abs(after)))
         total = np.bincount(cut.example, weights=dual.alpha)
         assert np.all(dual.alpha >= 0) and np.all(total <= dual.cap * (1 + 1e-12))
-        held = combination(dual.store.rows, kind)
+        held = combination(dual.store.cuts, kind)
         np.testing.assert_allclose(held, A @ dual.alpha, atol=1e-9 * (1 + np.abs(held).max()))
         if np.any(d):
             np.testing.assert_allclose(d, dual.alpha - alpha0, atol=0)

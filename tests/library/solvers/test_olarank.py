@@ -20,9 +20,9 @@ from structmargin.kernels import RBF, Product
 from structmargin.problems.multiclass.problem import Multiclass
 from structmargin.problems.sequence.kernel import SequenceKernel
 from structmargin.problems.sequence.problem import Sequence
-from structmargin.solvers import online
+from structmargin.solvers import olarank
 from structmargin.solvers.n_slack import NSlack
-from structmargin.solvers.online import HELD, OLaRank, smo_step
+from structmargin.solvers.olarank import HELD, OLaRank, smo_step
 from structmargin.training.certificate import certify
 from structmargin.training.space import Joint, Linear
 
@@ -84,7 +84,7 @@ def test_support_patterns_are_the_examples_with_mass_at_any_moment(seed: int) ->
     block = np.repeat(np.arange(n), per)
     ones, rows = np.ones(n * per), sp.csr_matrix(rng.normal(size=(n * per, 2)))
     dual.add(Cuts(block, [0] * n * per, ones, ones, ones, rows, ones, 0.0 * ones))
-    patterns = online.Patterns(dual)
+    patterns = olarank.Patterns(dual)
     assert patterns.known == 0 and not len(patterns.draw(rng, 5))
     for _ in range(20):
         touched = rng.integers(n, size=rng.integers(1, 4))
@@ -153,7 +153,7 @@ def test_a_step_is_the_best_between_its_two_outputs(seed: int, k: int, full: boo
     gradient = np.append(b - rows @ (rows.T @ start), 0.0)  # the truth comes last
     mass = np.append(start, cap - start.sum())
     mass[-1] = 0.0 if mass[-1] < 1e-12 else mass[-1]
-    for up in [*range(k), online.TRUTH, HELD]:
+    for up in [*range(k), olarank.TRUTH, HELD]:
         store = RowStore(None, 3)
         dual = Dual(store, 1, FORMULATIONS["SVM1"], cap)
         ones, block = np.ones(k), np.zeros(k, dtype=int)
@@ -162,7 +162,7 @@ def test_a_step_is_the_best_between_its_two_outputs(seed: int, k: int, full: boo
         dual.refresh()
         gain = smo_step(dual.qp._replace(cap=cap if mass[-1] else start.sum()), 0, up)
         eligible = [c for c in range(k) if start[c] > 0.0] + [k]
-        target = max(eligible, key=lambda c: gradient[c]) if up == HELD else k if up == online.TRUTH else up
+        target = max(eligible, key=lambda c: gradient[c]) if up == HELD else k if up == olarank.TRUTH else up
         holders = np.flatnonzero(mass > 0.0)
         source = int(holders[np.argmin(gradient[holders])])
         best = objective(start)

@@ -24,7 +24,7 @@ import numpy as np
 
 from structmargin.compiled import compiled
 from structmargin.dual.blocks import best
-from structmargin.dual.rows import close_block, inner, local_gram, move, open_block
+from structmargin.dual.compiled_cuts import close_block, inner, local_gram, move, open_block
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
 from structmargin.training.task import Needs, Task, Trainable
@@ -39,15 +39,15 @@ def smo_step(qp, i, up):  # type: ignore[no-untyped-def]
     `up` is a cut of the block, TRUTH, or HELD for the steepest among the truth and the cuts with mass.
     Returns by how much the dual rises.
     """
-    rows, blocks, alpha, b, cap, _ = qp
-    open_block(rows, i, blocks.size[i])
+    cuts, blocks, alpha, b, cap, _ = qp
+    open_block(cuts, i, blocks.size[i])
     total, high, low, down = 0.0, 0.0, np.inf, TRUTH
     target = TRUTH if up == HELD else up
     for p in range(blocks.size[i]):
         c = blocks.members[i, p]
         if alpha[c] <= 0.0 and c != up:
             continue
-        h = b[c] - inner(rows, c)
+        h = b[c] - inner(cuts, c)
         total += alpha[c]
         if c == up or (up == HELD and h > high):
             high, target = h, c
@@ -63,7 +63,7 @@ def smo_step(qp, i, up):  # type: ignore[no-untyped-def]
         if c in (target, down):
             ids[k] = c
             k += 1
-    local_gram(rows, i, blocks.place, ids, k, K)
+    local_gram(cuts, i, blocks.place, ids, k, K)
     curvature = K[0, 0] + K[1, 1] - 2.0 * K[0, 1] if k == 2 else K[0, 0]
     supply = cap - total if down == TRUTH else alpha[down]
     step = supply
@@ -71,11 +71,11 @@ def smo_step(qp, i, up):  # type: ignore[no-untyped-def]
         step = (high - low) / curvature
     if target != TRUTH:
         alpha[target] += step
-        move(rows, target, step)
+        move(cuts, target, step)
     if down != TRUTH:
         alpha[down] = alpha[down] - step if step < supply else 0.0
-        move(rows, down, -step)
-    close_block(rows, i)
+        move(cuts, down, -step)
+    close_block(cuts, i)
     return step * (high - low) - 0.5 * step * step * curvature
 
 
