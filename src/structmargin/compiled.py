@@ -37,7 +37,8 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         cache_file = getattr(getattr(made, "_cache", None), "_cache_file", None)
         if cache_file is not None:
             cache_file._version = (cache_file._version, _stamp())
-        return made
+        done: Callable[..., Any] = made
+        return done
     except RuntimeError as error:
         if not _warned:
             _warned = True

@@ -46,7 +46,7 @@ def same(then: Any, now: Any) -> bool:
     if type(then) is not type(now):
         return False
     if sp.issparse(now):
-        return then.shape == now.shape and (then != now).nnz == 0
+        return bool(then.shape == now.shape and (then != now).nnz == 0)
     if isinstance(now, np.ndarray):
         return np.array_equal(then, now)
     if isinstance(now, (list, tuple)):
@@ -352,7 +352,7 @@ class StructuredSVM(Structured):
             raise ValueError(reason)
         former: Fit | None = self.fit_ if self.warm_start and self._goes_on(X, Y) else None
         examples = given.wrap(X, Y)
-        problem = former.scorer.problem.given if former is not None else given.bind(*examples)
+        problem = self.problem_ if former is not None else given.bind(*examples)
         self.fit_ = solver.train(
             problem,
             examples,

@@ -16,6 +16,7 @@ import numpy as np
 
 from structmargin.cuts import Cuts
 from structmargin.formulation import Formulation
+from structmargin.problem import Scorer
 
 
 class ConvergenceWarning(UserWarning):
@@ -82,7 +83,7 @@ class Fit:
     True
     """
 
-    scorer: Any
+    scorer: Scorer
     formulation: Formulation
     C: float
     eps: float

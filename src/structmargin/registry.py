@@ -93,14 +93,16 @@ def solver(name: str | Trainable, **options: Any) -> Trainable:
     if name not in SOLVERS:
         raise unknown("solver", name, SOLVERS)
     make, fixed = SOLVERS[name]
-    return _make(f"solver {name!r}", make, {**fixed, **options})
+    made: Trainable = _make(f"solver {name!r}", make, {**fixed, **options})
+    return made
 
 
 def problem(name: str, **params: Any) -> Problem:
     """A problem by the name of its class."""
     if name not in PROBLEMS:
         raise unknown("problem", name, PROBLEMS)
-    return _make(f"problem {name!r}", PROBLEMS[name], params)
+    made: Problem = _make(f"problem {name!r}", PROBLEMS[name], params)
+    return made
 
 
 def kernel(name: str, **params: Any) -> Any:

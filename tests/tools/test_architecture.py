@@ -23,7 +23,7 @@ LIBRARY = {
     "cuts": "formulation",
     "problem": "formulation cuts",
     "scorer": "problem",
-    "fit": "formulation cuts",
+    "fit": "formulation cuts problem",
     "oracles": "compiled formulation",
     "problems": "compiled formulation cuts kernels oracles",
     "dual": "compiled formulation cuts problem scorer",

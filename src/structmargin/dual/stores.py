@@ -147,7 +147,7 @@ class RowStore:
 
     def gram(self) -> np.ndarray:
         A = self._whole()
-        return (A @ A.T).toarray()
+        return np.asarray((A @ A.T).toarray())
 
     def scorer(self, alpha: np.ndarray) -> LinearScorer:
         return LinearScorer(self.problem, self.w)

@@ -69,7 +69,7 @@ class TensorStore:
     def norms2(self) -> np.ndarray:
         y, ybar = self._label[self._block[: self.m]], self._ybar[: self.m]
         apart = self._M[y, y] - 2.0 * self._M[y, ybar] + self._M[ybar, ybar]
-        return self._norm2[self._block[: self.m]] * self._scale[: self.m] ** 2 * apart
+        return np.asarray(self._norm2[self._block[: self.m]] * self._scale[: self.m] ** 2 * apart)
 
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None:
         first, self.m = self.m, self.m + len(cuts.scale)
@@ -105,7 +105,7 @@ class TensorStore:
         example, s = self._block[: self.m], self._scale[: self.m]
         apart = (self.Lambda[self._label[example]] - self.Lambda[self._ybar[: self.m]]).toarray()
         phi = self.phi[example]
-        return (phi @ phi.T).toarray() * (apart @ apart.T) * s[:, None] * s[None, :]
+        return np.asarray((phi @ phi.T).toarray() * (apart @ apart.T) * s[:, None] * s[None, :])
 
     def scorer(self, alpha: np.ndarray) -> LinearScorer:
         return LinearScorer(self.problem, self.w)

@@ -17,6 +17,7 @@ import numpy as np
 from structmargin.dual.working_set import NotSeparableError
 from structmargin.fit import ConvergenceWarning, Trace, relative
 from structmargin.jkse import one_class
+from structmargin.problem import Scorer
 
 ORIGIN = (
     "the pairs cannot be separated from the origin by these features without slack: set a finite C, or "
@@ -66,7 +67,7 @@ class Estimate:
         The training pairs, which `JKSE.add` needs; None in a model that was loaded.
     """
 
-    scorer: Any
+    scorer: Scorer
     alpha: np.ndarray  # (n,)
     xi: np.ndarray  # (n,)
     rho: float
@@ -130,7 +131,7 @@ class Pairs(Protocol):
     def all_scores(self, alpha: np.ndarray, w: np.ndarray | None) -> np.ndarray:
         """The scores of all (n,) at w, or at alpha in a kernel's space."""
 
-    def scorer(self, alpha: np.ndarray, w: np.ndarray | None) -> Any:
+    def scorer(self, alpha: np.ndarray, w: np.ndarray | None) -> Scorer:
         """f(x, y) of the combination."""
 
     def joined(self, other: Any) -> Any:

@@ -90,7 +90,7 @@ def into_P(alpha: np.ndarray, nu: float) -> np.ndarray:
     inside = np.minimum(alpha / total if total > 0 else alpha, cap)
     room = cap - inside
     missing = 1.0 - inside.sum()
-    return inside + room * (missing / room.sum()) if missing > 1e-12 else inside
+    return np.asarray(inside + room * (missing / room.sum()) if missing > 1e-12 else inside)
 
 
 @compiled

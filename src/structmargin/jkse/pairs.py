@@ -57,7 +57,7 @@ class RowPairs(_Explicit):
 
     def gram(self) -> np.ndarray:
         G = self.M @ self.M.T
-        return G.toarray() if sp.issparse(G) else G
+        return np.asarray(G.toarray() if sp.issparse(G) else G)
 
     def longest(self) -> float:
         if sp.issparse(self.M):
@@ -65,14 +65,14 @@ class RowPairs(_Explicit):
         return float(max(np.einsum("ij,ij->i", part, part).max() for part in _cut(self.M)))
 
     def scores(self, w: np.ndarray) -> np.ndarray:
-        return self.M @ w
+        return np.asarray(self.M @ w)
 
     def combine(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if len(points) < 0.1 * self.n:
-            return self.M[points].T @ weights
+            return np.asarray(self.M[points].T @ weights)
         whole = np.zeros(self.n)
         whole[points] = weights
-        return self.M.T @ whole
+        return np.asarray(self.M.T @ whole)
 
     def joined(self, other: RowPairs) -> RowPairs:
         both = [self.M, other.M]
@@ -91,7 +91,7 @@ class FactorPairs(_Explicit):
 
     def gram(self) -> np.ndarray:
         M = self.Lambda @ self.Lambda.T
-        G = self.phi @ self.phi.T
+        G: np.ndarray = self.phi @ self.phi.T
         for lo in range(0, self.n, CHUNK):
             G[lo : lo + CHUNK] *= M[self.y[lo : lo + CHUNK, None], self.y[None, :]]
         return G
@@ -164,12 +164,12 @@ class KernelPairs:
     def _against(self, X: Any, Y: Any, held: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         if not len(held):
             return np.zeros(len(Y))
-        return self.kernel.gram(X, Y, *self._pick(held)) @ alpha[held]
+        return np.asarray(self.kernel.gram(X, Y, *self._pick(held)) @ alpha[held])
 
     def all_scores(self, alpha: np.ndarray, w: Any) -> np.ndarray:
         held = np.flatnonzero(alpha)
         if self._K is not None:
-            return alpha[held] @ self._K[held]
+            return np.asarray(alpha[held] @ self._K[held])
         chunks = (np.arange(lo, min(lo + CHUNK, self.n)) for lo in range(0, self.n, CHUNK))
         return np.concatenate([self._against(*self._pick(c), held, alpha) for c in chunks])
 

@@ -73,9 +73,21 @@ INNER = InnerTolerance(of_gap=0.1, of_eps=0.5, of_gap_tol=0.5)
 
 @dataclass(frozen=True)
 class BCFW(Trainable):
-    """`cached` passes over held planes follow each real one; every `sweep`-th pass is a full sweep, which
-    takes up to `most` planes an example where the problem finds several at once. The other passes search
-    in `chunks`, each at the w of its moment; `idle` as in n_slack."""
+    """Block-coordinate Frank-Wolfe with cached planes and gap sampling.
+
+    Parameters
+    ----------
+    cached : int, default=1
+        Passes over held planes that follow each pass with searches.
+    sweep : int, default=5
+        Every so many passes is a full sweep, which searches all examples at one w and certifies the gap.
+    chunks : int, default=5
+        The other passes search in so many parts, each at the w of its moment.
+    most : int, default=32
+        Planes per example that a sweep may add, where the problem finds several at once.
+    idle : int, default=5
+        A plane is dropped after so many ascents with alpha = 0 in a row; 0 keeps them all.
+    """
 
     cached: int = 1
     sweep: int = 5

@@ -27,9 +27,23 @@ ONE_BY_ONE = InnerTolerance(of_gap=0.0, of_eps=0.01, of_gap_tol=0.1)
 
 @dataclass(frozen=True)
 class NSlack(Trainable):
-    """Algorithm 1. The batch form takes up to `most` outputs an example where the problem finds several
-    at once, re-optimises for at most `epochs` rounds between searches (solving the relaxed problem far
-    more exactly than the outer gap is waste), and drops a cut after `idle` times with alpha = 0 (0: no)."""
+    """Algorithm 1 of jmlr05.
+
+    Parameters
+    ----------
+    variant : {'batch', 'a', 'b'}, default='batch'
+        Re-optimise after all violators of a pass together, after every cut, or after every cut over its
+        example alone.
+    engine : {'ascent', 'cvxopt'}, default='ascent'
+        Our block-coordinate ascent, or cvxopt's interior-point method as a slow reference.
+    most : int, default=32
+        Outputs per example that a search of the batch form may add, where the problem finds several at once.
+    epochs : int, default=2
+        Rounds of re-optimisation at most between two searches of the batch form: solving the relaxed problem
+        far more exactly than the outer gap is waste.
+    idle : int, default=4
+        The batch form drops a cut after so many re-optimisations with alpha = 0 in a row; 0 keeps them all.
+    """
 
     variant: str = "batch"
     engine: str = "ascent"

@@ -125,8 +125,18 @@ class Patterns:
 
 @dataclass(frozen=True)
 class OLaRank(Trainable):
-    """At most `passes` over the examples, each in an order drawn from the seed (or as given); with more than
-    one, it stops after a pass that ends within C * eps (or gap_tol) of the optimum."""
+    """OLaRank; with more than one pass it stops within C * eps, or gap_tol, of the optimum.
+
+    Parameters
+    ----------
+    passes : int, default=1
+        Passes over the examples at most. One is the algorithm as published.
+    reprocess : int, default=10
+        How many times each fresh example is followed by one ProcessOld and `optimize` times Optimize.
+    optimize : int, default=10
+    shuffle : bool, default=True
+        Whether each pass has an order drawn from the seed, or takes the examples as given.
+    """
 
     passes: int = 1
     reprocess: int = 10

@@ -33,8 +33,17 @@ OF_ENOUGH = 0.1
 
 @dataclass(frozen=True)
 class OneSlack(Trainable):
-    """`cache` is how many full searches are kept (0: none), `reuse` how many cuts at most are made of them
-    between two searches, `idle` as in n_slack."""
+    """One slack for all examples, with a cache of cuts.
+
+    Parameters
+    ----------
+    cache : int, default=3
+        How many full searches are kept; 0 for none.
+    reuse : int, default=3
+        How many cuts at most are made of these between two searches.
+    idle : int, default=20
+        A cut is dropped after so many re-optimisations with alpha = 0 in a row; 0 keeps them all.
+    """
 
     cache: int = 3
     reuse: int = 3

@@ -10,7 +10,7 @@ from structmargin.training.separation import Separation
 
 
 class Recorder:
-    """One training's clock and trace: a row a pass, passed on to `progress` if there is one."""
+    """One training's clock and trace: one row per pass, passed on to `progress` if there is one."""
 
     def __init__(self, progress: Progress | None = None) -> None:
         self.began = time.process_time()

@@ -258,11 +258,36 @@ class Trainable(ABC):
         warm_start: Fit | None = None,
         progress: Progress | None = None,
     ) -> Fit:
-        """Train on data = (X, Y) and return a certified `Fit`.
+        """Train and return a certified `Fit`.
 
-        C is the papers' (C/n or C/(2n) on the slacks); eps the papers' epsilon; gap_tol a relative
-        duality gap at which any solver stops once it is certified; max_iter a number of passes over
-        the data; warm_start a former `Fit` on the same data, whose cuts are taken over.
+        Parameters
+        ----------
+        problem : Problem
+            Bound to the data already, where it learns from them.
+        data : tuple (X, Y)
+            Inputs and outputs.
+        formulation : Formulation
+            Such as `FORMULATIONS["SVM1 margin"]`.
+        space : Linear or Joint, optional
+            Explicit features (the default), or the space of a joint kernel.
+        C : float, default=1.0
+            The papers' C: C/n or C/(2n) on the slacks.
+        eps : float, default=0.1
+            The papers' epsilon.
+        gap_tol : float, optional
+            A relative duality gap at which any solver stops once it is certified.
+        max_iter : int, default=1000
+            Passes over the data at most.
+        random_state : int, optional
+            The same int gives the same model.
+        warm_start : Fit, optional
+            A former fit on the same data, whose cuts are taken over.
+        progress : callable, optional
+            Called with each row of the trace.
+
+        Returns
+        -------
+        Fit
         """
         space = Linear() if space is None else space
         X, Y = data
