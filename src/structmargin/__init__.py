@@ -2,14 +2,19 @@
 
 >>> from structmargin import StructuredSVM
 >>> from structmargin.problems import Multiclass
->>> model = StructuredSVM(Multiclass(n_classes=10, n_features=64), "SVM1 margin", C=100).fit(X, Y)
->>> model.fit_.primal, model.fit_.gap  # the objective, and how far from the optimum it can be
+>>> X, Y = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.2]], [0, 1, 0]
+>>> model = StructuredSVM(Multiclass(n_classes=2, n_features=2), "SVM1 margin", C=10.0).fit(X, Y)
+>>> model.predict([[2.0, 0.0], [0.0, 2.0]]).tolist()
+[0, 1]
+>>> 0.0 <= model.fit_.gap <= model.fit_.primal  # how far from the optimum the objective can be
+True
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from structmargin.cuts import SearchError
     from structmargin.dual.working_set import NotSeparableError
     from structmargin.estimators import StructuredSVM
     from structmargin.fit import ConvergenceWarning, Fit
@@ -17,7 +22,6 @@ if TYPE_CHECKING:
     from structmargin.jkse.estimator import JKSE
     from structmargin.training.certificate import certify
     from structmargin.training.path import c_path
-    from structmargin.training.separation import SearchError
 
 __version__ = "0.1.0"
 
@@ -44,7 +48,7 @@ _HOME = {
     "Fit": "fit",
     "Formulation": "formulation",
     "NotSeparableError": "dual.working_set",
-    "SearchError": "training.separation",
+    "SearchError": "cuts",
     "StructuredSVM": "estimators",
     "c_path": "training.path",
     "certify": "training.certificate",

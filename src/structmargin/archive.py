@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-FORMAT = "structmargin-1"
+FORMAT = "structmargin-2"
 
 
 def pack(tree: Any, classes: Mapping[str, type]) -> dict[str, np.ndarray]:

@@ -34,10 +34,11 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     global _warned
     try:
         made: Any = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
-        kept = getattr(getattr(made, "_cache", None), "_cache_file", None)
-        if kept is not None:
-            kept._version = (kept._version, _stamp())
-        return made
+        cache_file = getattr(getattr(made, "_cache", None), "_cache_file", None)
+        if cache_file is not None:
+            cache_file._version = (cache_file._version, _stamp())
+        done: Callable[..., Any] = made
+        return done
     except RuntimeError as error:
         if not _warned:
             _warned = True

@@ -21,9 +21,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from structmargin import archive, registry
-from structmargin.dual.tensor_store import TensorCuts
-from structmargin.fit import Fit, Support
+from structmargin.cuts import Cuts
+from structmargin.fit import Fit
 from structmargin.formulation import Formulation
+from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import KernelScorer, LinearScorer
 from structmargin.training.task import count
 
@@ -32,6 +33,10 @@ SAVED = (
     "exact", "converged", "bound",
 )  # fmt: skip
 """What a saved model keeps of its `Fit`; clocks and the trace stay behind."""
+SETTINGS = ("solver", "C", "eps", "gap_tol", "max_iter", "warm_start", "random_state")
+"""What it keeps of its settings besides problem, formulation and kernel: all but the progress callback."""
+SUPPORT = ("example", "losses", "scale", "b", "rows", "H", "alpha")
+"""What it keeps of the cuts with alpha > 0: all but the outputs."""
 
 
 def same(then: Any, now: Any) -> bool:
@@ -41,7 +46,7 @@ def same(then: Any, now: Any) -> bool:
     if type(then) is not type(now):
         return False
     if sp.issparse(now):
-        return then.shape == now.shape and (then != now).nnz == 0
+        return bool(then.shape == now.shape and (then != now).nnz == 0)
     if isinstance(now, np.ndarray):
         return np.array_equal(then, now)
     if isinstance(now, (list, tuple)):
@@ -52,48 +57,74 @@ def same(then: Any, now: Any) -> bool:
 class Structured(BaseEstimator, ABC):
     """What both estimators share: predicting with a scorer, scoring by loss, nested parameters."""
 
-    problem: Any
-    problem_: Any
+    problem: Problem
+    problem_: Problem
     scorer_: Any
 
     def set_params(self, **params: Any) -> Self:
-        """As in scikit-learn; a problem is immutable, so `problem__eta=.5` puts a changed copy in place."""
+        """Set parameters, as in scikit-learn.
+
+        A problem is immutable, so `problem__eta=.5` puts a changed copy in its place.
+
+        Parameters
+        ----------
+        **params
+            Parameters by name; `problem__name` for one of the problem's own.
+
+        Returns
+        -------
+        self
+        """
         nested = {k.removeprefix("problem__"): v for k, v in params.items() if k.startswith("problem__")}
         super().set_params(**{k: v for k, v in params.items() if not k.startswith("problem__")})
         if nested:
-            self.problem = self.problem.with_params(**nested)
+            self.problem = adapt(self.problem).with_params(**nested)
         return self
 
     def predict(self, X: Any) -> Sequence[Any]:
-        """The best-scoring output of every input."""
+        """Predict the best-scoring output of every input.
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+            As the problem takes them.
+
+        Returns
+        -------
+        sequence of outputs
+            As the problem gives them: an array of class numbers, a list of label sequences, ...
+        """
         check_is_fitted(self, "scorer_")
-        unwrap = getattr(self.problem_, "unwrap", None)
-        yhat = self._argmax(self._examples(X, None)[0])
-        return yhat if unwrap is None else unwrap(yhat)
+        problem = adapt(self.problem_)
+        X, _ = problem.wrap(X, None)
+        yhat: Sequence[Any] = problem.unwrap(self._argmax(problem, X))
+        return yhat
 
     def score(self, X: Any, Y: Any) -> float:
-        """Minus the mean loss: larger is better, as scikit-learn's searches expect."""
+        """Minus the mean loss: larger is better, as scikit-learn's searches expect.
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+        Y : sequence of outputs
+            The right ones, as many as there are inputs.
+
+        Returns
+        -------
+        float
+        """
         check_is_fitted(self, "scorer_")
-        X, Y = self._examples(X, Y)
-        yhat = self._argmax(X)
-        return -float(np.mean([self.problem_.delta(Y[i], yhat[i]) for i in range(count(Y))]))
+        problem = adapt(self.problem_)
+        X, Y = problem.wrap(X, Y)
+        yhat = self._argmax(problem, X)
+        return -float(np.mean([problem.delta(Y[i], yhat[i]) for i in range(count(Y))]))
 
-    def _argmax(self, X: Any) -> Sequence[Any]:
-        batch = getattr(self.problem_, "batch", None)
-        if batch is not None:
-            packed = batch(X, None)
-            if self.scorer_.w is not None or getattr(packed, "takes_kernels", False):
-                return packed.argmax(self.scorer_)
-        return [self.problem_.argmax(self.scorer_, X[i]) for i in range(count(X))]
-
-    def _examples(self, X: Any, Y: Any) -> tuple[Any, Any]:
-        """The examples that X and Y stand for: themselves, unless the problem wraps them."""
-        wrap = getattr(self.problem, "wrap", None)
-        return (X, Y) if wrap is None else wrap(X, Y)
-
-    def _bind(self, X: Any, Y: Any) -> Any:
-        bind = getattr(self.problem, "bind", None)
-        return self.problem if bind is None else bind(X, Y)
+    def _argmax(self, problem: AdaptedProblem, X: Any) -> Sequence[Any]:
+        """The best-scoring outputs of inputs that are wrapped already."""
+        batch = problem.batch(X, None)
+        if batch is not None and (self.scorer_.w is not None or batch.takes_kernels):
+            return batch.argmax(self.scorer_)
+        return [problem.argmax(self.scorer_, X[i]) for i in range(count(X))]
 
     @abstractmethod
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -104,12 +135,17 @@ class Structured(BaseEstimator, ABC):
 
     @classmethod
     @abstractmethod
-    def from_arrays(cls, arrays: Any, problem: Any = None) -> Self:
+    def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:
         """The model that `to_arrays` was called on; `problem` is needed if it is not one of the library's."""
+
+    @classmethod
+    def _classes(cls) -> dict[str, Any]:
+        """Every class that a saved model of this kind may name."""
+        return registry.classes()
 
     def _packed(self, settings: dict[str, Any], fit: dict[str, Any]) -> dict[str, np.ndarray]:
         """What every saved model holds: settings, problem, scorer, and what is kept of the fit."""
-        classes, f = registry.classes(), self.scorer_
+        classes, f = self._classes(), self.scorer_
         tree: dict[str, Any] = {
             "settings": settings,
             "problem": self.problem_ if type(self.problem_) in classes.values() else None,
@@ -122,9 +158,9 @@ class Structured(BaseEstimator, ABC):
         return archive.pack(tree, classes)
 
     @classmethod
-    def _unpacked(cls, arrays: Any, problem: Any) -> tuple[Self, Any, dict[str, Any]]:
+    def _unpacked(cls, arrays: Any, problem: Problem | None) -> tuple[Self, Any, dict[str, Any]]:
         """(an unfitted model, its scorer, what was kept of the fit)."""
-        tree = archive.unpack(arrays, registry.classes())
+        tree = archive.unpack(arrays, cls._classes())
         problem = tree["problem"] if problem is None else problem
         if problem is None:
             raise ValueError("this model was trained on a problem of your own: pass it as problem=...")
@@ -135,7 +171,16 @@ class Structured(BaseEstimator, ABC):
         return model, KernelScorer(problem, e["kernel"], e["X"], e["Y"], e["coef"]), tree["fit"]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to an .npz file, whole or not at all."""
+        """Write the model to an .npz file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        See Also
+        --------
+        load : Reads it back.
+        """
         path = Path(path)
         with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as part:
             try:
@@ -147,39 +192,112 @@ class Structured(BaseEstimator, ABC):
         os.replace(part.name, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], problem: Any = None) -> Self:
-        """Read a model that `save` wrote; nothing in the file is executed."""
+    def load(cls, path: str | os.PathLike[str], problem: Problem | None = None) -> Self:
+        """Read a model that `save` wrote; nothing in the file is executed.
+
+        Parameters
+        ----------
+        path : str or path-like
+        problem : Problem, optional
+            Needed if the model was trained on a problem of your own: files hold the library's only.
+
+        Returns
+        -------
+        The fitted model, with all settings but the progress callback.
+        """
         with np.load(path, allow_pickle=False) as arrays:
             return cls.from_arrays({name: arrays[name] for name in arrays.files}, problem)
 
 
 class StructuredSVM(Structured):
-    """Large-margin learning of f(x, y) = <w, Psi(x, y)>.
+    """Structural support vector machine: large-margin learning of f(x, y) = <w, Psi(x, y)>.
+
+    Predictions are argmax_y f(x, y) over structured outputs y: classes, label sequences, parse trees,
+    alignments, boxes, rankings. Training makes the right output of every example score above all others by a
+    margin, which may grow with the loss Delta of the other output. A cutting-plane solver needs only a
+    search for the most violated output, and certifies how far its objective is from the optimum.
 
     Parameters
     ----------
-    problem : an object with psi, delta, argmax and augmented_argmax (see `structmargin.problem`).
-    formulation : 'SVM0', 'SVM1', 'SVM2' (0/1 loss), 'SVM1 slack', 'SVM1 margin', 'SVM2 slack', 'SVM2 margin'.
-    solver : 'n_slack' (Algorithm 1, all violators of a pass together), 'n_slack_a', 'n_slack_b', 'one_slack',
-        'bcfw', 'perceptron', or a solver object with options of its own.
-    C : the papers' C: 1/2 |w|^2 + C/n sum xi, or C/(2n) sum xi^2.
-    eps : the papers' epsilon, by which a constraint may be violated at the end.
-    gap_tol : stop once the relative duality gap is certified to be at most this.
-    max_iter : passes over the data at most; reached first, a ConvergenceWarning tells the gap.
-    kernel : a joint kernel (`structmargin.kernels`), or None for explicit features.
-    warm_start : whether a second `fit` of one problem on the same data starts from the cuts of the first.
-    random_state : an int; the same int gives the same model.
-    progress : a function called with a dict of numbers after each pass.
+    problem : Problem
+        What is learnt: an object with the four functions `psi`, `delta`, `argmax` and `augmented_argmax`.
+        `structmargin.problems` has nine; `structmargin.problem` says what one of your own must do.
+    formulation : str or Formulation, default="SVM1 margin"
+        How slacks are priced and how the loss enters: 'SVM0' (hard margin), 'SVM1', 'SVM2' (0/1 loss),
+        'SVM1 slack', 'SVM1 margin', 'SVM2 slack', 'SVM2 margin'. SVM1 prices slacks linearly, SVM2 their
+        squares; 'slack' and 'margin' say what is re-scaled by the loss.
+    solver : str or Trainable, default="n_slack"
+        'n_slack' (Algorithm 1 of [1]_, all violators of a pass together), its variants 'n_slack_a' and
+        'n_slack_b', 'n_slack_cvxopt' (a slow reference), 'one_slack' [2]_, 'bcfw' [3]_, 'online' (OLaRank),
+        'perceptron'; or a solver object with options of its own, such as
+        `structmargin.solvers.n_slack.NSlack(most=8)`.
+    C : float, default=1.0
+        The price of slacks, as in the papers: 1/2 |w|^2 + C/n sum xi, or C/(2n) sum xi^2.
+    eps : float, default=0.1
+        The papers' epsilon: by how much a constraint may be violated at the end.
+    gap_tol : float or None, default=None
+        Stop as soon as the relative duality gap is certified to be at most this.
+    max_iter : int, default=1000
+        Passes over the data at most. If it is reached first, a ConvergenceWarning tells the gap.
+    kernel : joint kernel or None, default=None
+        A kernel on pairs (x, y) from `structmargin.kernels`, or None for the problem's own features.
+    warm_start : bool, default=False
+        Whether a second `fit` of the same problem on the same data starts from the cuts of the first: these
+        do not depend on C.
+    random_state : int or None, default=0
+        The same int gives the same model.
+    progress : callable or None, default=None
+        Called with a dict of numbers after each pass. Nothing is printed otherwise.
 
-    After `fit`: `w_` (None with a kernel), `problem_`, and `fit_` with primal, dual, gap, n_constraints,
-    oracle_calls, exact, trace and more (`structmargin.fit.Fit`).
+    Attributes
+    ----------
+    w_ : ndarray of shape (n_weights,), or None
+        The weights; None with a kernel.
+    problem_ : Problem
+        The problem, together with what it learnt from the training data (a grammar's rules).
+    scorer_ : Scorer
+        f: `scorer_(x, y)` is the score of one output.
+    fit_ : Fit
+        How training went: `primal`, `dual`, `gap`, `xi`, `n_constraints`, `oracle_calls`, `exact`, `trace`
+        and more.
+
+    See Also
+    --------
+    JKSE : Learns from right pairs alone, without a search during training.
+    structmargin.c_path : Models for several C, each starting from the cuts of the one before.
+    structmargin.certify : Recomputes the primal objective by a full search.
+
+    Notes
+    -----
+    There is no intercept: append a constant feature to x where Psi allows it.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann, Altun. Large margin methods for structured and interdependent
+       output variables. JMLR 6, 2005.
+    .. [2] Joachims, Finley, Yu. Cutting-plane training of structural SVMs. Machine Learning 77, 2009.
+    .. [3] Lacoste-Julien, Jaggi, Schmidt, Pletscher. Block-coordinate Frank-Wolfe optimization for structural
+       SVMs. ICML 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Multiclass
+    >>> X = np.array([[2.0, 0.1], [1.5, 0.2], [0.1, 1.8], [0.3, 2.2], [-1.9, -2.0], [-2.1, -1.7]])
+    >>> Y = np.array([0, 0, 1, 1, 2, 2])
+    >>> model = StructuredSVM(Multiclass(n_classes=3, n_features=2), C=10.0, gap_tol=1e-3).fit(X, Y)
+    >>> model.predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
+    [0, 1]
+    >>> 0.0 <= model.fit_.gap <= 1e-3 * model.fit_.primal
+    True
     """
 
     fit_: Fit
 
     def __init__(
         self,
-        problem: Any,
+        problem: Problem,
         formulation: str | Formulation = "SVM1 margin",
         solver: Any = "n_slack",
         C: float = 1.0,
@@ -204,15 +322,37 @@ class StructuredSVM(Structured):
         self.progress = progress
 
     def fit(self, X: Any, Y: Any) -> Self:
-        """Train on inputs X and outputs Y, two sequences of one length (X may be a matrix)."""
+        """Train on examples (x_i, y_i).
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+            As the problem takes them.
+        Y : sequence of outputs
+            The right ones, as many as there are inputs.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If problem, formulation, solver, kernel and data do not go together; the message says why.
+        SearchError
+            If the problem's functions break their contract.
+        NotSeparableError
+            If no w satisfies every constraint of a hard margin.
+        """
         solver, formulation = registry.solver(self.solver), registry.formulation(self.formulation)
         space = registry.space(self.kernel)
-        reason = registry.check(self.problem, formulation, solver, space)
+        given = adapt(self.problem)
+        reason = registry.check(given, formulation, solver, space)
         if reason:
             raise ValueError(reason)
         former: Fit | None = self.fit_ if self.warm_start and self._goes_on(X, Y) else None
-        examples = self._examples(X, Y)
-        problem = former.scorer.problem if former is not None else self._bind(*examples)
+        examples = given.wrap(X, Y)
+        problem = self.problem_ if former is not None else given.bind(*examples)
         self.fit_ = solver.train(
             problem,
             examples,
@@ -241,25 +381,21 @@ class StructuredSVM(Structured):
         check_is_fitted(self, "scorer_")
         settings = {
             "formulation": registry.formulation(self.formulation).name,
-            "solver": self.solver if isinstance(self.solver, str) else self.solver.name,
-            **{name: getattr(self, name) for name in ("C", "eps", "gap_tol", "max_iter", "random_state")},
+            **{name: getattr(self, name) for name in SETTINGS},
         }
-        kept = {name: getattr(self.fit_, name) for name in SAVED}
+        saved = {name: getattr(self.fit_, name) for name in SAVED}
         if self.fit_.support is not None:
-            alpha, b, block, loss, make_rows = self.fit_.support
-            rows = make_rows if isinstance(make_rows, TensorCuts) else make_rows()
-            kept["support"] = {"alpha": alpha, "b": b, "block": block, "loss": loss, "rows": rows}
-        return self._packed(settings, kept)
+            cuts = self.fit_.support
+            saved["support"] = {name: getattr(cuts, name) for name in SUPPORT}
+        return self._packed(settings, saved)
 
     @classmethod
-    def from_arrays(cls, arrays: Any, problem: Any = None) -> Self:
-        model, scorer, kept = cls._unpacked(arrays, problem)
-        support = kept.pop("support", None)
+    def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:
+        model, scorer, saved = cls._unpacked(arrays, problem)
+        support = saved.pop("support", None)
         if support is not None:
-            rows = support.pop("rows")
-            make_rows = rows if isinstance(rows, TensorCuts) else lambda: rows
-            support = Support(**support, make_rows=make_rows)
+            support = Cuts(outputs=None, **support)
         formulation = registry.formulation(model.formulation)
-        model.fit_ = Fit(scorer, formulation, model.C, model.eps, support=support, **kept)
+        model.fit_ = Fit(scorer, formulation, model.C, model.eps, support=support, **saved)
         model.problem_, model.scorer_, model.w_ = model.problem, scorer, scorer.w
         return model

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from structmargin.cuts import Cuts
 from structmargin.formulation import Formulation
+from structmargin.problem import Scorer
 
 
 class ConvergenceWarning(UserWarning):
@@ -28,15 +29,61 @@ Progress = Callable[[dict[str, float]], None]
 
 @dataclass
 class Fit:
-    """The outcome of a training.
+    """The outcome of a training, with its certificate.
 
-    `n_constraints` counts cuts added, `n_active` those with alpha > 0 at the end; `support` holds
-    the latter (alpha, b, block, loss, and rows a_c where explicit), so that w = sum alpha_c a_c can
-    be checked. `bound` is Theorem 18's, where it applies. `dual`, `gap` are None for solvers
-    without a dual and for approximate searches.
+    Attributes
+    ----------
+    scorer : Scorer
+        f(x, y), by explicit weights or by a kernel expansion.
+    formulation : Formulation
+        Which of the seven was trained.
+    C, eps : float
+        As they were asked for.
+    primal : float or None
+        The objective at w, recomputed by a last full search. None for solvers without an objective.
+    dual : float or None
+        A lower bound on the optimum; None for solvers without a dual.
+    gap : float or None
+        primal - dual, which bounds the distance to the optimum; None with an approximate search as well.
+    xi : ndarray of shape (n,)
+        The slack of every example at w.
+    n_constraints : int
+        Cuts added during training.
+    n_active : int
+        Cuts with alpha > 0 at the end.
+    n_iter : int
+        Passes over the data.
+    oracle_calls : int
+        How many times an example's most violated output was searched for.
+    exact : bool
+        Whether the search finds a maximiser for certain.
+    converged : bool
+        Whether the stopping criterion was met before `max_iter`.
+    bound : float or None
+        Theorem 18's bound on `n_constraints`, for the solvers 'n_slack_a' and 'n_slack_b'.
+    seconds, seconds_qp, seconds_search : float
+        CPU time in all, in the dual and in the search.
+    trace : list of dict
+        One row per pass: iteration, primal, dual, gap, oracle_calls, constraints, held, active, seconds, ...
+    support : Cuts or None
+        The cuts with alpha > 0; `support.rows.tocsr().T @ support.alpha` is w, where features are explicit.
+    state : Dual or None
+        The working set, for a warm start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Multiclass
+    >>> X, Y = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.2]]), [0, 1, 0]
+    >>> fit = StructuredSVM(Multiclass(2, 2), C=5.0, gap_tol=1e-6).fit(X, Y).fit_
+    >>> fit.dual <= fit.primal and fit.relative_gap <= 1e-6
+    True
+    >>> bool(np.allclose(fit.support.rows.tocsr().T @ fit.support.alpha, fit.w))
+    True
     """
 
-    scorer: Any
+    scorer: Scorer
     formulation: Formulation
     C: float
     eps: float
@@ -55,7 +102,7 @@ class Fit:
     seconds_qp: float = 0.0
     seconds_search: float = 0.0
     trace: Trace = field(default_factory=list)
-    support: Support | None = None
+    support: Cuts | None = None
     state: Any = field(default=None, repr=False)
 
     @property
@@ -69,20 +116,6 @@ class Fit:
         if self.gap is None or self.primal is None:
             return None
         return relative(self.gap, self.primal)
-
-
-class Support(NamedTuple):
-    """The cuts with alpha > 0; their rows a_c are made when asked for (None in a kernel's space)."""
-
-    alpha: np.ndarray
-    b: np.ndarray
-    block: np.ndarray
-    loss: np.ndarray
-    make_rows: Callable[[], sp.csr_matrix | None]
-
-    @property
-    def rows(self) -> sp.csr_matrix | None:
-        return self.make_rows()
 
 
 def relative(gap: float, primal: float) -> float:

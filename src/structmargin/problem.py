@@ -1,9 +1,8 @@
 """What a user brings: Psi, Delta and two argmaxes (cacm09 Section 2.5, jmlr05 Section 3.2).
 
-A problem is an immutable value that knows nothing of C, epsilon or solvers. `f` below is a
-scorer: f(x, y) is the score of one output, f.potentials(x) the arrays an oracle works on
-(what the problem's own `potentials(w, x)` makes of explicit weights, or what a joint kernel
-makes of its expansion), and f.w the weights where they are explicit.
+A problem is an immutable value that knows nothing of C, epsilon or solvers. Four functions are enough
+(`Problem`). What else a problem may offer is listed, with the default of each member, in `AdaptedProblem`;
+`adapt` fills these defaults in, once, and the rest of the library asks an adapted problem for everything.
 
 Contract, for every x, y, ybar:
   * delta(y, ybar) >= 0 and delta(y, y) = 0;
@@ -11,38 +10,32 @@ Contract, for every x, y, ybar:
   * augmented_argmax(f, x, y, H) maximises H(delta(y, .), f(x, y) - f(x, .)) over all outputs,
     or over all outputs but y (solvers clip the answer at H = 0 either way).
 A problem whose searches are approximate says so with `exact = False`; then no gap is claimed.
-
-Optional, used where present:
-  potentials(w, x)   the oracle's arrays under explicit weights; linear in w
-  n_weights          the length of w (else the length of the first psi)
-  bind(X, Y)         the problem with what it learns from training data (a grammar's rules)
-  wrap(X, Y)         the examples that a user's X and Y stand for (many rows as one sample), Y = None where
-                     only inputs are known; the estimators call it before anything else, and
-  unwrap(Y)          goes with it: what `predict` returns for the outputs of those examples
-  batch(X, Y)        a `Batch`: the same searches over packed examples, many at a time; with Y = None
-                     only its `argmax` is asked for
-  refuse(H)          one sentence why the augmented search cannot handle H, or None
-  explicit_only      one sentence why no joint kernel can be used, where that is so
-  check(X, Y)        raise ValueError naming the first example that does not fit the problem
-  factors(X)         for Psi = Phi(x) (x) Lambda(y) with class numbers as outputs: the matrices of all
-                     Phi(x_i) and of all Lambda(y); then cuts are kept as labels instead of rows
-  radius(x)          an upper bound on the norm of Psi(x, y) - Psi(x, y') over all y, y'
-  max_delta(y)       an upper bound on delta(y, .)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 
 
 class Scorer(Protocol):
-    """A linear function of Psi(x, y), explicit or through a kernel."""
+    """A linear function f of Psi(x, y), explicit or through a kernel.
+
+    f(x, y) is the score of one output. f.potentials(x) are the arrays that a problem's oracle works on:
+    what the problem's own `potentials(w, x)` makes of explicit weights, or what a joint kernel makes of its
+    expansion. f.w are the weights where they are explicit, and None otherwise.
+    """
+
+    @property
+    def w(self) -> np.ndarray | None: ...
 
     def __call__(self, x: Any, y: Any) -> float: ...
 
@@ -51,7 +44,32 @@ class Scorer(Protocol):
 
 @runtime_checkable
 class Problem(Protocol):
-    """The four functions every structured problem has."""
+    """The four functions every structured problem has; see `AdaptedProblem` for what it may offer besides.
+
+    Examples
+    --------
+    Three items to be put in order, by enumeration. Nothing has to be inherited:
+
+    >>> from itertools import permutations
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problem import best_of, top_of
+    >>> ORDERS = list(permutations(range(3)))
+    >>> class Ranking:
+    ...     def psi(self, x, y):
+    ...         return x[y[0]] - x[y[2]]
+    ...     def delta(self, y, ybar):
+    ...         return float(sum(a != b for a, b in zip(y, ybar)))
+    ...     def argmax(self, f, x):
+    ...         return top_of(f, x, ORDERS)
+    ...     def augmented_argmax(self, f, x, y, H):
+    ...         return best_of(self, f, x, y, H, ORDERS)
+    >>> X = [np.array([[3.0], [1.0], [2.0]]), np.array([[0.0], [5.0], [1.0]])]
+    >>> Y = [(0, 2, 1), (1, 2, 0)]
+    >>> model = StructuredSVM(Ranking(), C=10.0).fit(X, Y)
+    >>> model.predict(X)[0][0]
+    0
+    """
 
     def psi(self, x: Any, y: Any) -> Any:
         """Joint features as a 1-d array or a (1, d) sparse row."""
@@ -66,44 +84,273 @@ class Problem(Protocol):
         """The output that maximises H(delta(y, .), f(x, y) - f(x, .))."""
 
 
-class Found(NamedTuple):
-    """What a batched search returns, a row an example: outputs, losses, and Psi(x,y) - Psi(x,ybar).
-
-    A search for several outputs an example also says which example each row belongs to. Where Psi
-    has factors (see `factors`) rows would be waste: the search gives the gaps instead.
-    """
-
-    outputs: Any  # a sequence of m outputs
-    losses: np.ndarray  # (m,)
-    rows: sp.csr_matrix | None  # (m, d), None when the scorer is not explicit
-    example: np.ndarray | None = None  # (m,), the indices asked for unless given
-    gaps: np.ndarray | None = None  # (m,), f(x, y) - f(x, ybar) where rows are left out
+REQUIRED = ("psi", "delta", "argmax", "augmented_argmax")
+"""The functions that have no default."""
 
 
 class Batch(Protocol):
-    """Packed examples: the fast path of a problem's searches.
+    """Packed examples: the same searches as the problem's own, over many examples at a time.
 
-    Optional: `search_many(f, indices, H, most)`, which returns up to `most` outputs an example, the
-    best among them (fewer passes where the search costs little); `takes_kernels = True` where the
-    searches ask f only for potentials, so that they also serve a joint kernel; `rows(example, outputs)`,
-    the rows of deltaPsi, where the searches leave them out.
+    A search returns `Cuts.of_search(H, example, outputs, losses, gaps, rows)`; it may leave the rows out
+    under a joint kernel, and where Psi has factors. See `AdaptedBatch` for what else a batch may offer.
     """
 
-    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Found: ...
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts: ...
 
     def argmax(self, f: Scorer) -> Sequence[Any]: ...
 
 
+@dataclass(frozen=True, eq=False)
+class AdaptedBatch:
+    """A batch with every optional member in place.
+
+    Attributes
+    ----------
+    search : callable (f, indices, H) -> Cuts
+        The most violated output of each example asked for. Required.
+    argmax : callable (f) -> sequence
+        The best-scoring output of every example. Required.
+    search_many : callable (f, indices, H, most) -> Cuts
+        Up to `most` outputs per example, the best among them: fewer passes where the search costs little.
+        Default: `search`, which finds one.
+    takes_kernels : bool
+        Whether the searches ask f only for potentials, so that they also serve a joint kernel.
+        Default: False.
+    rows : callable (example, outputs) -> csr_matrix
+        The rows of Psi(x, y) - Psi(x, ybar), where the searches leave them out. Default: none are left out.
+    psi : callable () -> csr_matrix, or None
+        Psi(x_i, y_i) of all examples as one matrix. Default: None, and `Problem.psi` is called for each.
+    """
+
+    search: Callable[[Scorer, np.ndarray, Cost], Cuts]
+    argmax: Callable[[Scorer], Sequence[Any]]
+    search_many: Callable[[Scorer, np.ndarray, Cost, int], Cuts]
+    takes_kernels: bool
+    rows: Callable[[np.ndarray, Any], sp.csr_matrix]
+    psi: Callable[[], sp.csr_matrix] | None
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptedProblem:
+    """A problem with every optional member in place: what `adapt` returns.
+
+    Attributes
+    ----------
+    given : Problem
+        The problem as its author wrote it, with the fields that are its own.
+    lacks : tuple of str
+        Which of the four required functions it does not have. Calling one of these raises TypeError.
+    psi, delta, argmax, augmented_argmax : callable
+        The four functions of `Problem`.
+    potentials : callable (w, x) -> arrays
+        The oracle's arrays under explicit weights, linear in w. Default: none; only a problem's own searches
+        ask for them.
+    n_weights : callable (X, Y) -> int
+        The length of w. A problem offers it as a number. Default: the length of the first Psi.
+    bind : callable (X, Y) -> Problem
+        The problem together with what it learns from training data (a grammar's rules). Default: itself.
+    wrap : callable (X, Y) -> (X, Y)
+        The examples that a user's X and Y stand for (many rows as one sample); Y is None where only inputs
+        are known. The estimators call it before anything else. Default: X and Y themselves.
+    unwrap : callable (Y) -> outputs
+        Goes with `wrap`: what `predict` returns for the outputs of those examples. Default: Y itself.
+    wraps : bool
+        Whether the problem has a `wrap` of its own.
+    batch : callable (X, Y) -> AdaptedBatch or None
+        The same searches over packed examples; with Y = None only its `argmax` is asked for. Default: None,
+        and examples are searched one by one.
+    refuse : callable (H) -> str or None
+        One sentence why the augmented search cannot handle H. Default: None, it can.
+    explicit_only : str or None
+        One sentence why no joint kernel can be used. Default: None, one can.
+    check : callable (X, Y)
+        Raises ValueError that names the first example that does not fit the problem. Default: accepts all.
+    factors : callable (X) -> (Phi, Lambda), or None
+        For Psi = Phi(x) (x) Lambda(y) with class numbers as outputs: the matrices of all Phi(x_i) and of all
+        Lambda(y); then cuts are kept as labels instead of rows. Default: None, Psi is no such product.
+    radius : callable (x) -> float, or None
+        An upper bound on the norm of Psi(x, y) - Psi(x, y') over all y, y'. Default: None, unknown.
+    max_delta : callable (y) -> float, or None
+        An upper bound on delta(y, .). Default: None, unknown.
+    exact : bool
+        Whether the searches find a maximiser for certain. Default: True.
+    with_params : callable (**params) -> Problem
+        A copy with some parameters changed; it goes with a `get_params` that lists them, so that scikit-learn
+        can search over `problem__name`. Default: none can be set.
+    """
+
+    given: Problem
+    lacks: tuple[str, ...]
+    psi: Callable[[Any, Any], Any]
+    delta: Callable[[Any, Any], float]
+    argmax: Callable[[Scorer, Any], Any]
+    augmented_argmax: Callable[[Scorer, Any, Any, Cost], Any]
+    potentials: Callable[[np.ndarray, Any], Any]
+    n_weights: Callable[[Sequence[Any], Sequence[Any]], int]
+    bind: Callable[[Any, Any], Problem]
+    wrap: Callable[[Any, Any], tuple[Any, Any]]
+    unwrap: Callable[[Any], Any]
+    wraps: bool
+    batch: Callable[[Any, Any], AdaptedBatch | None]
+    refuse: Callable[[Cost], str | None]
+    explicit_only: str | None
+    check: Callable[[Any, Any], None]
+    factors: Callable[[Any], tuple[Any, Any]] | None
+    radius: Callable[[Any], float] | None
+    max_delta: Callable[[Any], float] | None
+    exact: bool
+    with_params: Callable[..., Problem]
+
+    @property
+    def name(self) -> str:
+        """The problem's class, for messages."""
+        return type(self.given).__name__
+
+
+def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:
+    """Fill in the default of every optional member that a problem does not have.
+
+    This is the one place that asks a problem what it has. Members that are not listed in `AdaptedProblem`
+    are the problem's own business and stay on `given`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Any object with the four functions; one that is adapted already is returned as it is.
+
+    Returns
+    -------
+    AdaptedProblem
+
+    Examples
+    --------
+    >>> from structmargin.problem import adapt
+    >>> from structmargin.problems import Multiclass
+    >>> problem = adapt(Multiclass(n_classes=3, n_features=2))
+    >>> problem.exact, problem.wraps, problem.explicit_only
+    (True, False, None)
+    """
+    if isinstance(problem, AdaptedProblem):
+        return problem
+    get = partial(getattr, problem)
+    return AdaptedProblem(
+        given=problem,
+        lacks=tuple(name for name in REQUIRED if not hasattr(problem, name)),
+        psi=get("psi", _Absent(problem, "psi")),
+        delta=get("delta", _Absent(problem, "delta")),
+        argmax=get("argmax", _Absent(problem, "argmax")),
+        augmented_argmax=get("augmented_argmax", _Absent(problem, "augmented_argmax")),
+        potentials=get("potentials", _Absent(problem, "potentials")),
+        n_weights=partial(_n_weights, problem),
+        bind=get("bind", partial(_itself, problem)),
+        wrap=get("wrap", _as_given),
+        unwrap=get("unwrap", _as_predicted),
+        wraps=hasattr(problem, "wrap"),
+        batch=partial(_batch, problem),
+        refuse=get("refuse", _nothing_refused),
+        explicit_only=get("explicit_only", None),
+        check=get("check", _anything_fits),
+        factors=get("factors", None),
+        radius=get("radius", None),
+        max_delta=get("max_delta", None),
+        exact=bool(get("exact", True)),
+        with_params=get("with_params", _Absent(problem, "with_params")),
+    )
+
+
+# The defaults are functions of this module, not lambdas, so that a fitted estimator can be pickled.
+
+
+@dataclass(frozen=True)
+class _Absent:
+    """Stands for a function that a problem does not have and that has no default."""
+
+    owner: Any
+    member: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(
+            f"{type(self.owner).__name__!r} has no {self.member!r}, which is needed here: "
+            "see structmargin.problem for what it must do"
+        )
+
+
+def _n_weights(problem: Any, X: Sequence[Any], Y: Sequence[Any]) -> int:
+    # Asked for only now: a grammar knows its rules, and their number, once it is bound.
+    known = getattr(problem, "n_weights", None)
+    return int(known) if known is not None else int(as_row(problem.psi(X[0], Y[0])).shape[1])
+
+
+def _batch(problem: Any, X: Any, Y: Any) -> AdaptedBatch | None:
+    make = getattr(problem, "batch", None)
+    batch = None if make is None else make(X, Y)
+    if batch is None:
+        return None
+    return AdaptedBatch(
+        search=batch.search,
+        argmax=batch.argmax,
+        search_many=getattr(batch, "search_many", partial(_search_one, batch.search)),
+        takes_kernels=bool(getattr(batch, "takes_kernels", False)),
+        rows=getattr(batch, "rows", _Absent(batch, "rows")),
+        psi=getattr(batch, "psi", None),
+    )
+
+
+def _search_one(search: Any, f: Scorer, indices: np.ndarray, H: Cost, most: int) -> Cuts:
+    cuts: Cuts = search(f, indices, H)
+    return cuts
+
+
+def _itself(problem: Problem, X: Any, Y: Any) -> Problem:
+    return problem
+
+
+def _as_given(X: Any, Y: Any) -> tuple[Any, Any]:
+    return X, Y
+
+
+def _as_predicted(Y: Any) -> Any:
+    return Y
+
+
+def _nothing_refused(H: Cost) -> None:
+    return None
+
+
+def _anything_fits(X: Any, Y: Any) -> None:
+    return None
+
+
+def as_row(psi: Any) -> sp.csr_matrix:
+    """A joint feature vector as a (1, d) sparse row of floats."""
+    if sp.issparse(psi):
+        return sp.csr_matrix(psi, dtype=float).reshape(1, -1)
+    return sp.csr_matrix(np.asarray(psi, dtype=float).reshape(1, -1))
+
+
 def best_of(problem: Problem, f: Scorer, x: Any, y: Any, H: Cost, candidates: Iterable[Any]) -> Any:
-    """The candidate with the largest H: an `augmented_argmax` for who can list outputs.
+    """The candidate with the largest H: an `augmented_argmax` for problems whose outputs can be enumerated.
 
     `candidates` may be all outputs, or only a best-scoring output at each loss value. The
     first of equals wins, so the answer does not depend on anything but the order given.
+
+    Parameters
+    ----------
+    problem : Problem
+        Only its `delta` is called.
+    f : Scorer
+    x, y : input and right output of one example
+    H : Cost
+    candidates : iterable of outputs
+
+    Returns
+    -------
+    One of the candidates.
     """
-    at_truth = f(x, y)
+    score_of_truth = f(x, y)
     best, best_value = None, -np.inf
     for ybar in candidates:
-        value = float(H(problem.delta(y, ybar), at_truth - f(x, ybar)))
+        value = float(H(problem.delta(y, ybar), score_of_truth - f(x, ybar)))
         if value > best_value:
             best, best_value = ybar, value
     if best_value == -np.inf:
@@ -112,7 +359,20 @@ def best_of(problem: Problem, f: Scorer, x: Any, y: Any, H: Cost, candidates: It
 
 
 def top_of(f: Scorer, x: Any, candidates: Iterable[Any]) -> Any:
-    """The best-scoring candidate, first of equals: an `argmax` for who can list outputs."""
+    """The best-scoring candidate: an `argmax` for problems whose outputs can be enumerated.
+
+    The first of equals wins.
+
+    Parameters
+    ----------
+    f : Scorer
+    x : an input
+    candidates : iterable of outputs
+
+    Returns
+    -------
+    One of the candidates.
+    """
     best, best_value = None, -np.inf
     for y in candidates:
         value = f(x, y)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from structmargin import kernels as _kernels
-from structmargin.dual.tensor_store import TensorCuts
+from structmargin.cuts import FactoredRows
 from structmargin.formulation import FORMULATIONS, Formulation
+from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.problems.alignment.problem import Alignment
 from structmargin.problems.diversity.problem import Diversity
 from structmargin.problems.grammar.problem import Grammar
@@ -26,8 +27,8 @@ from structmargin.problems.sequence.problem import Sequence
 from structmargin.problems.taxonomy.problem import Taxonomy
 from structmargin.solvers.bcfw import BCFW
 from structmargin.solvers.n_slack import NSlack
+from structmargin.solvers.olarank import OLaRank
 from structmargin.solvers.one_slack import OneSlack
-from structmargin.solvers.online import OLaRank
 from structmargin.solvers.perceptron import Perceptron
 from structmargin.training.space import Joint, Linear
 from structmargin.training.task import Trainable
@@ -92,14 +93,16 @@ def solver(name: str | Trainable, **options: Any) -> Trainable:
     if name not in SOLVERS:
         raise unknown("solver", name, SOLVERS)
     make, fixed = SOLVERS[name]
-    return _make(f"solver {name!r}", make, {**fixed, **options})
+    made: Trainable = _make(f"solver {name!r}", make, {**fixed, **options})
+    return made
 
 
-def problem(name: str, **params: Any) -> Any:
+def problem(name: str, **params: Any) -> Problem:
     """A problem by the name of its class."""
     if name not in PROBLEMS:
         raise unknown("problem", name, PROBLEMS)
-    return _make(f"problem {name!r}", PROBLEMS[name], params)
+    made: Problem = _make(f"problem {name!r}", PROBLEMS[name], params)
+    return made
 
 
 def kernel(name: str, **params: Any) -> Any:
@@ -111,7 +114,8 @@ def kernel(name: str, **params: Any) -> Any:
 
 def classes() -> dict[str, Any]:
     """Every class a saved model may name."""
-    return {**PROBLEMS, **{kind.__name__: kind for kind in (*KERNELS.values(), TensorCuts)}}
+    solvers = {make for make, _ in SOLVERS.values()}
+    return {**PROBLEMS, **{kind.__name__: kind for kind in (*KERNELS.values(), *solvers, FactoredRows)}}
 
 
 def space(joint_kernel: Any = None) -> Linear | Joint:
@@ -127,28 +131,29 @@ def _make(what: str, make: Callable[..., Any], params: dict[str, Any]) -> Any:
     return make(**params)
 
 
-def check(problem: Any, formulation: Formulation, solver: Trainable, space: Linear | Joint) -> str | None:
+def check(
+    problem: Problem | AdaptedProblem, formulation: Formulation, solver: Trainable, space: Linear | Joint
+) -> str | None:
     """Why this problem, formulation, solver and space do not go together, or None if they do."""
-    named = type(problem).__name__
-    missing = [need for need in ("psi", "delta", "argmax", "augmented_argmax") if not hasattr(problem, need)]
-    if missing:
-        return f"problem {named!r} lacks {', '.join(missing)}: see structmargin.problem for what each must do"
+    problem = adapt(problem)
+    if problem.lacks:
+        lacks = ", ".join(problem.lacks)
+        return f"problem {problem.name!r} lacks {lacks}: see structmargin.problem for what each must do"
     reason = solver.needs.refuse(solver.name, formulation, space.explicit)
     if reason:
         return reason
     reason = check_space(problem, space)
     if reason:
         return reason
-    refuse = getattr(problem, "refuse", None)
-    reason = None if refuse is None or not solver.needs.augmented else refuse(formulation.H)
+    reason = problem.refuse(formulation.H) if solver.needs.augmented else None
     if reason:
-        return f"problem {named!r} cannot be trained with {formulation.name!r}: {reason}"
+        return f"problem {problem.name!r} cannot be trained with {formulation.name!r}: {reason}"
     return None
 
 
-def check_space(problem: Any, space: Linear | Joint) -> str | None:
-    """Why this problem cannot be had in this space, or None: all that JKSE asks of the two."""
-    explicit_only = getattr(problem, "explicit_only", None)
-    if not space.explicit and explicit_only:
-        return f"problem {type(problem).__name__!r} takes no joint kernel: {explicit_only}"
+def check_space(problem: Problem | AdaptedProblem, space: Linear | Joint) -> str | None:
+    """Why this problem cannot be used in this space, or None: all that JKSE asks of the two."""
+    problem = adapt(problem)
+    if not space.explicit and problem.explicit_only:
+        return f"problem {problem.name!r} takes no joint kernel: {problem.explicit_only}"
     return None

@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+
+from structmargin.problem import AdaptedProblem, Problem, adapt, as_row
 
 
 class LinearScorer:
     """f(x, y) = <w, Psi(x, y)>."""
 
-    def __init__(self, problem: Any, w: np.ndarray) -> None:
-        self.problem, self.w = problem, w
+    def __init__(self, problem: Problem | AdaptedProblem, w: np.ndarray) -> None:
+        self.problem, self.w = adapt(problem), w
 
     def __call__(self, x: Any, y: Any) -> float:
         return float((as_row(self.problem.psi(x, y)) @ self.w)[0])
@@ -31,9 +32,14 @@ class KernelScorer:
     w = None
 
     def __init__(
-        self, problem: Any, kernel: Any, X: Sequence[Any], Y: Sequence[Any], coef: np.ndarray
+        self,
+        problem: Problem | AdaptedProblem,
+        kernel: Any,
+        X: Sequence[Any],
+        Y: Sequence[Any],
+        coef: np.ndarray,
     ) -> None:
-        self.problem, self.kernel, self.X, self.Y, self.coef = problem, kernel, X, Y, coef
+        self.problem, self.kernel, self.X, self.Y, self.coef = adapt(problem), kernel, X, Y, coef
 
     def __call__(self, x: Any, y: Any) -> float:
         if not len(self.coef):
@@ -41,11 +47,4 @@ class KernelScorer:
         return float(self.kernel.gram([x], [y], self.X, self.Y)[0] @ self.coef)
 
     def potentials(self, x: Any) -> Any:
-        return self.kernel.potentials(self.problem, x, self.X, self.Y, self.coef)
-
-
-def as_row(psi: Any) -> sp.csr_matrix:
-    """A joint feature vector as a (1, d) sparse row of floats."""
-    if sp.issparse(psi):
-        return sp.csr_matrix(psi, dtype=float).reshape(1, -1)
-    return sp.csr_matrix(np.asarray(psi, dtype=float).reshape(1, -1))
+        return self.kernel.potentials(self.problem.given, x, self.X, self.Y, self.coef)

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from helpers import references
-from structmargin.dual.stores import Cuts, GramStore, RowStore
+from structmargin.cuts import Cuts
+from structmargin.dual.stores import GramStore, RowStore
 from structmargin.dual.tensor_store import TensorStore
 from structmargin.dual.working_set import Dual
 from structmargin.formulation import FORMULATIONS
@@ -107,8 +108,8 @@ def dual_of(cut: Cutting, shape: str, kind: str, C: float = 3.0) -> Dual:
 
 
 def add(dual: Dual, cut: Cutting, part: slice) -> None:
-    cuts = Cuts(cut.scale[part], cut.example[part], list(cut.ybar[part]), sp.csr_matrix(cut.unscaled[part]))
-    dual.add(cut.example[part], cut.b[part], cut.b[part], cuts)
+    b, rows = cut.b[part], sp.csr_matrix(cut.unscaled[part])
+    dual.add(Cuts(cut.example[part], list(cut.ybar[part]), b, cut.scale[part], b, rows, b, 0.0 * b))
 
 
 def set_alpha(dual: Dual, alpha: np.ndarray) -> None:

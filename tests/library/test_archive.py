@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,16 @@ from hypothesis import given, settings
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from helpers.toy_chain import ToyChain, chains
-from structmargin import StructuredSVM, archive
+from structmargin import JKSE, ConvergenceWarning, StructuredSVM, archive
 from structmargin.estimators import SAVED
+from structmargin.jkse.trainers import Binary, OneClass, Online
 from structmargin.kernels import RBF, LinearKernel, Pairwise, Polynomial, Product
 from structmargin.problems import Multiclass
+from structmargin.solvers.bcfw import BCFW
+from structmargin.solvers.n_slack import NSlack
+from structmargin.solvers.olarank import OLaRank
+from structmargin.solvers.one_slack import OneSlack
+from structmargin.solvers.perceptron import Perceptron
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(20, 3))
@@ -82,12 +89,52 @@ def test_a_model_comes_back_whole(name: str, tmp_path: Path) -> None:
     if model.fit_.support is not None:
         np.testing.assert_array_equal(again.fit_.support.alpha, model.fit_.support.alpha)
         if model.w_ is not None:
-            np.testing.assert_allclose(
-                again.fit_.support.rows.T @ again.fit_.support.alpha, model.w_, atol=1e-12
-            )
+            support = again.fit_.support
+            np.testing.assert_allclose(support.rows.tocsr().T @ support.alpha, model.w_, atol=1e-12)
     # a loaded model trains again
     if name == "explicit":
         np.testing.assert_allclose(again.fit(inputs, outputs).w_, model.w_)
+
+
+SOLVERS = [
+    "n_slack_b",
+    NSlack(variant="b", idle=7),
+    NSlack(most=3, epochs=5),
+    OneSlack(cache=0),
+    BCFW(cached=4, chunks=2),
+    OLaRank(passes=3, reprocess=2),
+    Perceptron(averaged=False),
+]
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=str)
+def test_a_saved_model_knows_its_solver_with_all_options(solver: Any, tmp_path: Path) -> None:
+    model = StructuredSVM(Multiclass(3, 3), "SVM1 margin", solver, C=5.0, warm_start=True, max_iter=200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, Y).save(tmp_path / "model.npz")
+    again = StructuredSVM.load(tmp_path / "model.npz")
+    assert again.solver == solver and type(again.solver) is type(solver)
+    assert again.warm_start is True and again.max_iter == 200
+
+
+@pytest.mark.parametrize(
+    "trainer", ["binary", Binary(), OneClass(engine="libsvm"), Online(passes=3, chunk=5)], ids=str
+)
+def test_a_saved_estimate_knows_its_trainer_with_all_options(trainer: Any, tmp_path: Path) -> None:
+    model = JKSE(Multiclass(3, 3), trainer=trainer, nu=0.3).fit(X, Y)
+    model.save(tmp_path / "model.npz")
+    again = JKSE.load(tmp_path / "model.npz")
+    assert again.trainer == trainer and type(again.trainer) is type(trainer)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_solver_that_nobody_knows_cannot_be_saved(tmp_path: Path) -> None:
+    class Mine(NSlack):
+        pass
+
+    with pytest.raises(TypeError, match="a Mine cannot be saved"):
+        StructuredSVM(Multiclass(3, 3), solver=Mine()).fit(X, Y).save(tmp_path / "model.npz")
 
 
 def test_a_problem_of_ones_own_is_handed_over_again(tmp_path: Path) -> None:
@@ -140,7 +187,7 @@ def test_a_file_that_is_no_model_says_so(tmp_path: Path) -> None:
         StructuredSVM.load(tmp_path / "other.npz")
     text = np.frombuffer(json.dumps({"format": "structmargin-99", "tree": None}).encode(), dtype=np.uint8)
     np.savez(tmp_path / "later.npz", json=text)
-    with pytest.raises(ValueError, match=r"structmargin-99.*structmargin-1"):
+    with pytest.raises(ValueError, match=r"structmargin-99.*structmargin-2"):
         StructuredSVM.load(tmp_path / "later.npz")
     text = np.frombuffer(
         json.dumps({"format": archive.FORMAT, "tree": {"object": "os.system", "fields": {}}}).encode(),

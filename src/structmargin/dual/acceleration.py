@@ -10,30 +10,31 @@ conjugate gradients with sweeps for a preconditioner, where no bound is met.
 from __future__ import annotations
 
 from structmargin.compiled import compiled
-from structmargin.dual.rows import close_block, combination, move, products
+from structmargin.dual.compiled_cuts import close_block, combination, move, products
 
-TINY = 1e-12
+MIN_SWEEP = 1e-12
 """Of a sweep that moves |w|^2 by less than this share of it, rounding leaves no direction."""
 
 ROUNDING = 1e-13
 """A block above its cap by no more than this share is at it."""
 
-LONGEST = 100.0
+MAX_STRIDE = 100.0
 """A stride is at most so many times a sweep or the stride before; else rounding grows with it."""
 
 
 @compiled
-def stride(rows, spare, blocks, alpha, b, cap, ridge, alpha0, w0, d):  # type: ignore[no-untyped-def]
+def stride(qp, spare, alpha0, w0, d):  # type: ignore[no-untyped-def]
     """One stride from (alpha, w), which a sweep has reached from (alpha0, w0); all is moved in place.
 
-    d (m,) is the stride before and `spare`, of the same cuts as `rows`, has its combination for w; both
+    d (m,) is the stride before and `spare`, of the same cuts as `cuts`, has its combination for w; both
     hold the new one afterwards. Before the first stride both are 0. Returns by how much the dual rose.
     """
+    cuts, blocks, alpha, b, cap, ridge = qp
     n, m = blocks.size.shape[0], alpha.shape[0]
-    w, v = combination(rows), combination(spare)
+    w, v = combination(cuts), combination(spare)
     s = alpha - alpha0
-    ww, ws, wd, ss, sd, dd = products(rows, alpha, s, d, w, w0, v)
-    if ss <= TINY * max(ww, 0.0):  # what is left of w - w0 is rounding
+    ww, ws, wd, ss, sd, dd = products(cuts, alpha, s, d, w, w0, v)
+    if ss <= MIN_SWEEP * max(ww, 0.0):  # what is left of w - w0 is rounding
         d[:] = 0.0
         v[:] = 0.0
         return 0.0
@@ -59,8 +60,8 @@ def stride(rows, spare, blocks, alpha, b, cap, ridge, alpha0, w0, d):  # type: i
     else:
         x = gs / ss
     longest = max(abs(x), abs(y))
-    if longest > LONGEST:
-        x, y = x * LONGEST / longest, y * LONGEST / longest
+    if longest > MAX_STRIDE:
+        x, y = x * MAX_STRIDE / longest, y * MAX_STRIDE / longest
     for j in range(w.shape[0]):
         v[j] = x * (w[j] - w0[j]) + y * v[j]
     linear, curve = 0.0, 0.0
@@ -86,7 +87,7 @@ def stride(rows, spare, blocks, alpha, b, cap, ridge, alpha0, w0, d):  # type: i
             close_block(spare, i)
         linear -= ridge * total * total_u
         curve += ridge * total_u * total_u
-    _, _, wd, _, _, dd = products(rows, alpha, d, d, w, w0, v)
+    _, _, wd, _, _, dd = products(cuts, alpha, d, d, w, w0, v)
     linear -= wd
     curve += dd
     step = 0.0

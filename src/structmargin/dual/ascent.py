@@ -7,31 +7,42 @@
 (ridge = 0) and the ridge (cap = infinity); the hard margin has neither. A slack coordinate with
 zero cut and zero offset makes them one: it holds what is left under the cap, or an endless supply.
 
-How cuts are kept is the business of `rows.py`; `inner`, `move` and `local_gram`, between
+How cuts are kept is the business of `compiled_cuts.py`; `inner`, `move` and `local_gram`, between
 `open_block` and `close_block`, are all that the ascent asks of them. How far the optimum is, the
 measures of `blocks.py` say at every pass. Long ascents are made short by the strides of `acceleration.py`.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from structmargin.compiled import compiled
 from structmargin.dual.acceleration import stride
 from structmargin.dual.blocks import measure
-from structmargin.dual.rows import close_block, combination, inner, local_gram, move, open_block
+from structmargin.dual.compiled_cuts import close_block, combination, inner, local_gram, move, open_block
 
-SWEEPS = 2
-"""An ascent of so many epochs does without strides."""
+PLAIN_EPOCHS = 2
+"""So many epochs come without a stride: most ascents between two searches are no longer than this."""
+
+
+class Until(NamedTuple):
+    """When an ascent ends: at the first of these limits that is met."""
+
+    tol: float  # the relaxed gap
+    floor: float  # the largest KKT violation of a block
+    flat_tol: float  # hard margin: the squared norm of a convex combination of the cuts
+    max_epochs: int
 
 
 @compiled
-def solve_block(K, h, alpha, k, cap, ridge, shrink, floor, max_steps):  # type: ignore[no-untyped-def]
+def solve_block(K, h, alpha, k, cap, ridge, reduction, floor, max_steps):  # type: ignore[no-untyped-def]
     """Ascend over one block alone: pairwise steps with second-order choice of the partner.
 
     K (k, k) is the block's Gram matrix, h (k,) its h at the current w; both h and alpha (k,) are
     updated in place. Stops when the largest gradient and the smallest with mass differ by at most
-    max(floor, shrink * the first difference). Returns the difference found at the start.
+    max(floor, reduction * the first difference). Returns the difference found at the start.
     """
     total = 0.0
     for p in range(k):
@@ -68,7 +79,7 @@ def solve_block(K, h, alpha, k, cap, ridge, shrink, floor, max_steps):  # type: 
                 down, g_down, gain = p, g, value
         if first < 0.0:
             first = g_up - low
-        if down == -2 or g_up - low <= max(floor, shrink * first):
+        if down == -2 or g_up - low <= max(floor, reduction * first):
             break
         if up >= 0 and down >= 0:
             eta = K[up, up] + K[down, down] - 2.0 * K[up, down]
@@ -101,19 +112,20 @@ def solve_block(K, h, alpha, k, cap, ridge, shrink, floor, max_steps):  # type: 
 
 
 @compiled
-def stretch(rows, blocks, alpha, b):  # type: ignore[no-untyped-def]
+def stretch(qp):  # type: ignore[no-untyped-def]
     """Hard margin only: the best multiple of alpha. Returns |w|^2 / (b'alpha)^2 afterwards.
 
     That is the squared norm of a convex combination of the cuts (each b is 1), an upper bound
     on the squared margin any unit vector can have: near 0, the data cannot be separated.
     """
+    cuts, blocks, alpha, b, _, _ = qp
     norm2, linear = 0.0, 0.0
     for i in range(blocks.size.shape[0]):
-        open_block(rows, i, blocks.size[i])
+        open_block(cuts, i, blocks.size[i])
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
             if alpha[c] > 0.0:
-                norm2 += alpha[c] * inner(rows, c)
+                norm2 += alpha[c] * inner(cuts, c)
                 linear += alpha[c] * b[c]
     if linear <= 0.0:
         return np.inf
@@ -124,28 +136,30 @@ def stretch(rows, blocks, alpha, b):  # type: ignore[no-untyped-def]
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
             if alpha[c] > 0.0:
-                move(rows, c, factor * alpha[c])
+                move(cuts, c, factor * alpha[c])
                 alpha[c] += factor * alpha[c]
-        close_block(rows, i)
+        close_block(cuts, i)
     return norm2 / (linear * linear)
 
 
 @compiled
-def ascend_block(rows, blocks, alpha, b, i, cap, ridge, shrink, floor, awake, nod, scratch):  # type: ignore[no-untyped-def]
-    """One visit to block i: solve it over its awake cuts and carry the change into w.
+def ascend_block(qp, i, reduction, floor, active, shrink_below, scratch):  # type: ignore[no-untyped-def]
+    """One visit to block i: solve it over its active cuts and carry the change into w.
 
-    With nod < infinity every cut of the block is looked at first, and those without alpha whose
-    h lies more than `nod` below what the block needs fall asleep. `scratch` is (K, h, a, ids) with
-    room for the block. Returns (the block's gap, its KKT violation), both before the visit.
+    Shrinking: with shrink_below < infinity every cut of the block is looked at first, and those without
+    alpha whose h lies more than `shrink_below` under what the block needs are left out until the next such
+    visit. `scratch` is (K, h, a, ids) with room for the block. Returns (the block's gap, its KKT violation),
+    both before the visit.
     """
+    cuts, blocks, alpha, b, cap, ridge = qp
     K, h, a, ids = scratch
     k, total, slack, held, low = 0, 0.0, 0.0, 0.0, np.inf
-    open_block(rows, i, blocks.size[i])
+    open_block(cuts, i, blocks.size[i])
     for p in range(blocks.size[i]):
         c = blocks.members[i, p]
-        if not awake[c] and nod == np.inf:
+        if not active[c] and shrink_below == np.inf:
             continue
-        ids[k], a[k], h[k] = c, alpha[c], b[c] - inner(rows, c)
+        ids[k], a[k], h[k] = c, alpha[c], b[c] - inner(cuts, c)
         total += a[k]
         slack = max(slack, h[k])
         held += a[k] * h[k]
@@ -162,25 +176,25 @@ def ascend_block(rows, blocks, alpha, b, i, cap, ridge, shrink, floor, awake, no
     if total < cap:
         low = min(low, shift)
     violation = max(slack, shift) - low
-    if nod < np.inf:
-        kept = 0
+    if shrink_below < np.inf:
+        n_active = 0
         for p in range(k):
-            awake[ids[p]] = a[p] > 0.0 or h[p] >= low - nod
-            if awake[ids[p]]:
-                ids[kept], a[kept], h[kept] = ids[p], a[p], h[p]
-                kept += 1
-        k = kept
+            active[ids[p]] = a[p] > 0.0 or h[p] >= low - shrink_below
+            if active[ids[p]]:
+                ids[n_active], a[n_active], h[n_active] = ids[p], a[p], h[p]
+                n_active += 1
+        k = n_active
     if k == 0 or violation <= floor:
         return gap, violation
-    local_gram(rows, i, blocks.place, ids, k, K)
-    if solve_block(K, h, a, k, cap, ridge, shrink, floor, 100 * k + 1000) == np.inf:
+    local_gram(cuts, i, blocks.place, ids, k, K)
+    if solve_block(K, h, a, k, cap, ridge, reduction, floor, 100 * k + 1000) == np.inf:
         return np.inf, np.inf
     for p in range(k):
         c = ids[p]
         if a[p] != alpha[c]:
-            move(rows, c, a[p] - alpha[c])
+            move(cuts, c, a[p] - alpha[c])
             alpha[c] = a[p]
-    close_block(rows, i)
+    close_block(cuts, i)
     return gap, violation
 
 
@@ -191,36 +205,38 @@ def scratch_for(width):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ascend(rows, spare, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_epochs, seed, xi):  # type: ignore[no-untyped-def]
-    """Block-coordinate ascent until the relaxed gap is at most `tol` (or every block's KKT
-    violation at most `floor`). Blocks are visited in an order drawn from `seed`. An epoch visits
-    every block and every cut once, then the blocks that were furthest off a few times more over
-    their awake cuts; after the first SWEEPS a stride follows, for which `spare` has the cuts of `rows`
-    and a w of its own, 0 at first. With a hard margin there are no strides, and it also stops once a
-    convex combination of the cuts has a squared norm of at most `flat_tol`.
+def ascend(qp, spare, until, seed, xi):  # type: ignore[no-untyped-def]
+    """Block-coordinate ascent until one of the limits in `until` is met.
+
+    Blocks are visited in an order drawn from `seed`. An epoch visits every block and every cut once, then
+    the blocks that were furthest off a few times more over their active cuts; after the first PLAIN_EPOCHS a
+    stride follows, for which `spare` has the cuts of qp.cuts and a w of its own, 0 at first. With a hard
+    margin there are no strides.
 
     Fills xi and returns (what `measure` returns at the end, epochs, squared norm of the hard
     margin's convex combination or infinity).
     """
+    cuts, blocks, alpha, _, cap, ridge = qp
+    tol, floor, flat_tol, max_epochs = until
     n = blocks.size.shape[0]
     width = 1
     for i in range(n):
         width = max(width, blocks.size[i])
     scratch = scratch_for(width)
-    awake = np.ones(alpha.shape[0], dtype=np.bool_)
+    active = np.ones(alpha.shape[0], dtype=np.bool_)
     order = np.arange(n)
     gaps = np.zeros(n)
     hard = ridge == 0.0 and cap == np.inf
-    shrink = 0.01 if n == 1 else 0.1
+    reduction = 0.01 if n == 1 else 0.1
     state = np.uint64(2 * seed + 1)
-    flat, nod = np.inf, 1e300
-    found = (np.inf, np.inf, 0.0, 0.0)
+    flat, shrink_below = np.inf, 1e300
+    measured = (np.inf, np.inf, 0.0, 0.0)
     epoch = 0
     alpha0, w0, d = np.empty(0), np.empty(0), np.empty(0)
-    while epoch < max_epochs and found[0] > tol and found[1] > floor:
-        striding = epoch >= SWEEPS and n > 1 and not hard
+    while epoch < max_epochs and measured[0] > tol and measured[1] > floor:
+        striding = epoch >= PLAIN_EPOCHS and n > 1 and not hard
         if striding:
-            alpha0, w0 = alpha.copy(), combination(rows).copy()
+            alpha0, w0 = alpha.copy(), combination(cuts).copy()
         for j in range(n - 1, 0, -1):
             state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
             other = int((state >> np.uint64(33)) % np.uint64(j + 1))
@@ -230,34 +246,30 @@ def ascend(rows, spare, blocks, alpha, b, cap, ridge, tol, floor, flat_tol, max_
             i = order[j]
             if blocks.size[i] == 0:
                 continue
-            gaps[i], violation = ascend_block(
-                rows, blocks, alpha, b, i, cap, ridge, shrink, floor, awake, nod, scratch
-            )
+            gaps[i], violation = ascend_block(qp, i, reduction, floor, active, shrink_below, scratch)
             if gaps[i] == np.inf:
-                return found, epoch, 0.0
+                return measured, epoch, 0.0
             total += gaps[i]
             most, seen = max(most, gaps[i]), max(seen, violation)
-        nod = seen
+        shrink_below = seen
         for _ in range(3 if n > 1 else 0):
             left = 0.0
             for j in range(n):
                 i = order[j]
                 if gaps[i] > 0.05 * most:
-                    gaps[i], _ = ascend_block(
-                        rows, blocks, alpha, b, i, cap, ridge, shrink, floor, awake, np.inf, scratch
-                    )
+                    gaps[i], _ = ascend_block(qp, i, reduction, floor, active, np.inf, scratch)
                     left += gaps[i]
             if left <= 0.1 * total:
                 break
         if striding:
             if d.shape[0] == 0:
                 d = np.zeros(alpha.shape[0])
-            stride(rows, spare, blocks, alpha, b, cap, ridge, alpha0, w0, d)
+            stride(qp, spare, alpha0, w0, d)
         epoch += 1
         if hard:
-            flat = stretch(rows, blocks, alpha, b)
+            flat = stretch(qp)
             if flat <= flat_tol:
-                return found, epoch, flat
+                return measured, epoch, flat
         if hard or n == 1 or total <= 3.0 * tol or epoch % 5 == 0 or epoch == max_epochs:
-            found = measure(rows, blocks, alpha, b, cap, ridge, xi)
-    return found, epoch, flat
+            measured = measure(qp, xi)
+    return measured, epoch, flat

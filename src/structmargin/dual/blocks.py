@@ -11,12 +11,12 @@ The hard margin has no slack to price: with v the largest h, w / (1 - v) is feas
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structmargin.compiled import compiled
-from structmargin.dual.rows import inner, open_block
+from structmargin.dual.compiled_cuts import inner, open_block
 
 
 class Blocks(NamedTuple):
@@ -25,6 +25,17 @@ class Blocks(NamedTuple):
     members: np.ndarray  # (n, width) int32
     size: np.ndarray  # (n,) int32
     place: np.ndarray  # (m,) int32: members[block of c, place[c]] = c
+
+
+class QP(NamedTuple):
+    """The block QP as compiled code sees it: what every function that works on it is given, as one value."""
+
+    cuts: Any  # the cuts and their combination w: SparseCuts, TensorCuts or GramCuts
+    blocks: Blocks
+    alpha: np.ndarray  # (m,)
+    b: np.ndarray  # (m,)
+    cap: float
+    ridge: float
 
 
 @compiled
@@ -38,46 +49,62 @@ def enter(blocks, block, first):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def best(rows, blocks, b, examples):  # type: ignore[no-untyped-def]
+def best(qp, examples):  # type: ignore[no-untyped-def]
     """For each example the largest h among its cuts and that cut's number; (0, -1) if none exceeds 0."""
+    cuts, blocks, b = qp.cuts, qp.blocks, qp.b
     values = np.zeros(examples.shape[0])
     which = np.full(examples.shape[0], -1)
     for j in range(examples.shape[0]):
         i = examples[j]
-        open_block(rows, i, blocks.size[i])
+        open_block(cuts, i, blocks.size[i])
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
-            h = b[c] - inner(rows, c)
+            h = b[c] - inner(cuts, c)
             if h > values[j]:
                 values[j], which[j] = h, c
     return values, which
 
 
 @compiled
-def slack(rows, blocks, b, i):  # type: ignore[no-untyped-def]
+def values(qp):  # type: ignore[no-untyped-def]
+    """h_c = b_c - <a_c, w> of every cut (m,) at the current w."""
+    cuts, blocks, b = qp.cuts, qp.blocks, qp.b
+    h = np.empty(b.shape[0])
+    for i in range(blocks.size.shape[0]):
+        open_block(cuts, i, blocks.size[i])
+        for p in range(blocks.size[i]):
+            c = blocks.members[i, p]
+            h[c] = b[c] - inner(cuts, c)
+    return h
+
+
+@compiled
+def slack(qp, i):  # type: ignore[no-untyped-def]
     """xi_i = max(0, max of h over block i) at the current w."""
+    cuts, blocks, b = qp.cuts, qp.blocks, qp.b
     xi = 0.0
-    open_block(rows, i, blocks.size[i])
+    open_block(cuts, i, blocks.size[i])
     for p in range(blocks.size[i]):
         c = blocks.members[i, p]
-        xi = max(xi, b[c] - inner(rows, c))
+        xi = max(xi, b[c] - inner(cuts, c))
     return xi
 
 
 @compiled
-def measure(rows, blocks, alpha, b, cap, ridge, xi):  # type: ignore[no-untyped-def]
+def measure(qp, xi):  # type: ignore[no-untyped-def]
     """At the current w, without moving: (relaxed duality gap, largest KKT violation, |w|^2, b'alpha).
 
     Fills xi (n,) with the relaxed slacks. |w|^2 is taken as sum_c alpha_c <a_c, w>.
     """
+    cuts, blocks, alpha, b, cap, ridge = qp
     gap, worst, norm2, linear, top = 0.0, 0.0, 0.0, 0.0, -np.inf
     for i in range(blocks.size.shape[0]):
         total, slack, low = 0.0, 0.0, np.inf
         held = 0.0
-        open_block(rows, i, blocks.size[i])
+        open_block(cuts, i, blocks.size[i])
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
-            product = inner(rows, c)
+            product = inner(cuts, c)
             h = b[c] - product
             top = max(top, h)
             slack = max(slack, h)

@@ -37,7 +37,7 @@ def solve(G: np.ndarray, b: np.ndarray, block: np.ndarray, cap: float, ridge: fl
         matrix(np.concatenate(limits)),
         options=options,
     )
-    alpha = np.maximum(np.asarray(solution["x"]).ravel(), 0.0)
+    alpha: np.ndarray = np.maximum(np.asarray(solution["x"]).ravel(), 0.0)
     if math.isfinite(cap):
         total = np.bincount(row, weights=alpha)
         alpha *= np.minimum(1.0, cap / np.maximum(total, 1e-300))[row]

@@ -1,31 +1,24 @@
 """The growing set of cuts and their combination w = sum_c alpha_c a_c, explicit or through a kernel.
 
 A cut is a scaled difference a = s * (Psi(x, y) - Psi(x, ybar)). `working_set.py` asks both stores for
-the same few things: `extend` by new cuts, `keep` some of them, `rows` (what `ascent.py` works on),
+the same few things: `extend` by new cuts, `keep` some of them, `cuts` (what `ascent.py` works on),
 `refresh` the combination from alpha, and the `scorer` it stands for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
+from structmargin.cuts import Cuts, FactoredRows
 from structmargin.dual.blocks import Blocks
-from structmargin.dual.rows import GramRows, SparseRows
+from structmargin.dual.compiled_cuts import GramCuts, SparseCuts
+from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import KernelScorer, LinearScorer
-
-
-class Cuts(NamedTuple):
-    """New cuts for a store: scale s_c, example i_c, output ybar_c and, if explicit, rows of deltaPsi."""
-
-    scale: np.ndarray  # (m,)
-    example: np.ndarray  # (m,)
-    outputs: Sequence[Any]
-    rows: sp.csr_matrix | None
 
 
 class Store(Protocol):
@@ -34,7 +27,7 @@ class Store(Protocol):
     norms2: np.ndarray
 
     @property
-    def rows(self) -> Any: ...
+    def cuts(self) -> Any: ...
     def spare(self) -> Any: ...
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None: ...
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None: ...
@@ -42,7 +35,7 @@ class Store(Protocol):
     def refresh(self, alpha: np.ndarray) -> None: ...
     def scale(self, factor: float) -> None: ...
     def gram(self) -> np.ndarray: ...
-    def matrix(self, chosen: np.ndarray) -> Callable[[], sp.csr_matrix | None]: ...
+    def matrix(self, chosen: np.ndarray) -> sp.csr_matrix | FactoredRows | None: ...
     def scorer(self, alpha: np.ndarray) -> Any: ...
 
 
@@ -56,36 +49,36 @@ def grown(array: np.ndarray, length: int) -> np.ndarray:
 
 
 @compiled
-def _link(rows, first, block, blocks, scratch, norms2):  # type: ignore[no-untyped-def]
+def _link(cuts, first, block, blocks, scratch, norms2):  # type: ignore[no-untyped-def]
     """Fill the pool of the cuts from `first` on: products with their block's earlier cuts and themselves."""
     for c in range(first, block.shape[0]):
-        for j in range(rows.start[c], rows.start[c + 1]):
-            scratch[rows.indices[j]] += rows.data[j]
+        for j in range(cuts.start[c], cuts.start[c + 1]):
+            scratch[cuts.indices[j]] += cuts.data[j]
         for p in range(blocks.place[c] + 1):
             other = blocks.members[block[c], p]
             total = 0.0
-            for j in range(rows.start[other], rows.start[other + 1]):
-                total += rows.data[j] * scratch[rows.indices[j]]
-            rows.pool[rows.pool_at[c] + p] = total
-        norms2[c] = rows.pool[rows.pool_at[c] + blocks.place[c]]
-        for j in range(rows.start[c], rows.start[c + 1]):
-            scratch[rows.indices[j]] = 0.0
+            for j in range(cuts.start[other], cuts.start[other + 1]):
+                total += cuts.data[j] * scratch[cuts.indices[j]]
+            cuts.pool[cuts.pool_at[c] + p] = total
+        norms2[c] = cuts.pool[cuts.pool_at[c] + blocks.place[c]]
+        for j in range(cuts.start[c], cuts.start[c + 1]):
+            scratch[cuts.indices[j]] = 0.0
 
 
 @compiled
-def _combine(rows, alpha):  # type: ignore[no-untyped-def]
-    rows.w[:] = 0.0
+def _combine(cuts, alpha):  # type: ignore[no-untyped-def]
+    cuts.w[:] = 0.0
     for c in range(alpha.shape[0]):
         if alpha[c] != 0.0:
-            for j in range(rows.start[c], rows.start[c + 1]):
-                rows.w[rows.indices[j]] += alpha[c] * rows.data[j]
+            for j in range(cuts.start[c], cuts.start[c + 1]):
+                cuts.w[cuts.indices[j]] += alpha[c] * cuts.data[j]
 
 
 class RowStore:
     """Cuts as sparse rows of an explicit feature space."""
 
-    def __init__(self, problem: Any, n_weights: int) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem | AdaptedProblem, n_weights: int) -> None:
+        self.problem = adapt(problem)
         self.w = np.zeros(n_weights)
         self.m = 0
         self._data, self._indices = np.empty(1024), np.empty(1024, dtype=np.int32)
@@ -95,12 +88,12 @@ class RowStore:
         self._scratch = np.zeros(n_weights)
 
     @property
-    def rows(self) -> SparseRows:
-        return SparseRows(self._data, self._indices, self._start, self.w, self._pool, self._pool_at)
+    def cuts(self) -> SparseCuts:
+        return SparseCuts(self._data, self._indices, self._start, self.w, self._pool, self._pool_at)
 
-    def spare(self) -> SparseRows:
-        """`rows` with a w of their own, which is 0."""
-        return self.rows._replace(w=np.zeros(len(self.w)))
+    def spare(self) -> SparseCuts:
+        """`cuts` with a w of their own, which is 0."""
+        return self.cuts._replace(w=np.zeros(len(self.w)))
 
     @property
     def norms2(self) -> np.ndarray:
@@ -109,13 +102,13 @@ class RowStore:
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None:
         assert cuts.rows is not None
         rows, count = cuts.rows, cuts.rows.shape[0]
-        at, used = self._start[self.m], rows.nnz
-        self._data, self._indices = grown(self._data, at + used), grown(self._indices, at + used)
+        end, used = self._start[self.m], rows.nnz
+        self._data, self._indices = grown(self._data, end + used), grown(self._indices, end + used)
         self._start = grown(self._start, self.m + count + 1)
         lengths = np.diff(rows.indptr)
-        self._data[at : at + used] = rows.data[: rows.indptr[-1]] * np.repeat(cuts.scale, lengths)
-        self._indices[at : at + used] = rows.indices[: rows.indptr[-1]]
-        self._start[self.m + 1 : self.m + count + 1] = at + rows.indptr[1:]
+        self._data[end : end + used] = rows.data[: rows.indptr[-1]] * np.repeat(cuts.scale, lengths)
+        self._indices[end : end + used] = rows.indices[: rows.indptr[-1]]
+        self._start[self.m + 1 : self.m + count + 1] = end + rows.indptr[1:]
         self.m += count
 
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
@@ -126,18 +119,18 @@ class RowStore:
         self._pool = grown(self._pool, base + int(need[-1]))
         self._pool_at, self._norms2 = grown(self._pool_at, self.m), grown(self._norms2, self.m)
         self._pool_at[first : self.m] = base + need[:-1]
-        _link(self.rows, first, block, blocks, self._scratch, self._norms2)
+        _link(self.cuts, first, block, blocks, self._scratch, self._norms2)
 
     def keep(self, mask: np.ndarray) -> None:
         """Drop the cuts outside the mask; `link` from 0 afterwards rebuilds the products."""
-        kept = self._whole()[np.flatnonzero(mask)]
-        self.m = kept.shape[0]
-        self._data, self._indices = kept.data.astype(float), kept.indices.astype(np.int32)
-        self._start = kept.indptr.astype(np.int64)
+        rows = self._whole()[np.flatnonzero(mask)]
+        self.m = rows.shape[0]
+        self._data, self._indices = rows.data.astype(float), rows.indices.astype(np.int32)
+        self._start = rows.indptr.astype(np.int64)
         self._pool = np.empty(1024)
 
     def refresh(self, alpha: np.ndarray) -> None:
-        _combine(self.rows, alpha)
+        _combine(self.cuts, alpha)
 
     def scale(self, factor: float) -> None:
         self.w *= factor
@@ -148,14 +141,13 @@ class RowStore:
         arrays = (self._data[:end], self._indices[:end], self._start[: self.m + 1])
         return sp.csr_matrix(arrays, shape=(self.m, len(self.w)), copy=False)
 
-    def matrix(self, chosen: np.ndarray) -> Callable[[], sp.csr_matrix]:
-        """A copy of the chosen cuts, at hand when asked for."""
-        rows = self._whole()[chosen]
-        return lambda: rows
+    def matrix(self, chosen: np.ndarray) -> sp.csr_matrix:
+        """The rows a_c of the chosen cuts, as a copy."""
+        return self._whole()[chosen]
 
     def gram(self) -> np.ndarray:
         A = self._whole()
-        return (A @ A.T).toarray()
+        return np.asarray((A @ A.T).toarray())
 
     def scorer(self, alpha: np.ndarray) -> LinearScorer:
         return LinearScorer(self.problem, self.w)
@@ -164,20 +156,22 @@ class RowStore:
 class GramStore:
     """Cuts in the space of a joint kernel: each is s * (k((x_i, y_i), .) - k((x_i, ybar), .))."""
 
-    def __init__(self, problem: Any, kernel: Any, X: Sequence[Any], Y: Sequence[Any]) -> None:
-        self.problem, self.kernel, self.X, self.Y = problem, kernel, X, Y
+    def __init__(
+        self, problem: Problem | AdaptedProblem, kernel: Any, X: Sequence[Any], Y: Sequence[Any]
+    ) -> None:
+        self.problem, self.kernel, self.X, self.Y = adapt(problem), kernel, X, Y
         self.m = 0
         self._G, self._q = np.empty((64, 64)), np.zeros(64)
         self._scale, self._example = np.empty(0), np.empty(0, dtype=int)
         self._outputs: list[Any] = []
 
     @property
-    def rows(self) -> GramRows:
-        return GramRows(self._G, self._q[: self.m])
+    def cuts(self) -> GramCuts:
+        return GramCuts(self._G, self._q[: self.m])
 
-    def spare(self) -> GramRows:
-        """`rows` with a q of their own, which is 0."""
-        return self.rows._replace(q=np.zeros(self.m))
+    def spare(self) -> GramCuts:
+        """`cuts` with a q of their own, which is 0."""
+        return self.cuts._replace(q=np.zeros(self.m))
 
     @property
     def norms2(self) -> np.ndarray:
@@ -187,6 +181,7 @@ class GramStore:
         count, before = len(cuts.scale), self.m
         self._scale = np.concatenate([self._scale, cuts.scale])
         self._example = np.concatenate([self._example, np.asarray(cuts.example, dtype=int)])
+        assert cuts.outputs is not None
         self._outputs.extend(cuts.outputs)
         self.m += count
         if self.m > len(self._q):
@@ -217,12 +212,12 @@ class GramStore:
         """Nothing to do: the Gram matrix already holds every block's products."""
 
     def keep(self, mask: np.ndarray) -> None:
-        kept = np.flatnonzero(mask)
-        self._G = np.ascontiguousarray(self._G[np.ix_(kept, kept)])
-        self._q = self._q[kept]
-        self._scale, self._example = self._scale[kept], self._example[kept]
-        self._outputs = [self._outputs[c] for c in kept]
-        self.m = len(kept)
+        chosen = np.flatnonzero(mask)
+        self._G = np.ascontiguousarray(self._G[np.ix_(chosen, chosen)])
+        self._q = self._q[chosen]
+        self._scale, self._example = self._scale[chosen], self._example[chosen]
+        self._outputs = [self._outputs[c] for c in chosen]
+        self.m = len(chosen)
 
     def refresh(self, alpha: np.ndarray) -> None:
         self._q[: self.m] = self._G[: self.m, : self.m] @ alpha
@@ -233,9 +228,9 @@ class GramStore:
     def gram(self) -> np.ndarray:
         return self._G[: self.m, : self.m].copy()
 
-    def matrix(self, chosen: np.ndarray) -> Callable[[], None]:
-        """None when asked for: the feature space of a kernel has no coordinates."""
-        return lambda: None
+    def matrix(self, chosen: np.ndarray) -> None:
+        """None: the feature space of a kernel has no coordinates."""
+        return None
 
     def expansion(self, alpha: np.ndarray) -> tuple[list[Any], list[Any], np.ndarray]:
         """The scorer's support: pairs (x_j, y_j) and coefficients, truths first, each example once."""

@@ -6,57 +6,37 @@ Lambda(y) (K, L); outputs are then class numbers, and w is W.ravel() for W of sh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
+from structmargin.cuts import Cuts, FactoredRows
 from structmargin.dual.blocks import Blocks
-from structmargin.dual.rows import TensorRows, close_block, move
-from structmargin.dual.stores import Cuts, grown
+from structmargin.dual.compiled_cuts import TensorCuts, close_block, move
+from structmargin.dual.stores import grown
+from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import LinearScorer
 
 
 @compiled
-def _combine(rows, blocks, alpha):  # type: ignore[no-untyped-def]
+def _combine(cuts, blocks, alpha):  # type: ignore[no-untyped-def]
     for i in range(blocks.size.shape[0]):
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
             if alpha[c] != 0.0:
-                move(rows, c, alpha[c])
-        close_block(rows, i)
-
-
-@dataclass(frozen=True, eq=False)
-class TensorCuts:
-    """Cuts phi[example[c]] (x) apart[c], kept as these two matrices; calling it makes the rows."""
-
-    phi: sp.csr_matrix
-    apart: sp.csr_matrix
-    example: np.ndarray
-
-    def __call__(self) -> sp.csr_matrix:
-        phi, apart = self.phi[self.example], self.apart
-        of_phi, of_apart = np.diff(phi.indptr), np.diff(apart.indptr)
-        # entry e of x meets every entry of its cut's Lambda difference
-        repeats = np.repeat(of_apart, of_phi)
-        first = np.repeat(np.repeat(apart.indptr[:-1], of_phi), repeats)
-        step = np.arange(len(first)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-        column = np.repeat(phi.indices, repeats) * apart.shape[1] + apart.indices[first + step]
-        data = np.repeat(phi.data, repeats) * apart.data[first + step]
-        indptr = np.concatenate([[0], np.cumsum(of_phi * of_apart)])
-        shape = (len(self.example), phi.shape[1] * apart.shape[1])
-        return sp.csr_matrix((data, column, indptr), shape=shape)
+                move(cuts, c, alpha[c])
+        close_block(cuts, i)
 
 
 class TensorStore:
     """One block an example; a cut is its example, a wrong label and a scale."""
 
-    def __init__(self, problem: Any, X: Any, Y: Any) -> None:
-        self.problem = problem
-        phi, Lambda = (sp.csr_matrix(part, dtype=float) for part in problem.factors(X))
+    def __init__(self, problem: Problem | AdaptedProblem, X: Any, Y: Any) -> None:
+        self.problem = adapt(problem)
+        assert self.problem.factors is not None
+        phi, Lambda = (sp.csr_matrix(part, dtype=float) for part in self.problem.factors(X))
         self.phi, self.Lambda = phi, Lambda
         n, L = phi.shape[0], Lambda.shape[1]
         self.w = np.zeros(phi.shape[1] * L)
@@ -73,23 +53,23 @@ class TensorStore:
         assert n == len(self._label)
 
     @property
-    def rows(self) -> TensorRows:
-        return TensorRows(
+    def cuts(self) -> TensorCuts:
+        return TensorCuts(
             self.phi.data, self._indices, self._start, self._norm2,
             self.w.reshape(self.phi.shape[1], -1),
             self.Lambda.data, self._map_indices, self._map_start, self._M,
             self._label, self._block, self._ybar, self._scale, self._u, self._change,
         )  # fmt: skip
 
-    def spare(self) -> TensorRows:
-        """`rows` with a w of their own, which is 0."""
-        return self.rows._replace(W=np.zeros((self.phi.shape[1], self.Lambda.shape[1])))
+    def spare(self) -> TensorCuts:
+        """`cuts` with a w of their own, which is 0."""
+        return self.cuts._replace(W=np.zeros((self.phi.shape[1], self.Lambda.shape[1])))
 
     @property
     def norms2(self) -> np.ndarray:
         y, ybar = self._label[self._block[: self.m]], self._ybar[: self.m]
         apart = self._M[y, y] - 2.0 * self._M[y, ybar] + self._M[ybar, ybar]
-        return self._norm2[self._block[: self.m]] * self._scale[: self.m] ** 2 * apart
+        return np.asarray(self._norm2[self._block[: self.m]] * self._scale[: self.m] ** 2 * apart)
 
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None:
         first, self.m = self.m, self.m + len(cuts.scale)
@@ -109,23 +89,23 @@ class TensorStore:
     def refresh(self, alpha: np.ndarray) -> None:
         self.w[:] = 0.0
         if self._blocks is not None:
-            _combine(self.rows, self._blocks, alpha)
+            _combine(self.cuts, self._blocks, alpha)
 
     def scale(self, factor: float) -> None:
         self.w *= factor
 
-    def matrix(self, chosen: np.ndarray) -> TensorCuts:
-        """How to make the chosen cuts as explicit rows, should anybody want to see them."""
+    def matrix(self, chosen: np.ndarray) -> FactoredRows:
+        """The rows a_c of the chosen cuts, as factors."""
         example, ybar, scale = self._block[chosen], self._ybar[chosen], self._scale[chosen]
         apart = sp.diags(scale) @ (self.Lambda[self._label[example]] - self.Lambda[ybar])
         used, example = np.unique(example, return_inverse=True)
-        return TensorCuts(self.phi[used], sp.csr_matrix(apart), example)
+        return FactoredRows(self.phi[used], sp.csr_matrix(apart), example)
 
     def gram(self) -> np.ndarray:
         example, s = self._block[: self.m], self._scale[: self.m]
         apart = (self.Lambda[self._label[example]] - self.Lambda[self._ybar[: self.m]]).toarray()
         phi = self.phi[example]
-        return (phi @ phi.T).toarray() * (apart @ apart.T) * s[:, None] * s[None, :]
+        return np.asarray((phi @ phi.T).toarray() * (apart @ apart.T) * s[:, None] * s[None, :])
 
     def scorer(self, alpha: np.ndarray) -> LinearScorer:
         return LinearScorer(self.problem, self.w)

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from structmargin.cuts import Cuts
 from structmargin.dual import ascent, reference
-from structmargin.dual.blocks import Blocks, enter, measure, slack
-from structmargin.dual.stores import Cuts, Store, grown
+from structmargin.dual.blocks import QP, Blocks, enter, measure, slack, values
+from structmargin.dual.stores import Store, grown
 from structmargin.formulation import Formulation
 
-FLAT = 1e-6
-"""A hard margin below this share of the longest cut counts as none."""
+MIN_MARGIN = 1e-6
+"""A hard margin that is a smaller share of the longest cut counts as none: rounding could have made it."""
 
 
 class NotSeparableError(ValueError):
@@ -88,19 +89,24 @@ class Dual:
         """|w|^2 at the last measurement."""
         return self._norm2
 
+    @property
+    def qp(self) -> QP:
+        """The relaxed problem as compiled code sees it; it shares alpha and w with this object."""
+        return QP(self.store.cuts, self.blocks, self.alpha, self.b, self.cap, self.ridge)
+
     def scorer(self) -> Any:
         return self.store.scorer(self.alpha)
 
-    def add(self, blocks: np.ndarray, b: np.ndarray, losses: np.ndarray, cuts: Cuts) -> np.ndarray:
-        """Append cuts with alpha = 0, one a row; returns their numbers."""
-        first, count = self.m, len(b)
+    def add(self, cuts: Cuts) -> np.ndarray:
+        """Append cuts with alpha = 0; returns their numbers."""
+        first, count = self.m, len(cuts.b)
         held = self.alpha
         self.m += count
         self.added += count
         for name in ("_b", "_alpha", "_loss", "_block", "_idle"):
             setattr(self, name, grown(getattr(self, name), self.m))
-        self._b[first : self.m], self._alpha[first : self.m] = b, 0.0
-        self._loss[first : self.m], self._block[first : self.m] = losses, blocks
+        self._b[first : self.m], self._alpha[first : self.m] = cuts.b, 0.0
+        self._loss[first : self.m], self._block[first : self.m] = cuts.losses, cuts.example
         self._idle[first : self.m] = 0
         self.store.extend(cuts, held)
         self._enter(first)
@@ -120,9 +126,7 @@ class Dual:
 
     def measure(self) -> None:
         """Relaxed slacks, gap, KKT violation and the value's terms at the current alpha."""
-        self.relaxed_gap, self.violation, self._norm2, self._linear = measure(
-            self.store.rows, self.blocks, self.alpha, self.b, self.cap, self.ridge, self.xi
-        )
+        self.relaxed_gap, self.violation, self._norm2, self._linear = measure(self.qp, self.xi)
 
     def ascend(self, tol: float, *, floor: float = 0.0, max_epochs: int = 1000, seed: int = 0) -> None:
         """Re-optimise over all cuts until the relaxed gap is at most `tol`."""
@@ -135,12 +139,11 @@ class Dual:
 
     def _ascent(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
         floor = max(floor, 1e-13 * (1.0 + float(np.abs(self.b).max())))
-        found, _, flat = ascent.ascend(
-            self.store.rows, self.store.spare(), self.blocks, self.alpha, self.b, self.cap, self.ridge,
-            tol, floor, self._flat, max_epochs, self.rounds + 7919 * seed, self.xi,
-        )  # fmt: skip
+        until = ascent.Until(tol, floor, self._flat_tol, max_epochs)
+        order = self.rounds + 7919 * seed
+        measured, _, flat = ascent.ascend(self.qp, self.store.spare(), until, order, self.xi)
         self._require_separable(flat)
-        self.relaxed_gap, self.violation, self._norm2, self._linear = found
+        self.relaxed_gap, self.violation, self._norm2, self._linear = measured
 
     def _cvxopt(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
         if self.formulation.p == 0:
@@ -152,31 +155,28 @@ class Dual:
             self._require_separable(self._norm2 / self._linear**2)
 
     @property
-    def _flat(self) -> float:
+    def _flat_tol(self) -> float:
         """The squared norm below which a convex combination of the cuts counts as 0."""
-        return FLAT**2 * float(self.store.norms2.max(initial=0.0))
+        return MIN_MARGIN**2 * float(self.store.norms2.max(initial=0.0))
 
     def _require_separable(self, flat: float) -> None:
-        if flat <= self._flat:
+        if flat <= self._flat_tol:
             raise NotSeparableError(
                 f"{self.formulation.name} asks every constraint to hold, but a convex combination of "
                 f"{int(np.count_nonzero(self.alpha))} of them has norm {np.sqrt(max(flat, 0.0)):.1e}: "
                 "the data cannot be separated by these features; use a formulation with slack, such as 'SVM1'"
             )
 
-    def ascend_block(self, i: int, *, shrink: float = 1e-6) -> None:
+    def ascend_block(self, i: int, *, reduction: float = 1e-6) -> None:
         """Re-optimise over block i alone, the others frozen (Algorithm 1 variant b)."""
         began = time.process_time()
-        awake = np.ones(self.m, dtype=bool)
-        ascent.ascend_block(
-            self.store.rows, self.blocks, self.alpha, self.b, i, self.cap, self.ridge,
-            shrink, 1e-13, awake, np.inf, ascent.scratch_for(int(self.blocks.size[i])),
-        )  # fmt: skip
+        active, scratch = np.ones(self.m, dtype=bool), ascent.scratch_for(int(self.blocks.size[i]))
+        ascent.ascend_block(self.qp, i, reduction, 1e-13, active, np.inf, scratch)
         self.seconds += time.process_time() - began
 
     def slack(self, i: int) -> float:
         """The relaxed slack of block i at the current w, in no need of a measurement."""
-        return float(slack(self.store.rows, self.blocks, self.b, i))
+        return float(slack(self.qp, i))
 
     def prune(self, idle: int) -> int:
         """Drop the cuts whose alpha was 0 after each of the last `idle` ascents; returns how many.
@@ -187,8 +187,7 @@ class Dual:
         dropped = self.m - int(mask.sum())
         if 3 * dropped > self.m:
             for name in ("_b", "_alpha", "_loss", "_block", "_idle"):
-                kept = getattr(self, name)[: self.m][mask]
-                setattr(self, name, grown(kept, 256))
+                setattr(self, name, grown(getattr(self, name)[: self.m][mask], 256))
             self.store.keep(mask)
             self.m -= dropped
             self.blocks.size[:] = 0
@@ -210,6 +209,15 @@ class Dual:
         self.store.refresh(self.alpha)
         self.measure()
 
-    def support(self) -> np.ndarray:
+    def active(self) -> np.ndarray:
         """The numbers of the cuts with alpha > 0."""
         return np.flatnonzero(self.alpha > 0)
+
+    def support(self) -> Cuts:
+        """The cuts with alpha > 0; their rows are scaled already, their outputs are not known any more."""
+        chosen = self.active()
+        H = values(self.qp)[chosen]
+        scale, rows = np.ones(len(chosen)), self.store.matrix(chosen)
+        return Cuts(
+            self.block[chosen], None, self.loss[chosen], scale, self.b[chosen], rows, H, self.alpha[chosen]
+        )

@@ -17,6 +17,7 @@ import numpy as np
 from structmargin.dual.working_set import NotSeparableError
 from structmargin.fit import ConvergenceWarning, Trace, relative
 from structmargin.jkse import one_class
+from structmargin.problem import Scorer
 
 ORIGIN = (
     "the pairs cannot be separated from the origin by these features without slack: set a finite C, or "
@@ -29,12 +30,44 @@ ORIGIN = (
 class Estimate:
     """What was learnt from n pairs: coefficients, scores and a certificate.
 
-    OneClass: alpha sums to 1, primal and dual are those of equations 5 and 7, and C is None. Binary and
-    Online: rho = 1, primal 1/2 |w|^2 + C/n sum xi and its dual, and `nu` is what this C amounts to.
-    `gap` is None only after pairs were added without retraining.
+    Attributes
+    ----------
+    scorer : Scorer
+        f(x, y) = <w, Psi(x, y)> with w = sum_i alpha_i Psi(x_i, y_i).
+    alpha : ndarray of shape (n,)
+        The coefficients; they add up to 1 for 'one_class'.
+    xi : ndarray of shape (n,)
+        By how much each pair lies on the wrong side of the hyperplane.
+    rho : float
+        The margin: pairs with f(x, y) >= rho are inside. 1 for 'binary' and 'online'.
+    nu : float
+        As asked for; for 'binary' and 'online' what this C amounts to.
+    C : float or None
+        The price C/n of a slack; None for 'one_class'.
+    primal, dual : float
+        Those of equations 5 and 7 of jkse09, or 1/2 |w|^2 + C/n sum xi and its dual. The dual is None after
+        pairs were added without retraining.
+    gap : float or None
+        primal - dual; None where the dual is.
+    n_iter : int
+        Steps, values of C or passes, by trainer.
+    converged : bool
+        Whether `gap_tol` was reached.
+    n_constraints : int
+        Pairs, or cuts where a cutting plane was used.
+    oracle_calls : int
+        0: training never searches an output.
+    exact : bool
+        True.
+    seconds : float
+        CPU time of training.
+    trace : list of dict
+        One row per iteration.
+    pairs : Pairs or None
+        The training pairs, which `JKSE.add` needs; None in a model that was loaded.
     """
 
-    scorer: Any
+    scorer: Scorer
     alpha: np.ndarray  # (n,)
     xi: np.ndarray  # (n,)
     rho: float
@@ -98,7 +131,7 @@ class Pairs(Protocol):
     def all_scores(self, alpha: np.ndarray, w: np.ndarray | None) -> np.ndarray:
         """The scores of all (n,) at w, or at alpha in a kernel's space."""
 
-    def scorer(self, alpha: np.ndarray, w: np.ndarray | None) -> Any:
+    def scorer(self, alpha: np.ndarray, w: np.ndarray | None) -> Scorer:
         """f(x, y) of the combination."""
 
     def joined(self, other: Any) -> Any:

@@ -12,41 +12,80 @@ from structmargin import registry
 from structmargin.estimators import Structured
 from structmargin.jkse.estimate import Estimate, Pairs, beside
 from structmargin.jkse.pairs import pairs_of
-from structmargin.jkse.trainers import trainer
-from structmargin.training.task import count, require_number
+from structmargin.jkse.trainers import TRAINERS, trainer
+from structmargin.problem import Problem, adapt
+from structmargin.training.task import require_examples, require_number
 
 SETTINGS = ("nu", "trainer", "C", "gap_tol", "max_iter", "random_state")
-KEPT = ("alpha", "xi", "rho", "nu", "C", "primal", "dual", "gap", "n_iter", "converged", "n_constraints")
-"""What a saved model keeps of its settings (trainers go by name) and of its `Estimate`."""
+SAVED = ("alpha", "xi", "rho", "nu", "C", "primal", "dual", "gap", "n_iter", "converged", "n_constraints")
+"""What a saved model keeps of its settings and of its `Estimate`."""
 
 
 class JKSE(Structured):
-    """The support of p(x, y) from right pairs alone: yhat = argmax_y sum_i alpha_i k((x, y), (x_i, y_i)).
+    """Joint kernel support estimation: learns from right pairs (x, y) alone.
 
-    Training never searches an output. An input with several right outputs is given once with each. There is
-    no intercept, and no example of a wrong output is needed or used.
+    The one-class SVM over pairs finds where p(x, y) has its support; predictions are
+    argmax_y sum_i alpha_i k((x, y), (x_i, y_i)). Training never searches an output, so its cost does not
+    depend on how many outputs there are. An input with several right outputs is given once with each. There
+    is no intercept, and no example of a wrong output is needed or used.
 
     Parameters
     ----------
-    problem : an object with psi, delta and argmax (see `structmargin.problem`).
-    kernel : a joint kernel (`structmargin.kernels`), or None for the problem's own Psi.
-    nu : in (0, 1]; at most this share of the pairs become outliers, at least this share have alpha > 0.
-    trainer : 'one_class' (equations 5-8, to a certified gap), 'binary' (an SVM on the data and their mirror
-        image), 'online' (the same by stochastic steps), or a trainer object with options of its own.
-    C : for 'binary' and 'online' the price C/n of a slack; None looks for the C that nu amounts to, and
+    problem : Problem
+        An object with `psi`, `delta` and `argmax` (see `structmargin.problem`).
+    kernel : joint kernel or None, default=None
+        A kernel on pairs (x, y) from `structmargin.kernels`, or None for the problem's own features.
+    nu : float in (0, 1], default=0.1
+        At most this share of the pairs become outliers, at least this share have alpha > 0.
+    trainer : {'one_class', 'binary', 'online'} or trainer object, default='one_class'
+        'one_class' solves equations 5-8 of [1]_ to a certified gap, 'binary' an SVM on the data and their
+        mirror image, 'online' the same by stochastic steps; an object has options of its own, such as
+        `structmargin.jkse.trainers.OneClass(engine="libsvm")`.
+    C : float or None, default=None
+        For 'binary' and 'online' the price C/n of a slack. None looks for the C that nu amounts to, and
         infinity allows no slack.
-    gap_tol : the relative duality gap to reach.
-    max_iter : steps (divided by the number of pairs) or cuts of 'one_class', values of C that 'binary' tries,
-        passes of 'online', at most; reached first, a ConvergenceWarning tells the gap.
-    random_state : an int; the same int gives the same model.
+    gap_tol : float, default=1e-4
+        The relative duality gap to reach.
+    max_iter : int, default=1000
+        At most so many steps (divided by the number of pairs) or cuts of 'one_class', values of C that
+        'binary' tries, or passes of 'online'. If it is reached first, a ConvergenceWarning tells the gap.
+    random_state : int or None, default=0
+        The same int gives the same model.
 
-    After `fit`: `w_` (None with a kernel), `problem_`, and `fit_` with primal, dual, gap, rho, alpha, xi,
-    n_active, n_outliers and more (`structmargin.jkse.estimate.Estimate`).
+    Attributes
+    ----------
+    w_ : ndarray of shape (n_weights,), or None
+        The weights; None with a kernel.
+    problem_ : Problem
+        The problem, together with what it learnt from the training data.
+    scorer_ : Scorer
+        f: `scorer_(x, y)` is the score of one output.
+    fit_ : Estimate
+        What was learnt: `alpha`, `xi`, `rho`, `primal`, `dual`, `gap`, `n_active`, `n_outliers` and more.
+
+    See Also
+    --------
+    StructuredSVM : Learns to tell right outputs from wrong ones, by searching for the latter.
+
+    References
+    ----------
+    .. [1] Lampert, Blaschko. Structured prediction by joint kernel support estimation. Machine Learning 77,
+       2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin import JKSE
+    >>> from structmargin.problems import Multiclass
+    >>> X = np.array([[2.0, 0.1], [1.5, 0.2], [0.1, 1.8], [0.3, 2.2]])
+    >>> model = JKSE(Multiclass(n_classes=2, n_features=2), nu=0.5).fit(X, [0, 0, 1, 1])
+    >>> model.predict([[3.0, 0.5], [0.2, 2.5]]).tolist()
+    [0, 1]
     """
 
     def __init__(
         self,
-        problem: Any,
+        problem: Problem,
         kernel: Any = None,
         nu: float = 0.1,
         trainer: Any = "one_class",
@@ -65,8 +104,22 @@ class JKSE(Structured):
         self.random_state = random_state
 
     def fit(self, X: Any, Y: Any) -> Self:
-        """Learn from right pairs: inputs X and outputs Y, two sequences of one length (X may be a matrix)."""
-        problem = self._bind(X, Y)
+        """Learn from right pairs (x_i, y_i).
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+            As the problem takes them.
+        Y : sequence of outputs
+            A right output of each input.
+
+        Returns
+        -------
+        self
+        """
+        given = adapt(self.problem)
+        X, Y = given.wrap(X, Y)
+        problem = given.bind(X, Y)
         return self._keep(problem, self._train(self._pairs(problem, X, Y), None))
 
     def add(self, X: Any, Y: Any, retrain: bool = True) -> Self:
@@ -75,12 +128,23 @@ class JKSE(Structured):
         With `retrain` the result is that of training on all pairs, begun at the former alpha. Without, the
         new pairs are learnt alone and put beside the former estimate, whose coefficients keep their
         proportions: new labels join, and scores of outputs that share nothing with them only change scale.
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+            Of the same kind as in `fit`.
+        Y : sequence of outputs
+        retrain : bool, default=True
+
+        Returns
+        -------
+        self
         """
         check_is_fitted(self, "fit_")
         problem, former = self.problem_, self.fit_
         if former.pairs is None:
             raise ValueError("a saved model has left its training pairs behind: call fit on all pairs")
-        new = self._pairs(problem, X, Y)
+        new = self._pairs(problem, *adapt(problem).wrap(X, Y))
         if type(new) is not type(former.pairs):
             raise ValueError("X must come as in fit, a dense array or a sparse matrix: convert it")
         both = former.pairs.joined(new)
@@ -89,15 +153,9 @@ class JKSE(Structured):
         mean = float(former.alpha.mean()) if former.C is None else 0.0
         return self._keep(problem, self._train(both, np.concatenate([former.alpha, np.full(new.n, mean)])))
 
-    def _pairs(self, problem: Any, X: Any, Y: Any) -> Pairs:
+    def _pairs(self, problem: Problem, X: Any, Y: Any) -> Pairs:
         """The pairs, checked."""
-        if count(X) != count(Y):
-            raise ValueError(f"X has {count(X)} examples but Y has {count(Y)}: each input needs one output")
-        if count(Y) == 0:
-            raise ValueError("the training set is empty: X and Y must hold at least one pair")
-        check = getattr(problem, "check", None)
-        if check is not None:
-            check(X, Y)
+        require_examples(adapt(problem), X, Y)
         reason = registry.check_space(problem, registry.space(self.kernel))
         if reason:
             raise ValueError(reason)
@@ -116,18 +174,22 @@ class JKSE(Structured):
             pairs, self.nu, self.C, self.gap_tol, int(self.max_iter), seed, start
         )
 
+    @classmethod
+    def _classes(cls) -> dict[str, Any]:
+        return {**super()._classes(), **{kind.__name__: kind for kind in TRAINERS.values()}}
+
     def to_arrays(self) -> dict[str, np.ndarray]:
         check_is_fitted(self, "fit_")
         settings = {name: getattr(self, name) for name in SETTINGS}
-        return self._packed(settings, {name: getattr(self.fit_, name) for name in KEPT})
+        return self._packed(settings, {name: getattr(self.fit_, name) for name in SAVED})
 
     @classmethod
-    def from_arrays(cls, arrays: Any, problem: Any = None) -> Self:
+    def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:
         """As for StructuredSVM; the training pairs stay behind, so `add` needs a new `fit` first."""
-        model, scorer, kept = cls._unpacked(arrays, problem)
-        return model._keep(model.problem, Estimate(scorer=scorer, **kept))
+        model, scorer, saved = cls._unpacked(arrays, problem)
+        return model._keep(model.problem, Estimate(scorer=scorer, **saved))
 
-    def _keep(self, problem: Any, estimate: Estimate) -> Self:
+    def _keep(self, problem: Problem, estimate: Estimate) -> Self:
         self.problem_, self.fit_ = problem, estimate
         self.scorer_, self.w_ = estimate.scorer, estimate.w
         return self

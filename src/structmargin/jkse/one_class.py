@@ -30,6 +30,10 @@ ROUNDING = 1e-12
 """A violation below this share of the longest |psi_i|^2 is rounding."""
 
 
+MAX_IDLE = 20
+"""A cut of the cutting plane whose weight was 0 so many times in a row is dropped."""
+
+
 class Solution(NamedTuple):
     """alpha in P, the scores s_i, and the certificate at w = sum alpha_i psi_i."""
 
@@ -86,7 +90,7 @@ def into_P(alpha: np.ndarray, nu: float) -> np.ndarray:
     inside = np.minimum(alpha / total if total > 0 else alpha, cap)
     room = cap - inside
     missing = 1.0 - inside.sum()
-    return inside + room * (missing / room.sum()) if missing > 1e-12 else inside
+    return np.asarray(inside + room * (missing / room.sum()) if missing > 1e-12 else inside)
 
 
 @compiled
@@ -120,7 +124,7 @@ def _smo(K, alpha, g, cap, tol, tiny, max_steps):  # type: ignore[no-untyped-def
             return steps, max(violation, 0.0)
         if done or since >= 1000:
             if done or size == n:
-                # bring the sleeping points up to date
+                # bring the points that shrinking left out up to date
                 for p in range(size, n):
                     g[active[p]] = 0.0
                 if size < n:
@@ -130,14 +134,14 @@ def _smo(K, alpha, g, cap, tol, tiny, max_steps):  # type: ignore[no-untyped-def
                                 g[active[p]] += alpha[c] * K[c, active[p]]
                 size = n
             if not done:
-                kept = 0
+                n_active = 0
                 for p in range(size):
                     r = active[p]
-                    asleep = (alpha[r] <= 0.0 and g[r] > high) or (alpha[r] >= cap and g[r] < low)
-                    if not asleep:
-                        active[p], active[kept] = active[kept], r
-                        kept += 1
-                size = kept
+                    settled = (alpha[r] <= 0.0 and g[r] > high) or (alpha[r] >= cap and g[r] < low)
+                    if not settled:
+                        active[p], active[n_active] = active[n_active], r
+                        n_active += 1
+                size = n_active
             since = 0
             continue
         row = K[i]
@@ -209,8 +213,8 @@ def libsvm(
     alpha = np.zeros(n)
     alpha[model.support_] = model.dual_coef_[0]
     alpha /= alpha.sum()
-    found = certified(alpha, alpha[model.support_] @ K[model.support_], nu, int(model.n_iter_), True)
-    return found._replace(converged=found.gap <= max(tol * abs(found.dual), 10.0 * tiny))
+    solution = certified(alpha, alpha[model.support_] @ K[model.support_], nu, int(model.n_iter_), True)
+    return solution._replace(converged=solution.gap <= max(tol * abs(solution.dual), 10.0 * tiny))
 
 
 def cutting_plane(
@@ -257,16 +261,17 @@ def cutting_plane(
         G = np.block([[G, product[:, None]], [product[None], np.array([[row @ row]])]])
         beta = smo(G, 1.0 / len(G), tol=min(0.01 * tol, 0.01 * gap / norm2), start=np.append(beta, 0.0)).alpha
         idle = np.where(beta > 0.0, 0, np.append(idle, 0) + 1)
-        kept = np.flatnonzero(idle < 20)
-        if len(kept) < len(beta):
-            held = [held[c] for c in kept]
-            A, G, beta, idle = A[kept], np.ascontiguousarray(G[np.ix_(kept, kept)]), beta[kept], idle[kept]
+        recent = np.flatnonzero(idle < MAX_IDLE)
+        if len(recent) < len(beta):
+            held = [held[c] for c in recent]
+            A, beta, idle = A[recent], beta[recent], idle[recent]
+            G = np.ascontiguousarray(G[np.ix_(recent, recent)])
     alpha = np.zeros(n)
     for b, (points, weights) in zip(beta, held):
         if b > 0.0:
             alpha[points] += b * weights
-    found = certified(alpha, s, nu, steps, converged)
-    return found._replace(cuts=len(trace), trace=tuple(trace)), beta @ A
+    solution = certified(alpha, s, nu, steps, converged)
+    return solution._replace(cuts=len(trace), trace=tuple(trace)), beta @ A
 
 
 def _first(n: int, nu: float) -> np.ndarray:

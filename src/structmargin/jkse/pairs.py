@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.scorer import KernelScorer, LinearScorer, as_row
+from structmargin.problem import AdaptedProblem, Problem, adapt, as_row
+from structmargin.scorer import KernelScorer, LinearScorer
 
 CHUNK = 4096
 
@@ -23,7 +24,7 @@ class _Explicit(ABC):
     """Pairs with explicit psi_i: what follows from a part of them and from their scores."""
 
     explicit = True
-    problem: Any
+    problem: AdaptedProblem
     n: int
 
     @abstractmethod
@@ -48,7 +49,7 @@ class _Explicit(ABC):
 class RowPairs(_Explicit):
     """psi_i is row i of M (n, d), a dense array or a CSR matrix."""
 
-    def __init__(self, problem: Any, M: Any) -> None:
+    def __init__(self, problem: AdaptedProblem, M: Any) -> None:
         self.problem, self.M, self.n = problem, M, M.shape[0]
 
     def part(self, points: np.ndarray) -> RowPairs:
@@ -56,7 +57,7 @@ class RowPairs(_Explicit):
 
     def gram(self) -> np.ndarray:
         G = self.M @ self.M.T
-        return G.toarray() if sp.issparse(G) else G
+        return np.asarray(G.toarray() if sp.issparse(G) else G)
 
     def longest(self) -> float:
         if sp.issparse(self.M):
@@ -64,14 +65,14 @@ class RowPairs(_Explicit):
         return float(max(np.einsum("ij,ij->i", part, part).max() for part in _cut(self.M)))
 
     def scores(self, w: np.ndarray) -> np.ndarray:
-        return self.M @ w
+        return np.asarray(self.M @ w)
 
     def combine(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if len(points) < 0.1 * self.n:
-            return self.M[points].T @ weights
+            return np.asarray(self.M[points].T @ weights)
         whole = np.zeros(self.n)
         whole[points] = weights
-        return self.M.T @ whole
+        return np.asarray(self.M.T @ whole)
 
     def joined(self, other: RowPairs) -> RowPairs:
         both = [self.M, other.M]
@@ -82,7 +83,7 @@ class RowPairs(_Explicit):
 class FactorPairs(_Explicit):
     """psi_i = phi_i (x) Lambda[y_i] for dense phi (n, D) and Lambda (K, L); w is W.ravel() with W (D, L)."""
 
-    def __init__(self, problem: Any, phi: np.ndarray, Lambda: np.ndarray, y: np.ndarray) -> None:
+    def __init__(self, problem: AdaptedProblem, phi: np.ndarray, Lambda: np.ndarray, y: np.ndarray) -> None:
         self.problem, self.phi, self.Lambda, self.y, self.n = problem, phi, Lambda, y, len(y)
 
     def part(self, points: np.ndarray) -> FactorPairs:
@@ -90,7 +91,7 @@ class FactorPairs(_Explicit):
 
     def gram(self) -> np.ndarray:
         M = self.Lambda @ self.Lambda.T
-        G = self.phi @ self.phi.T
+        G: np.ndarray = self.phi @ self.phi.T
         for lo in range(0, self.n, CHUNK):
             G[lo : lo + CHUNK] *= M[self.y[lo : lo + CHUNK, None], self.y[None, :]]
         return G
@@ -127,7 +128,7 @@ class KernelPairs:
 
     explicit = False
 
-    def __init__(self, problem: Any, kernel: Any, X: Any, Y: Any) -> None:
+    def __init__(self, problem: AdaptedProblem, kernel: Any, X: Any, Y: Any) -> None:
         self.problem, self.kernel, self.n = problem, kernel, len(Y)
         # Lists of our own: a kernel knows the last it met again, and the caller's may change between fits.
         everyone = np.arange(self.n)
@@ -163,12 +164,12 @@ class KernelPairs:
     def _against(self, X: Any, Y: Any, held: np.ndarray, alpha: np.ndarray) -> np.ndarray:
         if not len(held):
             return np.zeros(len(Y))
-        return self.kernel.gram(X, Y, *self._pick(held)) @ alpha[held]
+        return np.asarray(self.kernel.gram(X, Y, *self._pick(held)) @ alpha[held])
 
     def all_scores(self, alpha: np.ndarray, w: Any) -> np.ndarray:
         held = np.flatnonzero(alpha)
         if self._K is not None:
-            return alpha[held] @ self._K[held]
+            return np.asarray(alpha[held] @ self._K[held])
         chunks = (np.arange(lo, min(lo + CHUNK, self.n)) for lo in range(0, self.n, CHUNK))
         return np.concatenate([self._against(*self._pick(c), held, alpha) for c in chunks])
 
@@ -184,22 +185,24 @@ class KernelPairs:
         return both
 
 
-def pairs_of(problem: Any, X: Any, Y: Any, kernel: Any = None) -> RowPairs | FactorPairs | KernelPairs:
+def pairs_of(
+    problem: Problem | AdaptedProblem, X: Any, Y: Any, kernel: Any = None
+) -> RowPairs | FactorPairs | KernelPairs:
     """The pairs (x_i, y_i) under a joint kernel, or under the problem's own Psi (factors or rows)."""
+    problem = adapt(problem)
     if kernel is not None:
         return KernelPairs(problem, kernel, X, Y)
-    factors, batch = getattr(problem, "factors", None), getattr(problem, "batch", None)
-    if factors is not None:
-        phi, Lambda = factors(X)
+    if problem.factors is not None:
+        phi, Lambda = problem.factors(X)
         y = np.asarray(Y, dtype=np.int64)
         if not sp.issparse(phi):
             Lambda = np.asarray(Lambda.toarray() if sp.issparse(Lambda) else Lambda, dtype=float)
             if Lambda.shape == (1, 1) and Lambda[0, 0] == 1.0:
                 return RowPairs(problem, phi)
             return FactorPairs(problem, phi, Lambda, y)
-    rows = None if batch is None else getattr(batch(X, Y), "psi", None)
-    if rows is not None:
-        return RowPairs(problem, sp.csr_matrix(rows()))
+    batch = problem.batch(X, Y)
+    if batch is not None and batch.psi is not None:
+        return RowPairs(problem, sp.csr_matrix(batch.psi()))
     return RowPairs(
         problem, sp.vstack([as_row(problem.psi(X[i], Y[i])) for i in range(len(Y))], format="csr")
     )

@@ -29,15 +29,15 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from structmargin.compiled import compiled
-from structmargin.dual.working_set import FLAT, NotSeparableError
+from structmargin.dual.working_set import MIN_MARGIN, NotSeparableError
 from structmargin.fit import Trace
 from structmargin.jkse import one_class
 from structmargin.jkse.estimate import ORIGIN, Estimate, Pairs, warn_unless
 from structmargin.registry import unknown
 
-FEW = 5000
+MAX_MATRIX_PAIRS = 5000
 """Up to so many explicit pairs the matrix of their products is cheaper than passes over the rows."""
-HIGHEST = 1e12
+MAX_PRICE_RATIO = 1e12
 """A search for C gives up at so many times where it began."""
 
 
@@ -72,26 +72,28 @@ class OneClass:
     ) -> Estimate:
         began = time.process_time()
         w = None
-        planes = self.engine == "cutting_plane" or (self.engine is None and pairs.explicit and pairs.n > FEW)
+        many = pairs.explicit and pairs.n > MAX_MATRIX_PAIRS
+        planes = self.engine == "cutting_plane" or (self.engine is None and many)
         if planes and not pairs.explicit:
             raise ValueError(
                 "engine 'cutting_plane' needs explicit features: choose 'smo' for a joint kernel"
             )
         if planes:
-            found, w = one_class.cutting_plane(
+            solution, w = one_class.cutting_plane(
                 pairs.scores, pairs.combine, pairs.n, nu, tol=tol, max_iter=max_iter, start=start
             )
         else:
             solve = ENGINES[self.engine or "smo"]
-            found = solve(pairs.gram(), nu, tol=tol, max_steps=max_iter * pairs.n, start=start)
+            solution = solve(pairs.gram(), nu, tol=tol, max_steps=max_iter * pairs.n, start=start)
             if pairs.explicit:
-                held = np.flatnonzero(found.alpha)
-                w = pairs.combine(held, found.alpha[held])
-        warn_unless(found.converged, found.gap, found.primal, max_iter)
+                held = np.flatnonzero(solution.alpha)
+                w = pairs.combine(held, solution.alpha[held])
+        warn_unless(solution.converged, solution.gap, solution.primal, max_iter)
         return Estimate(
-            pairs.scorer(found.alpha, w), found.alpha, found.xi, found.rho, nu, None, found.primal,
-            found.dual, found.gap, found.steps, found.converged, n_constraints=found.cuts or pairs.n,
-            seconds=time.process_time() - began, trace=list(found.trace), pairs=pairs,
+            pairs.scorer(solution.alpha, w), solution.alpha, solution.xi, solution.rho, nu, None,
+            solution.primal, solution.dual, solution.gap, solution.steps, solution.converged,
+            n_constraints=solution.cuts or pairs.n, seconds=time.process_time() - began,
+            trace=list(solution.trace), pairs=pairs,
         )  # fmt: skip
 
 
@@ -108,7 +110,7 @@ class Binary:
         n, K, rng = pairs.n, pairs.gram(), np.random.default_rng(seed)
         alpha = np.zeros(n) if start is None else np.array(start, dtype=float)
         now = price = C if C is not None else max(_least_price(pairs), float(alpha.sum()) / nu)
-        highest = HIGHEST * price
+        highest = MAX_PRICE_RATIO * price
         values: dict[float, float] = {}
         trace: Trace = []
         while True:
@@ -147,7 +149,7 @@ class Binary:
         for _ in range(sweeps):
             _coordinate_steps(K, s, alpha, C / n, rng.permutation(n))
             norm2, total, top = float(alpha @ s), float(alpha.sum()), float(alpha.max())
-            if norm2 <= (FLAT * total) ** 2 * longest:
+            if norm2 <= (MIN_MARGIN * total) ** 2 * longest:
                 if not math.isfinite(C):
                     raise NotSeparableError(ORIGIN)
             else:  # the best multiple of alpha, which single coordinates are slow to find

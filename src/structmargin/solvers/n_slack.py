@@ -17,14 +17,33 @@ import numpy as np
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
 from structmargin.training.separation import require_no_better_cut
-from structmargin.training.task import Needs, Task, Trainable
+from structmargin.training.task import InnerTolerance, Needs, Task, Trainable
+
+TOGETHER = InnerTolerance(of_gap=0.1, of_eps=0.01, of_gap_tol=0.5)
+"""For `batch`, whose next search follows soon: a tenth of the gap, and half of what gap_tol leaves."""
+ONE_BY_ONE = InnerTolerance(of_gap=0.0, of_eps=0.01, of_gap_tol=0.1)
+"""For (a) and (b), which compare every H with an optimal relaxed slack: nearly exact."""
 
 
 @dataclass(frozen=True)
 class NSlack(Trainable):
-    """Algorithm 1. The batch form takes up to `most` outputs an example where the problem finds several
-    at once, re-optimises for at most `epochs` rounds between searches (solving the relaxed problem far
-    more exactly than the outer gap is waste), and drops a cut after `idle` times with alpha = 0 (0: no)."""
+    """Algorithm 1 of jmlr05.
+
+    Parameters
+    ----------
+    variant : {'batch', 'a', 'b'}, default='batch'
+        Re-optimise after all violators of a pass together, after every cut, or after every cut over its
+        example alone.
+    engine : {'ascent', 'cvxopt'}, default='ascent'
+        Our block-coordinate ascent, or cvxopt's interior-point method as a slow reference.
+    most : int, default=32
+        Outputs per example that a search of the batch form may add, where the problem finds several at once.
+    epochs : int, default=2
+        Rounds of re-optimisation at most between two searches of the batch form: solving the relaxed problem
+        far more exactly than the outer gap is waste.
+    idle : int, default=4
+        The batch form drops a cut after so many re-optimisations with alpha = 0 in a row; 0 keeps them all.
+    """
 
     variant: str = "batch"
     engine: str = "ascent"
@@ -49,35 +68,26 @@ class NSlack(Trainable):
         return self._one_by_one(task, dual)
 
     def _together(self, task: Task, dual: Dual) -> Fit:
-        search = task.separation
-        for iteration in range(1, task.max_iter + 1):
-            found = search(dual.scorer(), search.all, self.most)
-            primal = task.primal(dual, found)
-            gap = primal - dual.value
-            task.recorder.note(search, dual, primal=primal, dual=dual.value, gap=gap)
-            if search.exact:
-                require_no_better_cut(found, dual.xi)
-            if task.certified(gap, primal):
+        for iteration in range(1, task.max_iter + 1):  # line 3: repeat
+            # lines 4-7: the most violated outputs of every example, at one w
+            violators, _, gap, stop = task.search(dual, self.most)
+            if stop:
                 return task.finish(dual, converged=True, n_iter=iteration)
-            least = max(
-                0.01 * task.allowance(dual.xi, dual.norm2), 0.5 * (task.gap_tol or 0.0) * abs(dual.value)
-            )
-            violated = np.flatnonzero(found.H > dual.xi[found.example] + task.eps)
-            if not len(violated):
+            least = TOGETHER.least(task, dual)
+            violated = np.flatnonzero(violators.H > dual.xi[violators.example] + task.eps)  # line 8
+            if not len(violated):  # line 13, provided that w is optimal over the cuts held
                 if dual.relaxed_gap <= least:
                     return task.finish(dual, converged=True, n_iter=iteration)
                 dual.ascend(least, seed=task.seed)
                 continue
-            dual.add(*found.take(violated))
-            dual.ascend(
-                max(0.1 * gap, least) if np.isfinite(gap) else least, max_epochs=self.epochs, seed=task.seed
-            )
+            dual.add(violators.take(violated))  # line 9
+            dual.ascend(TOGETHER.after(gap, least), max_epochs=self.epochs, seed=task.seed)  # line 10
             if self.idle:
                 dual.prune(self.idle)
         return task.finish(dual, converged=False, n_iter=task.max_iter)
 
     def _one_by_one(self, task: Task, dual: Dual) -> Fit:
-        search, converged, iteration = task.separation, False, 0
+        separation, converged, iteration = task.separation, False, 0
         full = self.variant == "a"
         if dual.m:  # a warm start: its alpha is optimal for another C
             self._optimise(task, dual)
@@ -85,13 +95,13 @@ class NSlack(Trainable):
             iteration += 1
             before = dual.added
             for i in range(task.n):  # line 4: for each example
-                found = search(dual.scorer(), np.array([i]))  # lines 5, 6: the most violated output
+                violator = separation(dual.scorer(), np.array([i]))  # lines 5, 6: the most violated output
                 xi_i = dual.slack(i)  # line 7
-                if search.exact:
+                if separation.exact:
                     dual.xi[i] = xi_i
-                    require_no_better_cut(found, dual.xi)
-                if max(found.H[0], 0.0) > xi_i + task.eps:  # line 8
-                    dual.add(*found.take(np.array([0])))  # line 9
+                    require_no_better_cut(violator, dual.xi)
+                if max(violator.H[0], 0.0) > xi_i + task.eps:  # line 8
+                    dual.add(violator)  # line 9
                     dual.ascend_block(i)  # line 10, over S_i alone
                     if full:
                         self._optimise(task, dual)  # line 10, over all of S
@@ -99,17 +109,14 @@ class NSlack(Trainable):
             if not converged and not full:
                 self._optimise(task, dual)
             dual.measure()
-            values = {"dual": dual.value}
             if task.gap_tol is not None and not converged:
-                found = search(dual.scorer(), search.all)
-                values["primal"] = task.primal(dual, found)
-                values["gap"] = values["primal"] - dual.value
-                converged = task.certified(values["gap"], values["primal"])
-            task.recorder.note(search, dual, **values)
+                converged = task.search(dual).stop
+            else:
+                task.recorder.note(separation, dual, dual=dual.value)
         return task.finish(dual, converged=converged, n_iter=iteration, bounded=True)
 
     def _optimise(self, task: Task, dual: Dual) -> None:
         dual.measure()
-        least = max(0.01 * task.allowance(dual.xi, dual.norm2), 0.1 * (task.gap_tol or 0.0) * abs(dual.value))
+        least = ONE_BY_ONE.least(task, dual)
         if dual.relaxed_gap > least:
             dual.ascend(least, seed=task.seed)

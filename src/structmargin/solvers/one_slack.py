@@ -10,23 +10,40 @@ few searches: while their best combination is violated enough, it is added witho
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.dual.stores import Cuts
+from structmargin.cuts import Cuts, SearchError
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
-from structmargin.training.separation import SearchError, Violators, require_no_better_cut
-from structmargin.training.task import Needs, Task, Trainable
+from structmargin.training.separation import require_no_better_cut
+from structmargin.training.task import InnerTolerance, Needs, Task, Trainable
+
+INNER = InnerTolerance(of_gap=0.05, of_eps=0.01, of_gap_tol=0.1)
+"""Nearly exact: one block of few cuts is cheap to solve, and each search is a pass over all examples."""
+OF_EXCESS = 0.1
+"""A cut from the cache must be violated by this share of what the last search's average was violated by."""
+OF_ENOUGH = 0.1
+"""After a cut from the cache the relaxed gap may be this share of what would be worth another such cut."""
 
 
 @dataclass(frozen=True)
 class OneSlack(Trainable):
-    """`cache` is how many full searches are kept (0: none), `reuse` how many cuts at most are made of them
-    between two searches, `idle` as in n_slack."""
+    """One slack for all examples, with a cache of cuts.
+
+    Parameters
+    ----------
+    cache : int, default=3
+        How many full searches are kept; 0 for none.
+    reuse : int, default=3
+        How many cuts at most are made of these between two searches.
+    idle : int, default=20
+        A cut is dropped after so many re-optimisations with alpha = 0 in a row; 0 keeps them all.
+    """
 
     cache: int = 3
     reuse: int = 3
@@ -36,69 +53,72 @@ class OneSlack(Trainable):
     needs: ClassVar[Needs] = Needs(penalties=frozenset({1}), kernels=False)
 
     def solve(self, task: Task) -> Fit:
-        dual, search = task.dual(1, averaged=True), task.separation
+        dual, separation = task.dual(1, averaged=True), task.separation
         dual.measure()
-        kept: deque[Violators] = deque(maxlen=self.cache)
-        for iteration in range(1, task.max_iter + 1):
-            found = search(dual.scorer(), search.all)
-            found = found._replace(rows=search.rows(found))
-            primal = task.primal(dual, found)
-            gap = primal - dual.value
-            task.recorder.note(search, dual, primal=primal, dual=dual.value, gap=gap)
-            least = max(0.01 * task.C * task.eps, 0.1 * (task.gap_tol or 0.0) * abs(dual.value))
-            excess = float(np.mean(np.maximum(found.H, 0.0))) - float(dual.xi[0])
-            if search.exact and excess < -1e-6 * (1.0 + float(dual.xi[0])):
-                self._blame(found, kept, dual)
-            if task.certified(gap, primal) or (excess <= task.eps and dual.relaxed_gap <= least):
+        cached: deque[Cuts] = deque(maxlen=self.cache)
+        for iteration in range(1, task.max_iter + 1):  # line 3: repeat
+            violators, _, gap, stop = task.search(dual)  # lines 5-7: the most violated output of each example
+            violators = separation.with_rows(violators)
+            least = INNER.least(task, dual)
+            mean = float(np.mean(np.maximum(violators.H, 0.0)))
+            excess = mean - float(dual.xi[0])  # by how much their average violates the shared slack
+            if separation.exact and excess < -1e-6 * (1.0 + float(dual.xi[0])):
+                self._blame(violators, cached, dual)
+            if stop or (excess <= task.eps and dual.relaxed_gap <= least):  # line 9: until xi + eps covers it
                 return task.finish(dual, converged=True, n_iter=iteration)
             if excess > task.eps:
-                self._add(dual, [found], [found.H > 0.0])
-            dual.ascend(max(0.05 * gap, least), seed=task.seed)
-            kept.append(found)
-            self._from_cache(task, dual, kept, max(task.eps, 0.1 * excess), least)
+                dual.add(average([violators], [violators.H > 0.0], mean))  # line 8
+            dual.ascend(INNER.after(gap, least), seed=task.seed)  # line 4 of the next round
+            cached.append(violators)
+            self._from_cache(task, dual, cached, max(task.eps, OF_EXCESS * excess), least)
             if self.idle:
                 dual.prune(self.idle)
         return task.finish(dual, converged=False, n_iter=task.max_iter)
 
-    def _from_cache(
-        self, task: Task, dual: Dual, kept: deque[Violators], enough: float, least: float
-    ) -> None:
+    def _from_cache(self, task: Task, dual: Dual, cached: deque[Cuts], enough: float, least: float) -> None:
         """Add the best combinations of cached cuts while each is violated by more than `enough`."""
         w: Any = dual.scorer().w
-        for _ in range(self.reuse if kept else 0):
-            H = self._cached(kept, w)
+        for _ in range(self.reuse if cached else 0):
+            H = cached_H(cached, w)
             best = np.argmax(H, axis=0)
             value = np.maximum(np.take_along_axis(H, best[None], axis=0)[0], 0.0)
-            if float(value.mean()) - float(dual.xi[0]) <= enough:
+            mean = float(value.mean())
+            if mean - float(dual.xi[0]) <= enough:
                 return
-            chosen = [(best == j) & (value > 0.0) for j in range(len(kept))]
-            self._add(dual, kept, chosen)
-            dual.ascend(max(0.1 * enough * task.C, least), seed=task.seed)
+            chosen = [(best == j) & (value > 0.0) for j in range(len(cached))]
+            dual.add(average(cached, chosen, mean))
+            dual.ascend(max(OF_ENOUGH * enough * task.C, least), seed=task.seed)
 
-    def _blame(self, found: Violators, kept: deque[Violators], dual: Dual) -> None:
+    @staticmethod
+    def _blame(violators: Cuts, cached: deque[Cuts], dual: Dual) -> None:
         """The mean H of a search fell below a held cut's: name the example, if its better output is known."""
-        if kept:
-            known = self._cached(kept, dual.scorer().w)
-            require_no_better_cut(found, known.max(axis=0, initial=0.0))
+        if cached:
+            known = cached_H(cached, dual.scorer().w)
+            require_no_better_cut(violators, known.max(axis=0, initial=0.0))
+        mean = float(np.mean(np.maximum(violators.H, 0.0)))
         raise SearchError(
-            f"the search returned a mean H of {float(np.mean(np.maximum(found.H, 0.0))):.6g}, but outputs "
+            f"the search returned a mean H of {mean:.6g}, but outputs "
             f"found earlier have {float(dual.xi[0]):.6g}: augmented_argmax does not maximise H (or delta and "
             "psi disagree with it); if the search is approximate, set `exact = False` on the problem"
         )
 
-    @staticmethod
-    def _cached(kept: deque[Violators], w: np.ndarray) -> np.ndarray:
-        """H of every cached cut at w: a row a search, a column an example."""
-        return np.array([found.b - found.scale * (found.rows @ w) for found in kept])
 
-    @staticmethod
-    def _add(dual: Dual, parts: Any, chosen: list[np.ndarray]) -> None:
-        """Append the average over all examples of the chosen cuts; the others count as the truth."""
-        n = len(chosen[0])
-        row, b, loss = 0.0, 0.0, 0.0
-        for found, mask in zip(parts, chosen, strict=True):
-            row = row + found.rows.T @ (found.scale * mask / n)
-            b += float(found.b @ mask) / n
-            loss += float(found.losses @ mask) / n
-        cuts = Cuts(np.ones(1), np.zeros(1, dtype=int), [None], sp.csr_matrix(np.reshape(row, (1, -1))))
-        dual.add(np.zeros(1, dtype=int), np.array([b]), np.array([loss]), cuts)
+def cached_H(cached: Iterable[Cuts], w: np.ndarray) -> np.ndarray:
+    """H of every cached cut at w: one row per search, one column per example."""
+    return np.array([cuts.b - cuts.scale * (cuts.rows @ w) for cuts in cached])
+
+
+def average(searches: Iterable[Cuts], chosen: list[np.ndarray], H: float) -> Cuts:
+    """The average over all examples of the chosen cuts, as one cut; the other examples count as right.
+
+    `searches` have one cut per example each, `chosen` one mask per search, and H is the average's.
+    """
+    n = len(chosen[0])
+    row, b, loss = 0.0, 0.0, 0.0
+    for cuts, mask in zip(searches, chosen, strict=True):
+        row = row + cuts.rows.T @ (cuts.scale * mask / n)
+        b += float(cuts.b @ mask) / n
+        loss += float(cuts.losses @ mask) / n
+    rows = sp.csr_matrix(np.reshape(row, (1, -1)))
+    block, zero = np.zeros(1, dtype=int), np.zeros(1)
+    return Cuts(block, [None], np.array([loss]), np.ones(1), np.array([b]), rows, np.array([H]), zero)

@@ -18,7 +18,17 @@ from structmargin.training.task import Needs, Task, Trainable
 
 @dataclass(frozen=True)
 class Perceptron(Trainable):
-    """At most `epochs` passes in an order shuffled from the seed (or as given); averaged or last w."""
+    """The averaged structured perceptron.
+
+    Parameters
+    ----------
+    epochs : int, default=10
+        Passes over the examples at most.
+    averaged : bool, default=True
+        Whether the model is the average of all w met on the way, or the last one.
+    shuffle : bool, default=True
+        Whether each pass has an order drawn from the seed, or takes the examples as given.
+    """
 
     epochs: int = 10
     averaged: bool = True

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structmargin.formulation import Formulation
+from structmargin.problem import AdaptedProblem, Problem, Scorer, adapt
 from structmargin.training.separation import Separation
 
 
@@ -40,35 +41,69 @@ def primal_of(
 
 
 def certify(
-    problem: Any,
+    problem: Problem,
     X: Sequence[Any],
     Y: Sequence[Any],
-    f: Any,
+    f: Scorer,
     formulation: Formulation,
     C: float,
     norm2: float | None = None,
 ) -> Certificate:
     """Recompute the primal objective of a scorer by a full search over the data.
 
-    `norm2` is |w|^2; it may be left out where f.w is explicit.
+    Nothing that training reported is used, so this checks a `Fit` from outside.
+
+    Parameters
+    ----------
+    problem : Problem
+        Bound to its training data, as in `StructuredSVM.problem_`.
+    X, Y : sequences
+        Inputs and outputs; for a problem that wraps its data, the wrapped ones.
+    f : Scorer
+        Such as `StructuredSVM.scorer_`.
+    formulation : Formulation
+        Such as `FORMULATIONS["SVM1 margin"]`.
+    C : float
+    norm2 : float, optional
+        |w|^2; it may be left out where f.w is explicit.
+
+    Returns
+    -------
+    Certificate
+        The primal objective, the slack of every example, and the loss of the output found for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM, certify
+    >>> from structmargin.problems import Multiclass
+    >>> X, Y = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.2]]), [0, 1, 0]
+    >>> model = StructuredSVM(Multiclass(2, 2), C=5.0).fit(X, Y)
+    >>> found = certify(model.problem_, X, Y, model.scorer_, model.fit_.formulation, C=5.0)
+    >>> bool(np.isclose(found.primal, model.fit_.primal))
+    True
     """
-    explicit = f.w is not None
     if norm2 is None:
-        if not explicit:
+        if f.w is None:
             raise ValueError("a kernel scorer needs its norm2 to be certified")
         norm2 = float(f.w @ f.w)
-    found = Separation(problem, X, Y, formulation.H, explicit)(f, np.arange(len(Y)))
-    primal, xi = primal_of(formulation, C, len(Y), norm2, found.H)
-    return Certificate(primal, xi, found.losses)
+    search = Separation(adapt(problem), X, Y, formulation.H, f.w is not None)
+    violators = search(f, search.all)
+    primal, xi = primal_of(formulation, C, len(Y), norm2, violators.H)
+    return Certificate(primal, xi, violators.losses)
 
 
 def theorem18(
-    problem: Any, X: Sequence[Any], Y: Sequence[Any], formulation: Formulation, C: float, eps: float
+    problem: AdaptedProblem,
+    X: Sequence[Any],
+    Y: Sequence[Any],
+    formulation: Formulation,
+    C: float,
+    eps: float,
 ) -> float | None:
     """Theorem 18's bound for this problem's data, if the problem bounds its radius and loss."""
-    radius, max_delta = getattr(problem, "radius", None), getattr(problem, "max_delta", None)
-    if radius is None or max_delta is None:
+    if problem.radius is None or problem.max_delta is None:
         return None
-    R = max(float(radius(X[i])) for i in range(len(Y)))
-    D = max(float(max_delta(y)) for y in Y)
+    R = max(float(problem.radius(X[i])) for i in range(len(Y)))
+    D = max(float(problem.max_delta(y)) for y in Y)
     return formulation.max_constraints(C, len(Y), eps, R, D)

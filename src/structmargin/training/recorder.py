@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
+from structmargin.dual.working_set import Dual
 from structmargin.fit import Progress, Trace
 from structmargin.training.separation import Separation
 
 
 class Recorder:
-    """One training's clock and trace: a row a pass, passed on to `progress` if there is one."""
+    """One training's clock and trace: one row per pass, passed on to `progress` if there is one."""
 
     def __init__(self, progress: Progress | None = None) -> None:
         self.began = time.process_time()
         self.trace: Trace = []
         self.progress = progress
 
-    def note(self, separation: Separation, cuts: Any = None, /, **values: float) -> None:
+    def note(self, separation: Separation, dual: Dual | None = None, /, **values: float) -> None:
         row = {"iteration": float(len(self.trace) + 1), **values}
         row["oracle_calls"] = separation.calls
-        if cuts is not None:
+        if dual is not None:
             row.update(
-                constraints=cuts.added, held=cuts.m, active=len(cuts.support()), seconds_qp=cuts.seconds
+                constraints=dual.added, held=dual.m, active=len(dual.active()), seconds_qp=dual.seconds
             )
         row.update(seconds_search=separation.seconds, seconds=time.process_time() - self.began)
         self.trace.append(row)

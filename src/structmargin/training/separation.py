@@ -1,71 +1,38 @@
 """The separation oracle: for some examples, the most violated constraint each (Algorithm 1, lines 5-6).
 
 It prefers a problem's batched search and otherwise calls `augmented_argmax` example by example;
-it turns outputs into cuts (a, b), and checks what came back, so that a wrong Delta or Psi is
-named at once instead of becoming a wrong model.
+what comes back as `Cuts` has been checked, so that a wrong Delta or Psi is named at once instead of
+becoming a wrong model.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.dual.stores import Cuts
+from structmargin.cuts import Cuts, SearchError
 from structmargin.formulation import Cost
-from structmargin.problem import Found
-from structmargin.scorer import as_row
-
-
-class SearchError(ValueError):
-    """A user's Psi, Delta or argmax breaks its contract."""
-
-
-class Violators(NamedTuple):
-    """Candidate cuts: a = scale * deltaPsi, b, and their H at the scorer searched with."""
-
-    example: np.ndarray  # (m,) int
-    outputs: Any  # a sequence of m outputs
-    losses: np.ndarray  # (m,)
-    scale: np.ndarray  # (m,)
-    b: np.ndarray  # (m,)
-    rows: sp.csr_matrix | None  # (m, d) unscaled
-    H: np.ndarray  # (m,)
-
-    def top(self, n: int) -> np.ndarray:
-        """The largest H of each of n examples, all of which were searched."""
-        if len(self.H) == n:
-            return self.H
-        best = np.full(n, -np.inf)
-        np.maximum.at(best, self.example, self.H)
-        return best
-
-    def take(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Cuts]:
-        """(blocks, b, losses, cuts) of the chosen rows, as `Dual.add` wants them."""
-        outputs = [self.outputs[j] for j in chosen]
-        rows = None if self.rows is None else self.rows[chosen]
-        cuts = Cuts(self.scale[chosen], self.example[chosen], outputs, rows)
-        return self.example[chosen], self.b[chosen], self.losses[chosen], cuts
+from structmargin.problem import AdaptedProblem, Scorer, as_row
 
 
 class Separation:
     """Searches over fixed training data, counted and timed."""
 
-    def __init__(self, problem: Any, X: Sequence[Any], Y: Sequence[Any], H: Cost, explicit: bool) -> None:
+    def __init__(
+        self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any], H: Cost, explicit: bool
+    ) -> None:
         self.problem, self.X, self.Y, self.H, self.explicit = problem, X, Y, H, explicit
         self.n = len(Y)
         self.all = np.arange(self.n)
-        self.exact = bool(getattr(problem, "exact", True))
+        self.exact = problem.exact
         self.calls = 0
         self.seconds = 0.0
-        batch = getattr(problem, "batch", None)
-        self._batch = None if batch is None else batch(X, Y)
-        if self._batch is not None and not explicit and not getattr(self._batch, "takes_kernels", False):
-            self._batch = None
-        self._many = getattr(self._batch, "search_many", None)
+        batch = problem.batch(X, Y)
+        self._batch = batch if batch is not None and (explicit or batch.takes_kernels) else None
         self._truths: dict[int, sp.csr_matrix] = {}
         for i in range(self.n):
             at_truth = float(problem.delta(Y[i], Y[i]))
@@ -74,50 +41,27 @@ class Separation:
                     f"Delta(y, y) of example {i} is {at_truth:g}; a loss must be 0 at the truth"
                 )
 
-    def __call__(self, f: Any, indices: np.ndarray, most: int = 1) -> Violators:
+    def __call__(self, f: Scorer, indices: np.ndarray, most: int = 1) -> Cuts:
         """The best output for each example under the scorer f, and up to `most` where that is cheap."""
         began = time.process_time()
         if self._batch is None:
-            found = self._one_by_one(f, indices)
-        elif most > 1 and self._many is not None:
-            found = self._many(f, indices, self.H, most)
+            cuts = self._one_by_one(f, indices)
+        elif most > 1:
+            cuts = self._batch.search_many(f, indices, self.H, most)
         else:
-            found = self._batch.search(f, indices, self.H)
-        example = np.asarray(indices if found.example is None else found.example)
-        losses = np.asarray(found.losses, dtype=float)
-        wrong = np.flatnonzero(~(losses >= 0.0) | ~np.isfinite(losses))
-        if len(wrong):
-            i = int(example[wrong[0]])
-            raise SearchError(f"Delta of example {i} is {losses[wrong[0]]:g}; a loss must be finite and >= 0")
-        gaps = self._gaps(f, example, found)
-        values = np.asarray(self.H(losses, gaps))
-        wrong = np.flatnonzero(~np.isfinite(values))
-        if len(wrong):
-            i = int(example[wrong[0]])
-            raise SearchError(f"the score of example {i} is not finite; look for NaN or infinity in its Psi")
+            cuts = self._batch.search(f, indices, self.H)
         self.calls += len(indices)
         self.seconds += time.process_time() - began
-        return Violators(
-            example, found.outputs, losses, self.H.s(losses), self.H.t(losses), found.rows, values
-        )
+        return cuts
 
-    def _gaps(self, f: Any, example: np.ndarray, found: Found) -> np.ndarray:
-        """f(x, y) - f(x, ybar), from the rows if given: what is judged is what the cut will be."""
-        if found.rows is not None:
-            return found.rows @ f.w
-        if found.gaps is not None:
-            return found.gaps
-        pairs = zip(example, found.outputs, strict=True)
-        return np.array([f(self.X[i], self.Y[i]) - f(self.X[i], ybar) for i, ybar in pairs])
-
-    def rows(self, violators: Violators) -> sp.csr_matrix:
-        """The unscaled rows of deltaPsi, made now if the search left them out."""
-        if violators.rows is not None:
-            return violators.rows
+    def with_rows(self, cuts: Cuts) -> Cuts:
+        """The same cuts with their rows of deltaPsi, made now if the search left them out."""
+        if cuts.rows is not None:
+            return cuts
         assert self._batch is not None
-        return self._batch.rows(violators.example, violators.outputs)
+        return cuts._replace(rows=self._batch.rows(cuts.example, cuts.outputs))
 
-    def _one_by_one(self, f: Any, indices: np.ndarray) -> Found:
+    def _one_by_one(self, f: Scorer, indices: np.ndarray) -> Cuts:
         outputs, losses, rows = [], np.empty(len(indices)), []
         for j, i in enumerate(indices):
             x, y = self.X[i], self.Y[i]
@@ -130,10 +74,15 @@ class Separation:
             losses[j] = self.problem.delta(y, ybar)
             if self.explicit:
                 rows.append(self._truths[i] - as_row(self.problem.psi(x, ybar)))
-        return Found(outputs, losses, sp.vstack(rows, format="csr") if rows else None)
+        if rows:
+            matrix = sp.vstack(rows, format="csr")
+            return Cuts.of_search(self.H, indices, outputs, losses, matrix @ f.w, matrix)
+        pairs = zip(indices, outputs, strict=True)
+        gaps = np.array([f(self.X[i], self.Y[i]) - f(self.X[i], ybar) for i, ybar in pairs])
+        return Cuts.of_search(self.H, indices, outputs, losses, gaps)
 
 
-def require_no_better_cut(violators: Violators, relaxed: np.ndarray) -> None:
+def require_no_better_cut(violators: Cuts, relaxed: np.ndarray) -> None:
     """An exact search must return at least the H of every cut already held for its example."""
     asked, place = np.unique(violators.example, return_inverse=True)
     best = np.zeros(len(asked))

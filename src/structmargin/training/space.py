@@ -9,16 +9,16 @@ import numpy as np
 
 from structmargin.dual.stores import GramStore, RowStore
 from structmargin.dual.tensor_store import TensorStore
-from structmargin.problem import Problem
-from structmargin.scorer import KernelScorer, LinearScorer, as_row
+from structmargin.problem import AdaptedProblem, as_row
+from structmargin.scorer import KernelScorer, LinearScorer
 
 
 class RowSums:
     """Updates w += Psi(x_i, y_i) - Psi(x_i, yhat), and the average of w over time, by explicit rows."""
 
-    def __init__(self, problem: Any, X: Sequence[Any], Y: Sequence[Any]) -> None:
+    def __init__(self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any]) -> None:
         self.problem, self.X, self.Y = problem, X, Y
-        self.w = np.zeros(n_weights(problem, X, Y))
+        self.w = np.zeros(problem.n_weights(X, Y))
         self._timed = np.zeros_like(self.w)
         self._scorer = LinearScorer(problem, self.w)
 
@@ -42,7 +42,7 @@ class RowSums:
 class PairSums:
     """The same updates as coefficients of a kernel expansion."""
 
-    def __init__(self, problem: Any, kernel: Any, X: Sequence[Any], Y: Sequence[Any]) -> None:
+    def __init__(self, problem: AdaptedProblem, kernel: Any, X: Sequence[Any], Y: Sequence[Any]) -> None:
         self.problem, self.kernel, self.X, self.Y = problem, kernel, X, Y
         self._X: list[Any] = []
         self._Y: list[Any] = []
@@ -71,13 +71,15 @@ class Linear:
 
     explicit = True
 
-    def store(self, problem: Any, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True) -> Any:
+    def store(
+        self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True
+    ) -> RowStore | TensorStore:
         """Where to keep cuts: as factors if the problem has them and a cut is of one example; or as rows."""
-        if per_example and getattr(problem, "factors", None) is not None:
+        if per_example and problem.factors is not None:
             return TensorStore(problem, X, Y)
-        return RowStore(problem, n_weights(problem, X, Y))
+        return RowStore(problem, problem.n_weights(X, Y))
 
-    def accumulator(self, problem: Any, X: Sequence[Any], Y: Sequence[Any]) -> RowSums:
+    def accumulator(self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any]) -> RowSums:
         return RowSums(problem, X, Y)
 
 
@@ -89,14 +91,10 @@ class Joint:
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
 
-    def store(self, problem: Any, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True) -> GramStore:
+    def store(
+        self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True
+    ) -> GramStore:
         return GramStore(problem, self.kernel, X, Y)
 
-    def accumulator(self, problem: Any, X: Sequence[Any], Y: Sequence[Any]) -> PairSums:
+    def accumulator(self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any]) -> PairSums:
         return PairSums(problem, self.kernel, X, Y)
-
-
-def n_weights(problem: Problem, X: Sequence[Any], Y: Sequence[Any]) -> int:
-    """The length of w: the problem's own word for it, or the length of the first Psi."""
-    known = getattr(problem, "n_weights", None)
-    return int(known) if known is not None else as_row(problem.psi(X[0], Y[0])).shape[1]

@@ -11,17 +11,19 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.cuts import Cuts, SearchError
 from structmargin.dual.working_set import Dual
-from structmargin.fit import ConvergenceWarning, Fit, Progress, Support, relative
+from structmargin.fit import ConvergenceWarning, Fit, Progress, relative
 from structmargin.formulation import FORMULATIONS, Formulation
+from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.training.certificate import primal_of, theorem18
 from structmargin.training.recorder import Recorder
-from structmargin.training.separation import SearchError, Separation, Violators
+from structmargin.training.separation import Separation, require_no_better_cut
 from structmargin.training.space import Linear
 
 
@@ -49,11 +51,47 @@ class Needs:
         return None
 
 
+NORM2_FLOOR = 1e-12
+"""A hard margin's eps is relative to |w|^2, which is 0 at the start; below this it counts as this much."""
+
+
+class Pass(NamedTuple):
+    """One search of all examples at the dual's w: what it found, and what it says of w."""
+
+    violators: Cuts
+    primal: float
+    gap: float
+    stop: bool
+
+
+class InnerTolerance(NamedTuple):
+    """How exactly a solver solves the relaxed problem, that over the cuts it holds, between two searches.
+
+    The next search changes the relaxed problem, so solving it far more exactly than the outer gap is waste:
+    a share `of_gap` of that gap will do. But where a search adds nothing the stopping criterion must be
+    within reach: so never below `least`, a share `of_eps` of the gap that eps allows, or `of_gap_tol` of the
+    one that gap_tol allows, whichever is larger.
+    """
+
+    of_gap: float
+    of_eps: float
+    of_gap_tol: float
+
+    def least(self, task: Task, dual: Dual) -> float:
+        """The relaxed gap that is exact enough for any purpose."""
+        of_gap_tol = self.of_gap_tol * (task.gap_tol or 0.0) * abs(dual.value)
+        return max(self.of_eps * task.cost_of_eps(dual), of_gap_tol)
+
+    def after(self, gap: float, least: float) -> float:
+        """The relaxed gap to reach after a search that measured `gap`, which is infinite at w = 0."""
+        return max(self.of_gap * gap, least) if math.isfinite(gap) else least
+
+
 @dataclass
 class Task:
     """Problem, data and settings of one training."""
 
-    problem: Any
+    problem: AdaptedProblem
     X: Sequence[Any]
     Y: Sequence[Any]
     formulation: Formulation
@@ -84,27 +122,42 @@ class Task:
         )
         return Dual(store, n_blocks, self.formulation, self.C, engine, averaged)
 
-    def primal(self, dual: Dual, found: Violators) -> float:
-        """The primal objective at the dual's w, given a full search at it."""
-        return primal_of(self.formulation, self.C, self.n, dual.norm2, found.top(self.n))[0]
+    def search(self, dual: Dual, most: int = 1, enough: float | None = None) -> Pass:
+        """Search every example at the dual's w, measure and note the gap, and decide whether to stop.
 
-    def certified(self, gap: float, primal: float) -> bool:
-        """Whether gap_tol is asked for and met by a gap from an exact full search."""
+        `most` outputs per example at most, where the problem finds several at once. Training may stop once
+        the duality gap is certified to be at most `enough`, or at most gap_tol of the primal.
+        """
+        violators = self.separation(dual.scorer(), self.separation.all, most)
+        H = violators.largest_H(self.n)
+        primal, _ = primal_of(self.formulation, self.C, self.n, dual.norm2, H)
+        gap = primal - dual.value
+        self.recorder.note(self.separation, dual, primal=primal, dual=dual.value, gap=gap)
+        if self.separation.exact and not dual.averaged:
+            require_no_better_cut(violators, dual.xi)
+        return Pass(violators, primal, gap, self.close(gap, primal, enough))
+
+    def close(self, gap: float, primal: float, enough: float | None = None) -> bool:
+        """Whether a gap is at most `enough`, or, with an exact search, at most gap_tol of the primal."""
+        if enough is not None and gap <= enough:
+            return True
         return self.gap_tol is not None and self.separation.exact and relative(gap, primal) <= self.gap_tol
 
-    def allowance(self, xi: np.ndarray, norm2: float) -> float:
+    def cost_of_eps(self, dual: Dual) -> float:
         """What eps more on every slack would cost: the gap that the papers' criterion tolerates."""
         if self.formulation.p == 0:
-            return self.eps * max(norm2, 1e-12)
+            return self.eps * max(dual.norm2, NORM2_FLOOR)
+        if self.formulation.p == 1:
+            return self.C * self.eps
         price = self.formulation.price
-        return price(xi + self.eps, self.C, self.n) - price(xi, self.C, self.n)
+        return price(dual.xi + self.eps, self.C, self.n) - price(dual.xi, self.C, self.n)
 
     def finish(self, dual: Dual, *, converged: bool, n_iter: int, bounded: bool = False) -> Fit:
         """Certify by a last full search at the final w, and warn if the criterion was not met."""
         dual.refresh()
         f = dual.scorer()
-        found = self.separation(f, self.separation.all)
-        primal, xi = primal_of(self.formulation, self.C, self.n, dual.norm2, found.H)
+        violators = self.separation(f, self.separation.all)
+        primal, xi = primal_of(self.formulation, self.C, self.n, dual.norm2, violators.H)
         exact = self.separation.exact
         if exact and dual.value - primal > 1e-6 * (1.0 + abs(primal)):
             raise SearchError(
@@ -112,11 +165,7 @@ class Task:
                 "this problem and data (a warm start from others?), or a search misses violated outputs"
             )
         gap = max(primal - dual.value, 0.0) if exact else None
-        active = dual.support()
-        support = Support(
-            dual.alpha[active], dual.b[active], dual.block[active], dual.loss[active],
-            dual.store.matrix(active),
-        )  # fmt: skip
+        support = dual.support()
         if self.space.explicit:
             f = type(f)(self.problem, f.w.copy())
         self.recorder.note(
@@ -144,7 +193,7 @@ class Task:
             gap=gap,
             xi=xi,
             n_constraints=dual.added,
-            n_active=len(active),
+            n_active=len(support.alpha),
             n_iter=n_iter,
             oracle_calls=self.separation.calls,
             exact=exact,
@@ -175,6 +224,15 @@ def require_number(name: str, value: Any, *, above: float = 0.0, optional: bool 
         raise ValueError(f"{name} must be a finite number above {above:g}, but it is {value!r}")
 
 
+def require_examples(problem: AdaptedProblem, X: Any, Y: Any) -> None:
+    """Raise unless X and Y are equally many, at least one, and fit the problem."""
+    if count(X) != count(Y):
+        raise ValueError(f"X has {count(X)} examples but Y has {count(Y)}: each input needs one output")
+    if count(Y) == 0:
+        raise ValueError("the training set is empty: X and Y must hold at least one example")
+    problem.check(X, Y)
+
+
 class Trainable(ABC):
     """The one entry of every solver: check, prepare, `solve`."""
 
@@ -187,7 +245,7 @@ class Trainable(ABC):
 
     def train(
         self,
-        problem: Any,
+        problem: Problem | AdaptedProblem,
         data: tuple[Sequence[Any], Sequence[Any]],
         formulation: Formulation,
         space: Any = None,
@@ -200,11 +258,36 @@ class Trainable(ABC):
         warm_start: Fit | None = None,
         progress: Progress | None = None,
     ) -> Fit:
-        """Train on data = (X, Y) and return a certified `Fit`.
+        """Train and return a certified `Fit`.
 
-        C is the papers' (C/n or C/(2n) on the slacks); eps the papers' epsilon; gap_tol a relative
-        duality gap at which any solver stops once it is certified; max_iter a number of passes over
-        the data; warm_start a former `Fit` on the same data, whose cuts are taken over.
+        Parameters
+        ----------
+        problem : Problem
+            Bound to the data already, where it learns from them.
+        data : tuple (X, Y)
+            Inputs and outputs.
+        formulation : Formulation
+            Such as `FORMULATIONS["SVM1 margin"]`.
+        space : Linear or Joint, optional
+            Explicit features (the default), or the space of a joint kernel.
+        C : float, default=1.0
+            The papers' C: C/n or C/(2n) on the slacks.
+        eps : float, default=0.1
+            The papers' epsilon.
+        gap_tol : float, optional
+            A relative duality gap at which any solver stops once it is certified.
+        max_iter : int, default=1000
+            Passes over the data at most.
+        random_state : int, optional
+            The same int gives the same model.
+        warm_start : Fit, optional
+            A former fit on the same data, whose cuts are taken over.
+        progress : callable, optional
+            Called with each row of the trace.
+
+        Returns
+        -------
+        Fit
         """
         space = Linear() if space is None else space
         X, Y = data
@@ -212,16 +295,11 @@ class Trainable(ABC):
         require_number("eps", eps)
         require_number("gap_tol", gap_tol, optional=True)
         require_number("max_iter", max_iter)
-        if count(X) != count(Y):
-            raise ValueError(f"X has {count(X)} examples but Y has {count(Y)}: each input needs one output")
-        if count(Y) == 0:
-            raise ValueError("the training set is empty: X and Y must hold at least one example")
         reason = self.needs.refuse(self.name, formulation, space.explicit)
         if reason:
             raise ValueError(reason)
-        check = getattr(problem, "check", None)
-        if check is not None:
-            check(X, Y)
+        problem = adapt(problem)
+        require_examples(problem, X, Y)
         recorder = Recorder(progress)
         separation = Separation(problem, X, Y, formulation.H, space.explicit)
         seed = int(np.random.SeedSequence(random_state).generate_state(1)[0] >> 2)

@@ -94,7 +94,7 @@ def support(results: ExperimentResults, fig: Any) -> None:
             rows = results.rows("formulations", method=name)
             draw = min((row["repetition"] for row in rows), default=None)
             losses = [
-                results.model(row["run"]).fit_.support.loss for row in rows if row["repetition"] == draw
+                results.model(row["run"]).fit_.support.losses for row in rows if row["repetition"] == draw
             ]
             if not losses:
                 continue

@@ -13,6 +13,7 @@ import numpy as np
 
 from structmargin import certify
 from structmargin.fit import Fit, relative
+from structmargin.problem import adapt
 from structmargin_suite.datasets import Examples
 
 LOOSE = 1e-6
@@ -36,9 +37,9 @@ def recomputed(model: Any, part: Examples, losses: np.ndarray) -> tuple[dict[str
         "mean_slack": float(np.mean(found.xi**p)),
         "train_risk": float(np.mean(fit.formulation.H.t(losses) ** p)),
     }
-    if fit.support is not None and len(fit.support.loss):
-        numbers["average_loss"] = float(np.mean(fit.support.loss))
-        numbers["support_at_one"] = float(np.mean(fit.support.loss == 1.0))
+    if fit.support is not None and len(fit.support.losses):
+        numbers["average_loss"] = float(np.mean(fit.support.losses))
+        numbers["support_at_one"] = float(np.mean(fit.support.losses == 1.0))
     wrong = []
     scale = max(1.0, abs(found.primal)) if np.isfinite(found.primal) else 1.0
     if fit.primal is not None and not np.isclose(found.primal, fit.primal, rtol=LOOSE, atol=LOOSE):
@@ -52,6 +53,16 @@ def recomputed(model: Any, part: Examples, losses: np.ndarray) -> tuple[dict[str
             numbers["relative_gap"] = relative(numbers["gap"], found.primal)
         wrong += _dual_faults(fit, n, norm2)
     return numbers, wrong
+
+
+def wraps(model: Any) -> bool:
+    """Whether the model's problem makes one example of many rows."""
+    return adapt(model.problem_).wraps
+
+
+def examples(model: Any, part: Examples) -> Examples:
+    """The examples that a part of the data stands for, as the model's problem sees it."""
+    return Examples(*adapt(model.problem_).wrap(*part))
 
 
 def _norm2(f: Any) -> float:
@@ -68,15 +79,14 @@ def _dual_faults(fit: Fit, n: int, norm2: float) -> list[str]:
         return []
     wrong = []
     alpha = np.asarray(support.alpha, dtype=float)
-    shares = np.bincount(support.block, weights=alpha, minlength=1) if len(alpha) else np.zeros(1)
+    shares = np.bincount(support.example, weights=alpha, minlength=1) if len(alpha) else np.zeros(1)
     if np.any(alpha < 0.0):
         wrong.append(f"a dual variable is negative ({alpha.min():.3g})")
     blocks = n if np.all(shares <= fit.formulation.cap(fit.C, n) * (1 + LOOSE)) else 1
     if blocks == 1 and (len(shares) > 1 or shares[0] > fit.formulation.cap(fit.C, 1) * (1 + LOOSE)):
         wrong.append(f"a block of dual variables adds up to {shares.max():.10g}, above its cap")
-    rows = support.rows
-    if rows is not None and fit.w is not None:
-        w = np.asarray(rows.T @ alpha).ravel()
+    if support.rows is not None and fit.w is not None:
+        w = np.asarray(support.rows.tocsr().T @ alpha).ravel()
         if np.linalg.norm(w - fit.w) > LOOSE * max(1.0, np.sqrt(norm2)):
             wrong.append(f"w differs from sum alpha_c a_c by {np.linalg.norm(w - fit.w):.3g}")
     ridge = fit.formulation.ridge(fit.C, n)

@@ -119,8 +119,7 @@ def _measured(
     from structmargin_suite.methods.models import SVM
 
     check: Any = {SVM: certificate, "JKSE": jkse_certificate}[run.model.get("model", SVM)]
-    wrap = getattr(model.problem_, "wrap", None)
-    examples = split.train if wrap is None else Examples(*wrap(*split.train))
+    examples = certificate.examples(model, split.train)
     found, wrong = check.recomputed(model, examples, losses["train"])
     numbers = record["numbers"]
     metrics.update(found)
@@ -141,7 +140,9 @@ def _best(model: Any, part: Examples) -> list[Any]:
 
 def _losses(model: Any, part: Examples, yhat: Any) -> np.ndarray:
     """The loss of every prediction; of a part that the problem makes one example of, that one's."""
-    if getattr(model.problem_, "wrap", None) is not None:
+    from structmargin_suite.methods.certificate import wraps
+
+    if wraps(model):
         return np.array([-model.score(*part)])
     return np.array([model.problem_.delta(part.Y[i], yhat[i]) for i in range(len(part.Y))])
 

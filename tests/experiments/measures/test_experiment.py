@@ -173,7 +173,7 @@ def test_evaluation_finds_the_primal_of_the_one_example_again(small):
         assert record["chosen"]["option"] == "C_per_example"
     (kept,) = mine.rows("error_rate", method="error rate")
     support = mine.model(kept["run"]).fit_.support
-    np.testing.assert_allclose(support.rows.T @ support.alpha, mine.model(kept["run"]).w_, atol=1e-6)
+    np.testing.assert_allclose(support.rows.tocsr().T @ support.alpha, mine.model(kept["run"]).w_, atol=1e-6)
 
 
 def test_the_claim_on_the_error_rate_holds_on_trained_models(small):

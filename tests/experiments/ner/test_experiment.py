@@ -258,7 +258,7 @@ def test_measures_of_the_support_are_those_of_the_stored_model(small):
     root, _ = small
     mine = Results(root)["ner"]
     for one in mine.rows("formulations"):
-        losses = mine.model(one["run"]).fit_.support.loss
+        losses = mine.model(one["run"]).fit_.support.losses
         assert one["average_loss"] == pytest.approx(np.mean(losses)) and one["average_loss"] >= 1.0
         assert one["support_at_one"] == pytest.approx(np.mean(losses == 1))
     runs = [mine.rows("formulations", method=m)[0]["run"] for m in ("SVM2", "SVM2, C per example")]

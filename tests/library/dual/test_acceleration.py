@@ -17,10 +17,7 @@ from structmargin.dual.working_set import Dual
 
 def sweep(dual: Dual, seed: int) -> tuple[tuple[float, ...], int, float]:
     """One epoch of the ascent, which has no stride yet."""
-    return ascent.ascend(
-        dual.store.rows, dual.store.spare(), dual.blocks, dual.alpha, dual.b, dual.cap, dual.ridge,
-        0.0, 0.0, 0.0, 1, seed, dual.xi,
-    )  # fmt: skip
+    return ascent.ascend(dual.qp, dual.store.spare(), ascent.Until(0.0, 0.0, 0.0, 1), seed, dual.xi)
 
 
 def combination(rows: Any, kind: str) -> np.ndarray:
@@ -50,22 +47,20 @@ def test_a_stride_goes_to_the_best_point_that_is_allowed(
     spare, d = dual.store.spare(), np.zeros(len(cut.b))
     A = cut.A @ cut.A.T if kind == "gram" else cut.A.T
     for k in range(3):
-        alpha0, w0 = dual.alpha.copy(), combination(dual.store.rows, kind).copy()
+        alpha0, w0 = dual.alpha.copy(), combination(dual.store.cuts, kind).copy()
         sweep(dual, seed + k)
         before = by_definition(cut, dual.alpha, dual.cap, dual.ridge)["value"]
         s, earlier = dual.alpha - alpha0, d.copy()
         x, aim = best_of_plane(cut, dual, [s, earlier])
         plane = np.array([cut.A.T @ s, cut.A.T @ earlier])
         apart = np.linalg.matrix_rank(plane, tol=1e-3 * np.abs(plane).max(initial=1e-9)) == 2
-        gain = stride(
-            dual.store.rows, spare, dual.blocks, dual.alpha, dual.b, dual.cap, dual.ridge, alpha0, w0, d
-        )
+        gain = stride(dual.qp, spare, alpha0, w0, d)
         after = by_definition(cut, dual.alpha, dual.cap, dual.ridge)["value"]
         assert gain >= 0.0
         assert after - before == pytest.approx(gain, abs=1e-10 * (1 + abs(after)))
         total = np.bincount(cut.example, weights=dual.alpha)
         assert np.all(dual.alpha >= 0) and np.all(total <= dual.cap * (1 + 1e-12))
-        held = combination(dual.store.rows, kind)
+        held = combination(dual.store.cuts, kind)
         np.testing.assert_allclose(held, A @ dual.alpha, atol=1e-9 * (1 + np.abs(held).max()))
         if np.any(d):
             np.testing.assert_allclose(d, dual.alpha - alpha0, atol=0)
@@ -96,10 +91,8 @@ def test_where_blocks_share_weights_strides_save_epochs(kind: str, shape: str) -
         (gap, *_), _, _ = sweep(plain, epochs)
         epochs += 1
     dual = dual_of(cut, shape, kind, C=600.0)
-    found, strided, _ = ascent.ascend(
-        dual.store.rows, dual.store.spare(), dual.blocks, dual.alpha, dual.b, dual.cap, dual.ridge,
-        tol, 0.0, 0.0, 100_000, 0, dual.xi,
-    )  # fmt: skip
-    assert found[0] <= tol
+    until = ascent.Until(tol, 0.0, 0.0, 100_000)
+    measured, strided, _ = ascent.ascend(dual.qp, dual.store.spare(), until, 0, dual.xi)
+    assert measured[0] <= tol
     assert by_definition(cut, dual.alpha, dual.cap, dual.ridge)["gap"] <= 1.01 * tol
     assert 2 * strided < epochs, (strided, epochs)

@@ -36,7 +36,7 @@ def test_every_way_of_keeping_cuts_climbs_to_the_same_w(shape: str, cut: Cutting
             values.append(dual.value)
         assert min(np.diff(values)) >= -1e-12 * (1 + values[-1])  # the dual never falls
         dual.ascend(1e-12)
-        held = dual.store.rows.q if kind == "gram" else cut.A @ dual.store.w
+        held = dual.store.cuts.q if kind == "gram" else cut.A @ dual.store.w
         np.testing.assert_allclose(held, cut.A @ (cut.A.T @ dual.alpha), atol=1e-10)
         ends.append((dual.value, held))
     for value, held in ends[1:]:

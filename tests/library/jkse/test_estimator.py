@@ -284,3 +284,18 @@ def test_it_is_cloned_and_searched_like_any_estimator() -> None:
     assert other.fit_.alpha.max() <= 1.0 / (0.9 * 30) + 1e-12 < model.fit_.alpha.max()
     wrong = np.mean(np.asarray(model.predict(X)) != y)
     assert model.score(X, y) == pytest.approx(-wrong)
+
+
+def test_fit_add_and_predict_wrap_alike() -> None:
+    class Halved(Multiclass):
+        """Reads every input as half of itself."""
+
+        def wrap(self, X: Any, Y: Any) -> tuple[Any, Any]:
+            return X / 2.0, Y
+
+    X, y = labelled(18, 30)
+    plain, wrapped = JKSE(Multiclass(3, 4)).fit(X, y), JKSE(Halved(3, 4)).fit(2.0 * X, y)
+    np.testing.assert_array_equal(wrapped.w_, plain.w_)
+    np.testing.assert_array_equal(wrapped.predict(2.0 * X), plain.predict(X))
+    more, labels = labelled(19, 10)
+    np.testing.assert_array_equal(wrapped.add(2.0 * more, labels).w_, plain.add(more, labels).w_)

@@ -61,10 +61,10 @@ def test_searches_agree_with_enumeration(name: str, case: Any, most: int) -> Non
         batch = problem.batch(rows, Y)
         for indices in (np.arange(len(Y)), np.arange(len(Y))[::2]):
             found = batch.search(f, indices, H)
-            values = H(found.losses, found.gaps)
+            values = found.H
             np.testing.assert_allclose(values, want[indices], atol=1e-12)
             dense = batch.rows(found.example, found.outputs).toarray()
-            np.testing.assert_allclose(dense @ w, found.gaps, atol=1e-12)
+            np.testing.assert_allclose(found.scale * (dense @ w), found.b - found.H, atol=1e-12)
             many = batch.search_many(f, indices, H, most)
             values = H(many.losses, many.gaps)
             for i in indices:

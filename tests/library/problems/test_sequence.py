@@ -204,6 +204,9 @@ def test_a_scorer_that_knows_only_potentials_finds_the_same_outputs(options: dic
         def __init__(self, problem: Sequence, w: np.ndarray) -> None:
             self.explicit = LinearScorer(problem, w)
 
+        def __call__(self, x: Any, y: Any) -> float:
+            return self.explicit(x, y)
+
         def potentials(self, x: Any) -> tuple[Any, ...]:
             full = tuple(self.explicit.potentials(x))
             return full if full[2] is not None else full[:2]

@@ -130,8 +130,8 @@ def test_optimum_of_the_all_constraints_primal(name: str, formulation: str, solv
         assert fit.primal == pytest.approx(references.objective(formulation, C, xi, w), rel=1e-9)
     # alpha is feasible, w is its combination, and the dual value is that of the support
     support = fit.support
-    np.testing.assert_allclose(support.rows.T @ support.alpha, w, atol=1e-9)
-    total = np.bincount(support.block, weights=support.alpha)
+    np.testing.assert_allclose(support.rows.tocsr().T @ support.alpha, w, atol=1e-9)
+    total = np.bincount(support.example, weights=support.alpha)
     assert np.all(support.alpha > 0)
     value = support.alpha @ support.b - 0.5 * w @ w
     if formulation.startswith("SVM1"):

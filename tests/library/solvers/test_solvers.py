@@ -67,7 +67,7 @@ def test_a_former_fit_is_not_changed_by_what_starts_from_it() -> None:
     fitted("n_slack", C=10.0, warm_start=first)
     np.testing.assert_array_equal(first.w, w)
     np.testing.assert_array_equal(first.support.alpha, alpha)
-    np.testing.assert_allclose(first.support.rows.T @ alpha, w, atol=1e-12)
+    np.testing.assert_allclose(first.support.rows.tocsr().T @ alpha, w, atol=1e-12)
     assert first.primal == primal
 
 
@@ -148,12 +148,12 @@ def test_eps_is_the_violation_that_may_remain(eps: float) -> None:
     for solver in ("n_slack", "n_slack_a", "n_slack_b"):
         fit = fitted(solver, C=C, eps=eps)
         relaxed = np.zeros(len(fit.xi))
-        h = fit.support.b - fit.support.rows @ fit.w
-        np.maximum.at(relaxed, fit.support.block, h)
+        h = fit.support.b - fit.support.rows.tocsr() @ fit.w
+        np.maximum.at(relaxed, fit.support.example, h)
         assert np.all(fit.xi <= relaxed + eps + 0.02 * eps)
         assert fit.gap <= C * eps * 1.02
     fit = fitted("one_slack", C=C, eps=eps)
-    relaxed_one = max(0.0, float(np.max(fit.support.b - fit.support.rows @ fit.w)))
+    relaxed_one = max(0.0, float(np.max(fit.support.b - fit.support.rows.tocsr() @ fit.w)))
     assert np.mean(fit.xi) <= relaxed_one + eps * 1.02
     assert fitted("bcfw", C=C, eps=eps).gap <= C * eps
 

@@ -16,6 +16,7 @@ from structmargin import certify, registry
 from structmargin.fit import ConvergenceWarning
 from structmargin.formulation import FORMULATIONS
 from structmargin.problems import Multiclass
+from structmargin.scorer import LinearScorer
 
 SLACKED = [name for name in FORMULATIONS if name != "SVM0"]
 
@@ -47,8 +48,7 @@ def test_slacks_bound_the_empirical_risk(name: str, case: Any, C: float) -> None
     H = FORMULATIONS[name].H
     power = 1 if name.startswith("SVM1") else 2
     for w in (trained(problem, X, Y, name, C).w, np.linspace(-1, 1, problem.n_weights)):
-        f = registry.space().accumulator(problem, X, Y).scorer()
-        f.w[:] = w
+        f = LinearScorer(problem, w)
         xi = certify(problem, X, Y, f, FORMULATIONS[name], C).xi
         np.testing.assert_allclose(
             xi,
@@ -132,8 +132,8 @@ def test_theorem_18_bounds_the_cuts(solver: str, name: str, case: Any, C: float,
     assert fit.n_constraints <= fit.bound
     # at the end no constraint is violated by more than eps beyond the relaxed slack
     relaxed = np.zeros(n)
-    for c, i in enumerate(fit.support.block):
-        relaxed[i] = max(relaxed[i], fit.support.b[c] - float((fit.support.rows[c] @ fit.w)[0]))
+    for c, i in enumerate(fit.support.example):
+        relaxed[i] = max(relaxed[i], fit.support.b[c] - float((fit.support.rows.tocsr()[c] @ fit.w)[0]))
     assert np.all(fit.xi <= relaxed + eps + 1e-6)
 
 

@@ -33,9 +33,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
+from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.smith_waterman import Aligned, Path, add_steps, align, count_steps, pack, scores
-from structmargin.problem import Found
 from structmargin.problems._params import Params
 
 
@@ -157,14 +157,14 @@ class AlignmentBatch:
             self.decoys = np.delete(np.arange(len(self.pairs)), homolog)
             self.decoy_start = self.start - np.arange(len(X) + 1)
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
         """The best path of the best decoy of each example, whatever H is."""
         low, high = self.decoy_start[indices], self.decoy_start[indices + 1]
         groups = np.concatenate([[0], np.cumsum(high - low)])
         taken = np.arange(groups[-1]) + np.repeat(low - groups[:-1], high - low)
         best, found = self._best(f, self.decoys[taken], groups)
         rows = self._rows(indices, best, found)
-        return Found(self._choices(best, found), np.ones(len(indices)), rows)
+        return Cuts.of_search(H, indices, self._choices(best, found), np.ones(len(indices)), rows @ f.w, rows)
 
     def argmax(self, f: Any) -> list[Choice]:
         return self._choices(*self._best(f, np.arange(len(self.pairs)), self.start))

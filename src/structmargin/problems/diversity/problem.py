@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.greedy import best_subset, coverage, greedy, union
-from structmargin.problem import Found
 from structmargin.problems._params import Params
 
 
@@ -198,7 +198,7 @@ class DiversityBatch:
         self.joined = [joined(x, y.subtopics) for x, y in known if y.subtopics is not None]
         self.truth = [problem.psi(x, y) for x, y in known]
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
         assert self.Y is not None
         problem, outputs, losses, rows = self.problem, [], np.empty(len(indices)), []
         for j, i in enumerate(indices):
@@ -207,7 +207,8 @@ class DiversityBatch:
             outputs.append(ybar)
             losses[j] = problem.delta(y, ybar)
             rows.append(self.truth[i] - problem.psi(x, ybar))
-        return Found(outputs, losses, sp.csr_matrix(np.array(rows)))
+        matrix = sp.csr_matrix(np.array(rows))
+        return Cuts.of_search(H, indices, outputs, losses, matrix @ f.w, matrix)
 
     def argmax(self, f: Any) -> list[Selection]:
         return [self.problem.argmax(f, x) for x in self.X]

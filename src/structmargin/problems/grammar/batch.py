@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
+from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.cky import Forests, forests
 from structmargin.oracles.cky_best import best, best_other
 from structmargin.oracles.cky_f1 import ROUNDS, best_by_f1
 from structmargin.oracles.cky_f1_bounds import limits
-from structmargin.problem import Found
 from structmargin.problems.grammar.trees import brackets, from_brackets
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class GrammarBatch:
             found += Packed(self.problem, self.X[lo : lo + AT_A_TIME]).argmax(f)
         return found
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
         """The maximiser of H for each of the sentences, the given tree included where nothing beats it."""
         which = np.ascontiguousarray(indices, dtype=np.int64)
         forest = self.packed.forest
@@ -124,7 +124,9 @@ class GrammarBatch:
                     losses[again] = mine[1]
         else:
             _, losses, start, edges = self._by_f1(which, score, extra, H)
-        return Found(Trees(self.packed, self.Y, which, start, edges), losses, self._rows(which, start, edges))
+        rows = self._rows(which, start, edges)
+        trees = Trees(self.packed, self.Y, which, start, edges)
+        return Cuts.of_search(H, which, trees, losses, rows @ f.w, rows)
 
     def _by_f1(self, which: np.ndarray, score: np.ndarray, extra: np.ndarray, H: Cost) -> Any:
         truth = (self.given, self.correct, self.n_gold, self.limit)

@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.box_search import box_loss, n_cells
-from structmargin.problem import Found
 from structmargin.problems._params import Params
 from structmargin.problems.localization.boxes import KINDS, as_boxes, as_input, pyramids
 from structmargin.problems.localization.search import SEARCHES, Detections
@@ -199,7 +199,7 @@ class LocalizationBatch:
         """Psi of every example, a row each."""
         return self.truths
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
         """The most violated box of each example; rows of deltaPsi where f is explicit, else gaps."""
         search, scored, outputs = SEARCHES[self.problem.search], {}, []
         losses, gaps = np.empty(len(indices)), np.empty(len(indices))
@@ -216,9 +216,10 @@ class LocalizationBatch:
             outputs.append(y if box is None else box)
             gaps[j] = own - score
         if not explicit:
-            return Found(outputs, losses, None, gaps=gaps)
+            return Cuts.of_search(H, indices, outputs, losses, gaps)
         there = self._pyramids([self.X[i] for i in indices], outputs)
-        return Found(outputs, losses, self.truths[indices] - there)
+        rows = self.truths[indices] - there
+        return Cuts.of_search(H, indices, outputs, losses, rows @ f.w, rows)
 
     def argmax(self, f: Any) -> list[np.ndarray]:
         return [self.problem.argmax(f, x) for x in self.X]

@@ -32,9 +32,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.contingency import Table, beaten, highest, pair_weights, worst_labelling
-from structmargin.problem import Found
 from structmargin.problems._params import Params
 
 
@@ -265,7 +265,7 @@ class MeasureBatch:
     def __init__(self, problem: Measure, X: Sequence[Sample], Y: Sequence[np.ndarray] | None) -> None:
         self.problem, self.X, self.Y = problem, X, Y
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
         assert self.Y is not None
         problem, outputs, losses, rows = self.problem, [], np.empty(len(indices)), []
         for j, i in enumerate(indices):
@@ -279,7 +279,8 @@ class MeasureBatch:
                 losses[j] = problem.delta(y, ybar)
             outputs.append(ybar)
             rows.append(problem._sum(x, v))
-        return Found(outputs, losses, sp.csr_matrix(np.array(rows)))
+        matrix = sp.csr_matrix(np.array(rows))
+        return Cuts.of_search(H, indices, outputs, losses, matrix @ f.w, matrix)
 
     def argmax(self, f: Any) -> list[np.ndarray]:
         return [self.problem.argmax(f, x) for x in self.X]

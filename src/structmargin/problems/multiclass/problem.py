@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
-from structmargin.problem import Found
 from structmargin.problems._params import Params
 
 
@@ -112,11 +112,11 @@ class MulticlassBatch:
         self.Y = np.zeros(0, dtype=np.int64) if Y is None else np.asarray(Y, dtype=np.int64)
         self.losses = problem.losses()
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
         gaps, values = self._values(f, indices, H)
-        return self._found(indices, gaps, np.arange(len(indices)), np.argmax(values, axis=1))
+        return self._cuts(H, indices, gaps, np.arange(len(indices)), np.argmax(values, axis=1))
 
-    def search_many(self, f: Any, indices: np.ndarray, H: Cost, most: int) -> Found:
+    def search_many(self, f: Any, indices: np.ndarray, H: Cost, most: int) -> Cuts:
         """The `most` classes with the largest H, those with H > 0 only (the best one always)."""
         gaps, values = self._values(f, indices, H)
         if most < values.shape[1]:
@@ -128,7 +128,7 @@ class MulticlassBatch:
         wanted = np.take_along_axis(values, top, axis=1) > 0.0
         wanted[:, 0] = True
         row, place = np.nonzero(wanted)
-        return self._found(indices, gaps, row, top[row, place])
+        return self._cuts(H, indices, gaps, row, top[row, place])
 
     def _values(self, f: Any, indices: np.ndarray, H: Cost) -> tuple[np.ndarray, np.ndarray]:
         """f(x, y) - f(x, .) and H of every class: both (m, n_classes)."""
@@ -138,9 +138,11 @@ class MulticlassBatch:
         gaps = scores[np.arange(len(y)), y][:, None] - scores
         return gaps, H(self.losses[y], gaps)
 
-    def _found(self, indices: np.ndarray, gaps: np.ndarray, row: np.ndarray, ybar: np.ndarray) -> Found:
+    def _cuts(
+        self, H: Cost, indices: np.ndarray, gaps: np.ndarray, row: np.ndarray, ybar: np.ndarray
+    ) -> Cuts:
         example = indices[row]
-        return Found(ybar, self.losses[self.Y[example], ybar], None, example, gaps[row, ybar])
+        return Cuts.of_search(H, example, ybar, self.losses[self.Y[example], ybar], gaps[row, ybar])
 
     def argmax(self, f: Any) -> np.ndarray:
         return np.argmax(np.asarray(f.potentials(self.X)).reshape(self.X.shape[0], -1), axis=1)

@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
+from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.chains import room, search
-from structmargin.problem import Found
 from structmargin.problems.proteins.features import TARGET, Pair, places, target_codes, template_codes
 
 WIDEST = max(TARGET.values())
@@ -96,14 +96,15 @@ class ProteinBatch:
             p.first_gap, p.gaps == "affine",
         )  # fmt: skip
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
         """The chain of each example with the largest Delta + score; H must fold (`refuse` says so)."""
         if not H.folds:
             raise ValueError(self.problem.refuse(H))
         indices = np.ascontiguousarray(indices, dtype=np.int64)
         found = self._found(f.w, indices, True)
         losses = _losses(self.truth, found, indices, self.problem.tolerance)
-        return Found(_listed(found), losses, self._rows(indices, found))
+        rows = self._rows(indices, found)
+        return Cuts.of_search(H, indices, _listed(found), losses, rows @ f.w, rows)
 
     def argmax(self, f: Any) -> list[np.ndarray]:
         """The best chain of each example."""

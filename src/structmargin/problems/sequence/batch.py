@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.viterbi import Chains
-from structmargin.problem import Found
 from structmargin.problems.sequence.features import choose, difference_rows, pack, sparse_scores
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class SequenceBatch:
             self.y = np.concatenate([empty, *(np.asarray(y, dtype=np.int64) for y in Y)])
         self._place = np.empty(problem.n_weights, dtype=np.int32)
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
+    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
         """The maximiser of H for each of the examples."""
         indices = np.ascontiguousarray(indices, dtype=np.int64)
         offsets, rows = choose(self.tokens.offsets, indices)
@@ -47,9 +47,17 @@ class SequenceBatch:
                 self.problem.search(chains, self.y[self.tokens.offsets[i] : self.tokens.offsets[i + 1]], H)
                 for i, chains in zip(indices, self._kernel_chains(f, indices), strict=True)
             ]
-            return Found([labels for labels, _ in found], np.array([loss[0] for _, loss in found]), None)
+            outputs, losses = [labels for labels, _ in found], np.array([loss[0] for _, loss in found])
+            return Cuts.of_search(H, indices, outputs, losses, self._gaps(f, indices, outputs))
         labels, losses = self.problem.search(self.chains(f.w, offsets, rows), self.y[rows], H)
-        return Found(_cut(labels, offsets), losses, self._rows(indices, offsets, labels))
+        apart = self._rows(indices, offsets, labels)
+        return Cuts.of_search(H, indices, _cut(labels, offsets), losses, apart @ f.w, apart)
+
+    def _gaps(self, f: Any, indices: np.ndarray, outputs: Listed[np.ndarray]) -> np.ndarray:
+        """f(x, y) - f(x, ybar) of each example, one by one."""
+        truths = [self.y[self.tokens.offsets[i] : self.tokens.offsets[i + 1]] for i in indices]
+        triples = zip(indices, truths, outputs, strict=True)
+        return np.array([f(self.X[i], y) - f(self.X[i], ybar) for i, y, ybar in triples])
 
     def argmax(self, f: Any) -> list[np.ndarray]:
         """The best labels of every example."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.cuts import tensor_rows
 from structmargin.problems.multiclass.problem import Multiclass, MulticlassBatch
 
 
@@ -100,17 +101,3 @@ class TaxonomyBatch(MulticlassBatch):
     def rows(self, example: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:
         Lambda = self.problem.map
         return tensor_rows(sp.csr_matrix(self.X[example]), Lambda[self.Y[example]] - Lambda[ybar])
-
-
-def tensor_rows(left: sp.csr_matrix, right: sp.csr_matrix) -> sp.csr_matrix:
-    """Row by row left (x) right: (m, D) and (m, R) to (m, D * R)."""
-    left, right = sp.csr_matrix(left, dtype=float), sp.csr_matrix(right, dtype=float)
-    of_left, of_right = np.diff(left.indptr), np.diff(right.indptr)
-    repeats = np.repeat(of_right, of_left)  # each entry on the left meets all of its row on the right
-    first = np.repeat(np.repeat(right.indptr[:-1], of_left), repeats)
-    at = first + np.arange(len(first)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-    R = right.shape[1]
-    columns = np.repeat(left.indices.astype(np.int64), repeats) * R + right.indices[at]
-    data = np.repeat(left.data, repeats) * right.data[at]
-    indptr = np.concatenate([[0], np.cumsum(of_left * of_right)])
-    return sp.csr_matrix((data, columns, indptr), shape=(left.shape[0], left.shape[1] * R))

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structmargin.dual.stores import Cuts, RowStore
+from structmargin.cuts import Cuts
+from structmargin.dual.stores import RowStore
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
 from structmargin.formulation import FORMULATIONS
@@ -19,9 +20,9 @@ from structmargin.kernels import RBF, Product
 from structmargin.problems.multiclass.problem import Multiclass
 from structmargin.problems.sequence.kernel import SequenceKernel
 from structmargin.problems.sequence.problem import Sequence
-from structmargin.solvers import online
+from structmargin.solvers import olarank
 from structmargin.solvers.n_slack import NSlack
-from structmargin.solvers.online import HELD, OLaRank, smo_step
+from structmargin.solvers.olarank import HELD, OLaRank, smo_step
 from structmargin.training.certificate import certify
 from structmargin.training.space import Joint, Linear
 
@@ -81,9 +82,9 @@ def test_support_patterns_are_the_examples_with_mass_at_any_moment(seed: int) ->
     n, per = 7, 3
     dual = Dual(RowStore(None, 2), n, FORMULATIONS["SVM1"], 10.0)
     block = np.repeat(np.arange(n), per)
-    cuts = Cuts(np.ones(n * per), block, [0] * n * per, sp.csr_matrix(rng.normal(size=(n * per, 2))))
-    dual.add(block, np.ones(n * per), np.ones(n * per), cuts)
-    patterns = online.Patterns(dual)
+    ones, rows = np.ones(n * per), sp.csr_matrix(rng.normal(size=(n * per, 2)))
+    dual.add(Cuts(block, [0] * n * per, ones, ones, ones, rows, ones, 0.0 * ones))
+    patterns = olarank.Patterns(dual)
     assert patterns.known == 0 and not len(patterns.draw(rng, 5))
     for _ in range(20):
         touched = rng.integers(n, size=rng.integers(1, 4))
@@ -105,10 +106,10 @@ def test_the_certificate_is_that_of_a_full_search() -> None:
     # w and the dual from the support itself, which is feasible
     support = fit.support
     assert support is not None and support.rows is not None
-    np.testing.assert_allclose(support.rows.T @ support.alpha, fit.w, atol=1e-9)
+    np.testing.assert_allclose(support.rows.tocsr().T @ support.alpha, fit.w, atol=1e-9)
     assert fit.dual == pytest.approx(support.alpha @ support.b - 0.5 * fit.w @ fit.w)
     assert support.alpha.min() > 0.0
-    assert np.bincount(support.block, weights=support.alpha).max() <= 10.0 / len(Y) * (1.0 + 1e-9)
+    assert np.bincount(support.example, weights=support.alpha).max() <= 10.0 / len(Y) * (1.0 + 1e-9)
 
 
 def test_every_single_step_raises_the_dual(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +126,7 @@ def test_every_single_step_raises_the_dual(monkeypatch: pytest.MonkeyPatch) -> N
         gain = process(task, dual, i)
         assert gain >= 0.0 and value(dual) == pytest.approx(before + gain, abs=1e-9)
         before = value(dual)
-        held = smo_step(dual.store.rows, dual.blocks, dual.alpha, dual.b, i, HELD, dual.cap)
+        held = smo_step(dual.qp, i, HELD)
         assert held >= 0.0 and value(dual) == pytest.approx(before + held, abs=1e-9)
         gains.extend([gain, held])
         return gain
@@ -152,18 +153,16 @@ def test_a_step_is_the_best_between_its_two_outputs(seed: int, k: int, full: boo
     gradient = np.append(b - rows @ (rows.T @ start), 0.0)  # the truth comes last
     mass = np.append(start, cap - start.sum())
     mass[-1] = 0.0 if mass[-1] < 1e-12 else mass[-1]
-    for up in [*range(k), online.TRUTH, HELD]:
+    for up in [*range(k), olarank.TRUTH, HELD]:
         store = RowStore(None, 3)
         dual = Dual(store, 1, FORMULATIONS["SVM1"], cap)
-        cuts = Cuts(np.ones(k), np.zeros(k, dtype=int), [None] * k, sp.csr_matrix(rows))
-        dual.add(np.zeros(k, dtype=int), b, np.ones(k), cuts)
+        ones, block = np.ones(k), np.zeros(k, dtype=int)
+        dual.add(Cuts(block, None, ones, ones, b, sp.csr_matrix(rows), b, 0.0 * ones))
         dual.alpha[:] = start
         dual.refresh()
-        gain = smo_step(
-            dual.store.rows, dual.blocks, dual.alpha, dual.b, 0, up, cap if mass[-1] else start.sum()
-        )
+        gain = smo_step(dual.qp._replace(cap=cap if mass[-1] else start.sum()), 0, up)
         eligible = [c for c in range(k) if start[c] > 0.0] + [k]
-        target = max(eligible, key=lambda c: gradient[c]) if up == HELD else k if up == online.TRUTH else up
+        target = max(eligible, key=lambda c: gradient[c]) if up == HELD else k if up == olarank.TRUTH else up
         holders = np.flatnonzero(mass > 0.0)
         source = int(holders[np.argmin(gradient[holders])])
         best = objective(start)

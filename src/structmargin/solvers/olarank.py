@@ -24,31 +24,30 @@ import numpy as np
 
 from structmargin.compiled import compiled
 from structmargin.dual.blocks import best
-from structmargin.dual.rows import close_block, inner, local_gram, move, open_block
-from structmargin.dual.stores import Cuts
+from structmargin.dual.compiled_cuts import close_block, inner, local_gram, move, open_block
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
-from structmargin.training.separation import Violators
 from structmargin.training.task import Needs, Task, Trainable
 
 TRUTH, HELD = -1, -2
 
 
 @compiled
-def smo_step(rows, blocks, alpha, b, i, up, cap):  # type: ignore[no-untyped-def]
+def smo_step(qp, i, up):  # type: ignore[no-untyped-def]
     """Move mass in block i to `up` from whichever output with mass has the least gradient.
 
     `up` is a cut of the block, TRUTH, or HELD for the steepest among the truth and the cuts with mass.
     Returns by how much the dual rises.
     """
-    open_block(rows, i, blocks.size[i])
+    cuts, blocks, alpha, b, cap, _ = qp
+    open_block(cuts, i, blocks.size[i])
     total, high, low, down = 0.0, 0.0, np.inf, TRUTH
     target = TRUTH if up == HELD else up
     for p in range(blocks.size[i]):
         c = blocks.members[i, p]
         if alpha[c] <= 0.0 and c != up:
             continue
-        h = b[c] - inner(rows, c)
+        h = b[c] - inner(cuts, c)
         total += alpha[c]
         if c == up or (up == HELD and h > high):
             high, target = h, c
@@ -64,7 +63,7 @@ def smo_step(rows, blocks, alpha, b, i, up, cap):  # type: ignore[no-untyped-def
         if c in (target, down):
             ids[k] = c
             k += 1
-    local_gram(rows, i, blocks.place, ids, k, K)
+    local_gram(cuts, i, blocks.place, ids, k, K)
     curvature = K[0, 0] + K[1, 1] - 2.0 * K[0, 1] if k == 2 else K[0, 0]
     supply = cap - total if down == TRUTH else alpha[down]
     step = supply
@@ -72,20 +71,20 @@ def smo_step(rows, blocks, alpha, b, i, up, cap):  # type: ignore[no-untyped-def
         step = (high - low) / curvature
     if target != TRUTH:
         alpha[target] += step
-        move(rows, target, step)
+        move(cuts, target, step)
     if down != TRUTH:
         alpha[down] = alpha[down] - step if step < supply else 0.0
-        move(rows, down, -step)
-    close_block(rows, i)
+        move(cuts, down, -step)
+    close_block(cuts, i)
     return step * (high - low) - 0.5 * step * step * curvature
 
 
 @compiled
-def optimize_steps(rows, blocks, alpha, b, patterns, cap):  # type: ignore[no-untyped-def]
+def optimize_steps(qp, patterns):  # type: ignore[no-untyped-def]
     """Optimize on each of the patterns in turn; returns by how much the dual rises."""
     gain = 0.0
     for i in patterns:
-        gain += smo_step(rows, blocks, alpha, b, i, HELD, cap)
+        gain += smo_step(qp, i, HELD)
     return gain
 
 
@@ -126,8 +125,18 @@ class Patterns:
 
 @dataclass(frozen=True)
 class OLaRank(Trainable):
-    """At most `passes` over the examples, each in an order drawn from the seed (or as given); with more than
-    one, it stops after a pass that ends within C * eps (or gap_tol) of the optimum."""
+    """OLaRank; with more than one pass it stops within C * eps, or gap_tol, of the optimum.
+
+    Parameters
+    ----------
+    passes : int, default=1
+        Passes over the examples at most. One is the algorithm as published.
+    reprocess : int, default=10
+        How many times each fresh example is followed by one ProcessOld and `optimize` times Optimize.
+    optimize : int, default=10
+    shuffle : bool, default=True
+        Whether each pass has an order drawn from the seed, or takes the examples as given.
+    """
 
     passes: int = 1
     reprocess: int = 10
@@ -138,7 +147,7 @@ class OLaRank(Trainable):
     needs: ClassVar[Needs] = Needs(penalties=frozenset({1}))
 
     def solve(self, task: Task) -> Fit:
-        dual, search = task.dual(task.n), task.separation
+        dual = task.dual(task.n)
         dual.measure()
         rng = np.random.default_rng(task.seed)
         patterns = Patterns(dual)
@@ -152,31 +161,26 @@ class OLaRank(Trainable):
                     for old in patterns.draw(rng, 1):
                         self._process(task, dual, int(old))  # ProcessOld
                         patterns.see(dual, np.array([old]))
-                    some = patterns.draw(rng, self.optimize)
-                    optimize_steps(dual.store.rows, dual.blocks, dual.alpha, dual.b, some, dual.cap)
-                    patterns.see(dual, some)
+                    drawn = patterns.draw(rng, self.optimize)
+                    optimize_steps(dual.qp, drawn)
+                    patterns.see(dual, drawn)
             dual.refresh()
-            values = {"dual": dual.value}
             if self.passes > 1:
-                values["primal"] = task.primal(dual, search(dual.scorer(), search.all))
-                values["gap"] = values["primal"] - dual.value
-                near = values["gap"] <= task.C * task.eps or task.certified(values["gap"], values["primal"])
-            task.recorder.note(search, dual, **values)
+                near = task.search(dual, enough=task.C * task.eps).stop
+            else:
+                task.recorder.note(task.separation, dual, dual=dual.value)
             dual.ascend(0.0, max_epochs=0)  # moves nothing, notes which cuts have no mass
             dual.prune(1)
         fit = task.finish(dual, converged=True, n_iter=iteration)
-        met = fit.gap is not None and (
-            fit.gap <= task.C * task.eps or task.certified(fit.gap, fit.primal or 0.0)
-        )
+        met = fit.gap is not None and task.close(fit.gap, fit.primal or 0.0, enough=task.C * task.eps)
         return replace(fit, converged=met)
 
     @staticmethod
     def _process(task: Task, dual: Dual, i: int) -> float:
         """A step of example i towards its most violated output; returns by how much the dual rises."""
-        found: Violators = task.separation(dual.scorer(), np.array([i]))
-        held, which = best(dual.store.rows, dual.blocks, dual.b, found.example)
+        violator = task.separation(dual.scorer(), np.array([i]))
+        held, which = best(dual.qp, violator.example)
         up = int(which[0])
-        if found.H[0] > held[0] + 1e-12 * (1.0 + abs(held[0])):
-            cuts = Cuts(found.scale, found.example, found.outputs, found.rows)
-            up = int(dual.add(found.example, found.b, found.losses, cuts)[0])
-        return float(smo_step(dual.store.rows, dual.blocks, dual.alpha, dual.b, i, up, dual.cap))
+        if violator.H[0] > held[0] + 1e-12 * (1.0 + abs(held[0])):
+            up = int(dual.add(violator)[0])
+        return float(smo_step(dual.qp, i, up))

@@ -1,0 +1,140 @@
+"""Cuts: one record from the search that finds them, through the dual that weighs them, to the certificate.
+
+A cut is a half-space xi_i >= b - <w, a> with a = s(Delta) * deltaPsi_i(ybar) and b = t(Delta), where
+deltaPsi_i(ybar) = Psi(x_i, y_i) - Psi(x_i, ybar) (`formulation.py`). `Cuts` holds many of them as arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin.formulation import Cost
+
+
+class SearchError(ValueError):
+    """A user's Psi, Delta or argmax breaks its contract."""
+
+
+def tensor_rows(left: sp.csr_matrix, right: sp.csr_matrix) -> sp.csr_matrix:
+    """Row by row left (x) right: (m, D) and (m, R) to (m, D * R)."""
+    left, right = sp.csr_matrix(left, dtype=float), sp.csr_matrix(right, dtype=float)
+    of_left, of_right = np.diff(left.indptr), np.diff(right.indptr)
+    repeats = np.repeat(of_right, of_left)  # each entry on the left meets all of its row on the right
+    first = np.repeat(np.repeat(right.indptr[:-1], of_left), repeats)
+    entry = first + np.arange(len(first)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    R = right.shape[1]
+    columns = np.repeat(left.indices.astype(np.int64), repeats) * R + right.indices[entry]
+    data = np.repeat(left.data, repeats) * right.data[entry]
+    indptr = np.concatenate([[0], np.cumsum(of_left * of_right)])
+    return sp.csr_matrix((data, columns, indptr), shape=(left.shape[0], left.shape[1] * R))
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredRows:
+    """Rows phi[example[c]] (x) apart[c], kept as these two matrices until somebody wants to see them."""
+
+    phi: sp.csr_matrix
+    apart: sp.csr_matrix
+    example: np.ndarray
+
+    def tocsr(self) -> sp.csr_matrix:
+        """The rows as one sparse matrix, as scipy's matrices call it."""
+        return tensor_rows(self.phi[self.example], self.apart)
+
+
+class Cuts(NamedTuple):
+    """m cuts, one entry of every field each: a = scale * row, and H = b - <w, a> at some w.
+
+    Attributes
+    ----------
+    example : ndarray of int, shape (m,)
+        The example i whose slack the cut bounds, which is its block of the dual. The cuts of `one_slack` are
+        averages over all examples and all have block 0.
+    outputs : sequence of m outputs, or None
+        The outputs ybar; None where they are no longer known.
+    losses : ndarray of float, shape (m,)
+        Delta(y_i, ybar).
+    scale : ndarray of float, shape (m,)
+        s(Delta), the factor on the row; 1 where the rows are scaled already.
+    b : ndarray of float, shape (m,)
+        t(Delta), the offset.
+    rows : csr_matrix of shape (m, d), FactoredRows, or None
+        deltaPsi_i(ybar). `rows.tocsr()` makes a matrix of either kind. None under a joint kernel, and where a
+        search leaves them out because Psi has factors.
+    H : ndarray of float, shape (m,)
+        b - <w, a> at the w of the search that found the cut, or at the final w for the support of a fit.
+    alpha : ndarray of float, shape (m,)
+        The dual variables; 0 for cuts that no dual has weighed yet.
+    """
+
+    example: np.ndarray
+    outputs: Any
+    losses: np.ndarray
+    scale: np.ndarray
+    b: np.ndarray
+    rows: Any
+    H: np.ndarray
+    alpha: np.ndarray
+
+    @classmethod
+    def of_search(
+        cls, H: Cost, example: np.ndarray, outputs: Any, losses: Any, gaps: Any, rows: Any = None
+    ) -> Cuts:
+        """What a search found, with scale, offset and H worked out from losses and gaps.
+
+        Parameters
+        ----------
+        H : Cost
+            The cost that was maximised.
+        example : ndarray of int, shape (m,)
+            Which example each output was found for.
+        outputs : sequence of m outputs
+        losses : array of float, shape (m,)
+            Delta(y_i, ybar).
+        gaps : array of float, shape (m,)
+            f(x_i, y_i) - f(x_i, ybar); where rows are given it is rows @ f.w, so that what is judged is what
+            the cut will be.
+        rows : csr_matrix of shape (m, d), optional
+
+        Raises
+        ------
+        SearchError
+            If a loss is negative, or a loss or a score is not finite; the message names the example.
+        """
+        example, losses = np.asarray(example), np.asarray(losses, dtype=float)
+        wrong = np.flatnonzero(~(losses >= 0.0) | ~np.isfinite(losses))
+        if len(wrong):
+            i = int(example[wrong[0]])
+            raise SearchError(f"Delta of example {i} is {losses[wrong[0]]:g}; a loss must be finite and >= 0")
+        values = np.asarray(H(losses, gaps))
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            i = int(example[wrong[0]])
+            raise SearchError(f"the score of example {i} is not finite; look for NaN or infinity in its Psi")
+        return cls(example, outputs, losses, H.s(losses), H.t(losses), rows, values, np.zeros(len(losses)))
+
+    def take(self, chosen: np.ndarray) -> Cuts:
+        """The chosen cuts alone, in the order given."""
+        example, outputs, losses, scale, b, rows, H, alpha = self
+        return Cuts(
+            example[chosen],
+            None if outputs is None else [outputs[c] for c in chosen],
+            losses[chosen],
+            scale[chosen],
+            b[chosen],
+            None if rows is None else rows[chosen],
+            H[chosen],
+            alpha[chosen],
+        )
+
+    def largest_H(self, n: int) -> np.ndarray:
+        """The largest H of each of n examples, all of which were searched."""
+        if len(self.H) == n:
+            return self.H
+        largest = np.full(n, -np.inf)
+        np.maximum.at(largest, self.example, self.H)
+        return largest

@@ -1,0 +1,175 @@
+"""`adapt` fills in every optional member of a problem, once; four bare functions are enough."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import structmargin
+from structmargin import FORMULATIONS, StructuredSVM
+from structmargin.problem import REQUIRED, AdaptedBatch, AdaptedProblem, adapt
+from structmargin.problems import Measure, Multiclass
+
+H = FORMULATIONS["SVM1 margin"].H
+
+
+class Sign:
+    """The sign of a number: the four functions and nothing else."""
+
+    def psi(self, x, y):
+        return np.array([x * y, 0.0, float(y)])
+
+    def delta(self, y, ybar):
+        return float(y != ybar)
+
+    def argmax(self, f, x):
+        return max((-1, 1), key=lambda y: f(x, y))
+
+    def augmented_argmax(self, f, x, y, H):
+        return max((-1, 1), key=lambda ybar: H(self.delta(y, ybar), f(x, y) - f(x, ybar)))
+
+
+class Rich(Sign):
+    """Every member that a problem may offer, each unlike its default, and one that nobody knows."""
+
+    n_weights = 3
+    explicit_only = "it says so"
+    exact = 0
+    colour = "blue"
+
+    def potentials(self, w, x):
+        return w * x
+
+    def bind(self, X, Y):
+        return Rich()
+
+    def wrap(self, X, Y):
+        return [X], [Y]
+
+    def unwrap(self, Y):
+        return Y[0]
+
+    def batch(self, X, Y):
+        return Packed()
+
+    def refuse(self, H):
+        return "not this one"
+
+    def check(self, X, Y):
+        raise ValueError("example 0")
+
+    def factors(self, X):
+        return np.eye(2), np.eye(2)
+
+    def radius(self, x):
+        return 2.0
+
+    def max_delta(self, y):
+        return 1.0
+
+    def with_params(self, **params):
+        return params
+
+
+class Packed:
+    """The two functions that a batch must have."""
+
+    def search(self, f, indices, H):
+        return "found", f, indices, H
+
+    def argmax(self, f):
+        return "best"
+
+
+def test_four_functions_get_every_default() -> None:
+    problem = Sign()
+    adapted = adapt(problem)
+    assert adapted.given is problem and adapted.lacks == () and adapted.name == "Sign"
+    assert adapted.psi(2.0, -1).tolist() == [-2.0, 0.0, -1.0] and adapted.delta(1, -1) == 1.0
+    X, Y = [1.0, -2.0], [1, -1]
+    assert adapted.n_weights(X, Y) == 3
+    assert adapted.bind(X, Y) is problem
+    assert adapted.wrap(X, Y) == (X, Y) and adapted.wrap(X, None) == (X, None)
+    assert adapted.unwrap(Y) is Y and adapted.wraps is False
+    assert adapted.batch(X, Y) is None
+    assert adapted.refuse(H) is None and adapted.explicit_only is None
+    adapted.check(X, Y)
+    assert adapted.factors is None and adapted.radius is None and adapted.max_delta is None
+    assert adapted.exact is True
+
+
+def test_what_a_problem_offers_is_taken_from_it() -> None:
+    problem = Rich()
+    adapted = adapt(problem)
+    for field in fields(AdaptedProblem):
+        if field.name not in ("given", "lacks", "wraps", "n_weights", "batch", "exact"):
+            assert getattr(adapted, field.name) == getattr(problem, field.name), field.name
+    assert adapted.n_weights([], []) == 3 and adapted.exact is False and adapted.wraps is True
+    assert adapted.factors is not None and adapted.with_params(a=1) == {"a": 1}
+
+
+def test_a_batch_gets_its_defaults_too() -> None:
+    batch = adapt(Rich()).batch([], [])
+    assert isinstance(batch, AdaptedBatch)
+    assert batch.argmax(None) == "best" and batch.takes_kernels is False and batch.psi is None
+    assert batch.search_many("f", "indices", H, 5) == batch.search("f", "indices", H)
+    with pytest.raises(TypeError, match=r"'Packed'.*'rows'"):
+        batch.rows(np.arange(1), [0])
+    multiclass = adapt(Multiclass(3, 2)).batch(np.eye(2), [0, 1])
+    assert multiclass is not None and multiclass.takes_kernels is True and multiclass.psi is None
+    assert sp.issparse(multiclass.rows(np.array([0]), np.array([2])))
+
+
+def test_members_that_nobody_knows_stay_with_the_problem() -> None:
+    adapted = adapt(Rich())
+    assert not hasattr(adapted, "colour") and adapted.given.colour == "blue"
+
+
+def test_adapting_twice_is_adapting_once() -> None:
+    adapted = adapt(Sign())
+    assert adapt(adapted) is adapted
+
+
+@pytest.mark.parametrize("missing", REQUIRED)
+def test_a_missing_function_is_named_when_it_is_needed(missing: str) -> None:
+    members = {name: getattr(Sign, name) for name in REQUIRED if name != missing}
+    problem = type("Half", (), members)()
+    adapted = adapt(problem)
+    assert adapted.lacks == (missing,)
+    with pytest.raises(TypeError, match=f"'Half'.*'{missing}'"):
+        getattr(adapted, missing)()
+    with pytest.raises(ValueError, match=f"'Half' lacks {missing}"):
+        StructuredSVM(problem).fit([1.0], [1])
+
+
+def test_parameters_of_a_problem_without_any_cannot_be_set() -> None:
+    with pytest.raises(TypeError, match=r"'Sign'.*'with_params'"):
+        StructuredSVM(Sign()).set_params(problem__eta=1.0)
+
+
+def test_an_adapted_problem_can_be_pickled() -> None:
+    for problem in (Sign(), Multiclass(2, 2), Measure("f1")):
+        again = pickle.loads(pickle.dumps(adapt(problem)))
+        assert type(again.given) is type(problem) and again.wraps == adapt(problem).wraps
+
+
+def test_nobody_else_asks_a_problem_what_it_has() -> None:
+    """getattr and hasattr of a problem or batch stand in problem.py alone."""
+    root = Path(structmargin.__file__).parent
+    asking = []
+    for path in [*root.rglob("*.py"), *(root.parent / "structmargin_suite").rglob("*.py")]:
+        if path == root / "problem.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr"):
+                whom = ast.unparse(node.args[0])
+                if whom.split(".")[-1].rstrip("_") in ("problem", "batch", "packed"):
+                    asking.append(f"{path.name}:{node.lineno}: {ast.unparse(node)}")
+    # a kernel refuses fields of Sequence that it has no features for: those are parameters, not options
+    assert [line for line in asking if not line.startswith("kernel.py")] == []
