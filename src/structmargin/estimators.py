@@ -234,9 +234,10 @@ class StructuredSVM(Structured):
     C : float, default=1.0
         The price of slacks, as in the papers: 1/2 |w|^2 + C/n sum xi, or C/(2n) sum xi^2.
     eps : float, default=0.1
-        The papers' epsilon: by how much a constraint may be violated at the end.
+        The papers' epsilon: training stops once no constraint is violated by more than this.
     gap_tol : float or None, default=None
-        Stop as soon as the relative duality gap is certified to be at most this.
+        Training also stops once the relative duality gap is certified to be at most this, if that is earlier:
+        give a small `eps` with it to make it decide.
     max_iter : int, default=1000
         Passes over the data at most. If it is reached first, a ConvergenceWarning tells the gap.
     kernel : joint kernel or None, default=None
@@ -286,7 +287,7 @@ class StructuredSVM(Structured):
     >>> from structmargin.problems import Multiclass
     >>> X = np.array([[2.0, 0.1], [1.5, 0.2], [0.1, 1.8], [0.3, 2.2], [-1.9, -2.0], [-2.1, -1.7]])
     >>> Y = np.array([0, 0, 1, 1, 2, 2])
-    >>> model = StructuredSVM(Multiclass(n_classes=3, n_features=2), C=10.0, gap_tol=1e-3).fit(X, Y)
+    >>> model = StructuredSVM(Multiclass(n_classes=3, n_features=2), C=10.0, eps=1e-6, gap_tol=1e-3).fit(X, Y)
     >>> model.predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
     [0, 1]
     >>> 0.0 <= model.fit_.gap <= 1e-3 * model.fit_.primal

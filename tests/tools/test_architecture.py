@@ -29,8 +29,8 @@ LIBRARY = {
     "dual": "compiled formulation cuts problem scorer",
     "training": "formulation cuts problem scorer fit dual",
     "solvers": "compiled cuts fit dual training",
-    "registry": "formulation cuts kernels problem problems dual training solvers",
-    "estimators": "archive formulation cuts problem scorer fit dual training registry",
+    "registry": "formulation cuts kernels problem problems training solvers",
+    "estimators": "archive formulation cuts problem scorer fit training registry",
     "jkse": "compiled problem scorer fit dual training registry estimators",
 }
 SUITE = {
