@@ -21,38 +21,46 @@ import scipy.sparse as sp
 
 from structmargin.compiled import compiled
 from structmargin.kernels import LinearKernel
+from structmargin.problems._memory import KernelMemory
 
 BLOCK = 1 << 25
 """The most token products made at a time, where they are not kept."""
 
+TokenKernel = Callable[[Any, Any], np.ndarray]
+"""A kernel on tokens: the matrix of its values between the rows of two matrices."""
 
-class Packed(NamedTuple):
-    """Pairs (x, y) with all labels in a row, and each input once."""
+
+class LabelledPairs(NamedTuple):
+    """Pairs (x, y) with the labels of all pairs end to end, and each input once."""
 
     inputs: list[Any]  # distinct x, in order of appearance
     which: np.ndarray  # (n,): the input of pair j
-    at: np.ndarray  # (inputs + 1,): where the tokens of an input begin when all are stacked
+    token_start: np.ndarray  # (inputs + 1,): where the tokens of an input begin when all are stacked
     y: np.ndarray  # (N,)
     offsets: np.ndarray  # (n + 1,): the labels of pair j are y[offsets[j]:offsets[j + 1]]
 
 
-class Memory:
-    """Token products of known inputs, and the last expansion met; shared by copies, not pickled."""
+class LabelScores(NamedTuple):
+    """What an expansion amounts to for any x."""
 
-    def __init__(self, X: Sequence[Any] = (), kx: Any = None) -> None:
+    beta: np.ndarray  # (tokens, L): the coefficient of each token under each label
+    tokens: Any  # the tokens of beta as a matrix; None: those that the kernel's store holds
+    transitions: np.ndarray  # (L, L)
+    triplets: np.ndarray | None  # (L, L, L)
+
+
+class TokenProducts:
+    """The Gram matrix of the tokens of known inputs; empty unless inputs are given."""
+
+    def __init__(self, X: Sequence[Any] = (), kx: TokenKernel | None = None) -> None:
         self.inputs = list(X)
         self.place = {id(x): j for j, x in enumerate(self.inputs)}
-        self.at = _starts(self.inputs)
-        self.tokens = _stack(self.inputs) if self.inputs else None
-        self.G = np.ascontiguousarray(kx(self.tokens, self.tokens), dtype=float) if self.inputs else None
-        self.packed: tuple[Any, Any, int, Packed] | None = None
-        self.expansion: tuple[Any, Any, Any, int, Any] | None = None
-
-    def __deepcopy__(self, memo: Any) -> Memory:
-        return self
-
-    def __reduce__(self) -> tuple[type[Memory], tuple[()]]:
-        return Memory, ()
+        self.start = _starts(self.inputs)
+        self.tokens: Any = None
+        self.G: np.ndarray | None = None
+        if self.inputs and kx is not None:
+            self.tokens = _stack(self.inputs)
+            self.G = np.ascontiguousarray(kx(self.tokens, self.tokens), dtype=float)
 
     def find(self, x: Any) -> int:
         """The number of a known input, or -1: the same object, not an equal one."""
@@ -61,18 +69,23 @@ class Memory:
 
     def starts(self, inputs: list[Any]) -> np.ndarray | None:
         """Where the tokens of these inputs begin in G, or None if one is not known."""
-        found = [self.find(x) for x in inputs]
-        return None if not self.inputs or min(found, default=-1) < 0 else self.at[found]
+        numbers = [self.find(x) for x in inputs]
+        return None if not self.inputs or min(numbers, default=-1) < 0 else self.start[numbers]
+
+
+Memory = KernelMemory[LabelledPairs, LabelScores, TokenProducts]
 
 
 @dataclass(frozen=True)
 class SequenceKernel:
     """k_seq with a kernel `kx` on tokens (a function of two matrices), `T` lags, history scaled by eta."""
 
-    kx: Callable[[Any, Any], np.ndarray] = field(default_factory=LinearKernel)
+    kx: TokenKernel = field(default_factory=LinearKernel)
     T: int = 1
     eta: float = 1.0
-    memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
+    memory: Memory = field(
+        default_factory=lambda: KernelMemory(TokenProducts()), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if self.T < 0 or self.T != int(self.T):
@@ -86,7 +99,7 @@ class SequenceKernel:
         The inputs are known again as objects, so pass on the very arrays of X; others are computed anew.
         """
         copy = replace(self)
-        object.__setattr__(copy, "memory", Memory(X, self.kx))
+        object.__setattr__(copy, "memory", KernelMemory(TokenProducts(X, self.kx)))
         return copy
 
     def gram(self, X: Any, Y: Any, X2: Any, Y2: Any) -> np.ndarray:
@@ -100,23 +113,22 @@ class SequenceKernel:
         if not out.size:
             return out
         n_labels = int(max(left.y.max(), right.y.max())) + 1
-        rows, columns = self.memory.starts(left.inputs), self.memory.starts(right.inputs)
+        store = self.memory.store
+        rows, columns = store.starts(left.inputs), store.starts(right.inputs)
         if rows is not None and columns is not None:
             everyone = np.arange(len(left.which))
-            _label_sums(
-                self.memory.G, rows[left.which], columns[right.which], left, right, everyone, n_labels, out
-            )
+            _label_sums(store.G, rows[left.which], columns[right.which], left, right, everyone, n_labels, out)
             return out
         others = _stack(right.inputs)
-        per = np.diff(left.at)
+        per = np.diff(left.token_start)
         lo = 0
         while lo < len(per):
             most = np.searchsorted(np.cumsum(per[lo:]), max(BLOCK // others.shape[0], 1), side="right")
             hi = lo + max(int(most), 1)
             G = np.ascontiguousarray(self.kx(_stack(left.inputs[lo:hi]), others), dtype=float)
             some = np.flatnonzero((left.which >= lo) & (left.which < hi))
-            begin = left.at[left.which] - left.at[lo]
-            _label_sums(G, begin, right.at[right.which], left, right, some, n_labels, out)
+            begin = left.token_start[left.which] - left.token_start[lo]
+            _label_sums(G, begin, right.token_start[right.which], left, right, some, n_labels, out)
             lo = hi
         return out
 
@@ -134,50 +146,49 @@ class SequenceKernel:
         self, problem: Any, x: Any, X: Any, Y: Any, coef: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """The scores of labels, pairs and (for T = 2) triplets under sum_j coef_j k_seq((x_j, y_j), .)."""
-        beta, tokens, transitions, triplets = self._expansion(problem, X, Y, coef)
-        j = self.memory.find(x)
-        if tokens is not None:
-            emissions = np.asarray(self.kx(x, tokens)) @ beta
-        elif j >= 0 and self.memory.G is not None:
-            emissions = self.memory.G[self.memory.at[j] : self.memory.at[j + 1]] @ beta
+        scores, store = self._expansion(problem, X, Y, coef), self.memory.store
+        beta, j = scores.beta, store.find(x)
+        if scores.tokens is not None:
+            emissions = np.asarray(self.kx(x, scores.tokens)) @ beta
+        elif j >= 0 and store.G is not None:
+            emissions = store.G[store.start[j] : store.start[j + 1]] @ beta
         else:
             held = np.flatnonzero(np.any(beta != 0.0, axis=1))
             emissions = np.zeros((x.shape[0], problem.n_labels))
             if len(held):
-                emissions = np.asarray(self.kx(x, self.memory.tokens[held])) @ beta[held]  # type: ignore[index]
-        return emissions, transitions, triplets
+                emissions = np.asarray(self.kx(x, store.tokens[held])) @ beta[held]
+        return emissions, scores.transitions, scores.triplets
 
-    def _expansion(self, problem: Any, X: Any, Y: Any, coef: np.ndarray) -> Any:
-        """What an expansion amounts to for any x: beta[token, label], its tokens (None: all those in memory),
-        transitions (L, L), triplets (L, L, L) or None. Made once an expansion."""
-        kept = self.memory.expansion
-        if kept is not None and kept[0] is X and kept[1] is Y and kept[2] is coef and kept[3] == len(X):
-            return kept[4]
+    def _expansion(self, problem: Any, X: Any, Y: Any, coef: np.ndarray) -> LabelScores:
+        """sum_j coef_j k_seq((x_j, y_j), .) as scores of labels, pairs and triplets, computed once."""
+        known = self.memory.expansion.get(X, Y, coef)
+        if known is not None:
+            return known
         _require_plain(problem, self)
         L, packed = problem.n_labels, self._pack(X, Y)
         per_label = np.repeat(np.asarray(coef, dtype=float), np.diff(packed.offsets))
-        known = self.memory.starts(packed.inputs)
-        begin = packed.at[:-1] if known is None else known
+        stored = self.memory.store.starts(packed.inputs)
+        begin = packed.token_start[:-1] if stored is None else stored
         position = np.arange(len(packed.y)) - np.repeat(packed.offsets[:-1], np.diff(packed.offsets))
         token = position + np.repeat(begin[packed.which], np.diff(packed.offsets))
-        beta = np.zeros((int(packed.at[-1] if known is None else self.memory.at[-1]), L))
+        n_tokens = packed.token_start[-1] if stored is None else self.memory.store.start[-1]
+        beta = np.zeros((int(n_tokens), L))
         np.add.at(beta, (token, packed.y), per_label)
         tokens = None
-        if known is None:
+        if stored is None:
             tokens = _stack(packed.inputs) if packed.inputs else np.zeros((0, problem.n_features))
         lags = [
             self.eta**2 * np.asarray(_pair_counts(packed, t, L).T @ coef).reshape(L, L)
             for t in range(1, self.T + 1)
         ]
         triplets = np.repeat(lags[1][:, None, :], L, axis=1) if self.T == 2 else None
-        found = beta, tokens, lags[0] if lags else np.zeros((L, L)), triplets
-        self.memory.expansion = (X, Y, coef, len(X), found)
-        return found
+        scores = LabelScores(beta, tokens, lags[0] if lags else np.zeros((L, L)), triplets)
+        return self.memory.expansion.set(scores, X, Y, coef)
 
-    def _pack(self, X: Any, Y: Any) -> Packed:
-        kept = self.memory.packed
-        if kept is not None and kept[0] is X and kept[1] is Y and kept[2] == len(X):
-            return kept[3]
+    def _pack(self, X: Any, Y: Any) -> LabelledPairs:
+        known = self.memory.packed.get(X, Y)
+        if known is not None:
+            return known
         number: dict[int, int] = {}
         inputs: list[Any] = []
         which = np.empty(len(X), dtype=np.int64)
@@ -188,15 +199,15 @@ class SequenceKernel:
             which[j] = number[id(x)]
         labels = [np.asarray(y, dtype=np.int64) for y in Y]
         offsets = np.concatenate([[0], np.cumsum([len(y) for y in labels], dtype=np.int64)])
-        packed = Packed(
+        packed = LabelledPairs(
             inputs, which, _starts(inputs), np.concatenate([np.zeros(0, np.int64), *labels]), offsets
         )
-        wrong = np.flatnonzero(np.diff(packed.at)[which] != np.diff(offsets))
+        wrong = np.flatnonzero(np.diff(packed.token_start)[which] != np.diff(offsets))
         if len(wrong):
             j = int(wrong[0])
             raise ValueError(f"pair {j} has {X[j].shape[0]} tokens but {len(labels[j])} labels")
         if len(X) > 1:
-            self.memory.packed = (X, Y, len(X), packed)
+            self.memory.packed.set(packed, X, Y)
         return packed
 
 
@@ -243,8 +254,8 @@ def _label_sums(
     G: Any,
     rows: np.ndarray,
     columns: np.ndarray,
-    left: Packed,
-    right: Packed,
+    left: LabelledPairs,
+    right: LabelledPairs,
     some: np.ndarray,
     n_labels: int,
     out: Any,
@@ -259,7 +270,7 @@ def _label_sums(
     )  # fmt: skip
 
 
-def _pair_counts(packed: Packed, t: int, n_labels: int) -> sp.csr_matrix:
+def _pair_counts(packed: LabelledPairs, t: int, n_labels: int) -> sp.csr_matrix:
     """How often label b comes t positions after label a: (n, L * L), column a * L + b."""
     y, lengths = packed.y, np.diff(packed.offsets)
     pair = np.repeat(np.arange(len(lengths)), lengths)
