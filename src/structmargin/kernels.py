@@ -7,12 +7,15 @@ arrays the problem's oracle works on; a kernel for problems that only ask f(x, y
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+
+Matrix: TypeAlias = Any
+"""A matrix with one row per input: a 2-d array or a scipy.sparse matrix (scipy ships no types)."""
 
 
 def stacked(X: Any) -> Any:
@@ -113,7 +116,22 @@ class Pairwise:
         )
 
 
-def degree2(X: Any, columns: np.ndarray | None = None) -> sp.csr_matrix:
+def entry_pairs(X: sp.csr_matrix) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """All pairs of entries of one row, each with itself included, for blocks of rows with k entries each.
+
+    Yields (rows (r,), first (r, p), second (r, p)) with p = k (k + 1) / 2: the rows of the block, and for
+    each of them the places of both entries in X.indices and X.data, the first never after the second. In
+    blocks, because all pairs of a large matrix at once would fill the memory.
+    """
+    lengths = np.diff(X.indptr)
+    for k in np.unique(lengths[lengths > 0]):
+        rows = np.flatnonzero(lengths == k)
+        entries = X.indptr[rows, None] + np.arange(k)
+        a, b = np.triu_indices(k)
+        yield rows, entries[:, a], entries[:, b]
+
+
+def degree2(X: Matrix, columns: np.ndarray | None = None) -> sp.csr_matrix:
     """Features phi with <phi(x), phi(z)> = (1 + <x, z>)^2 for every two rows of X (n, D), dense or sparse.
 
     Column 0 is the constant 1, column 1 + i is sqrt(2) x_i, and then x_i^2 or sqrt(2) x_i x_j for i <= j, in
@@ -123,27 +141,19 @@ def degree2(X: Any, columns: np.ndarray | None = None) -> sp.csr_matrix:
     X = sp.csr_matrix(X, dtype=float, copy=True)
     X.sum_duplicates()
     n, D = X.shape
-    lengths = np.diff(X.indptr)
-    row, column = (
-        [np.arange(n), np.repeat(np.arange(n), lengths)],
-        [np.zeros(n, np.int64), 1 + X.indices.astype(np.int64)],
-    )
+    row = [np.arange(n), np.repeat(np.arange(n), np.diff(X.indptr))]
+    column = [np.zeros(n, np.int64), 1 + X.indices.astype(np.int64)]
     value = [np.ones(n), np.sqrt(2.0) * X.data]
-    for k in np.unique(lengths[lengths > 0]):
-        rows = np.flatnonzero(lengths == k)
-        entries = X.indptr[rows, None] + np.arange(k)
-        a, b = np.triu_indices(k)
-        i, j = X.indices[entries[:, a]].astype(np.int64), X.indices[entries[:, b]].astype(np.int64)
-        row.append(np.repeat(rows, len(a)))
+    for rows, first, second in entry_pairs(X):
+        i, j = X.indices[first].astype(np.int64), X.indices[second].astype(np.int64)
+        row.append(np.repeat(rows, first.shape[1]))
         column.append((1 + D + i * D - i * (i - 1) // 2 + j - i).ravel())
-        value.append(
-            (X.data[entries[:, a]] * X.data[entries[:, b]] * np.where(a == b, 1.0, np.sqrt(2.0))).ravel()
-        )
-    rows, codes, values = np.concatenate(row), np.concatenate(column), np.concatenate(value)
+        value.append((X.data[first] * X.data[second] * np.where(first == second, 1.0, np.sqrt(2.0))).ravel())
+    example, code, phi = np.concatenate(row), np.concatenate(column), np.concatenate(value)
     width = (D + 1) * (D + 2) // 2
     if columns is not None:
         width = len(columns)
-        place = np.minimum(np.searchsorted(columns, codes), max(width - 1, 0))
-        known = columns[place] == codes if width else np.zeros(len(codes), dtype=bool)
-        rows, codes, values = rows[known], place[known], values[known]
-    return sp.csr_matrix((values, (rows, codes)), shape=(n, width))
+        place = np.minimum(np.searchsorted(columns, code), max(width - 1, 0))
+        known = columns[place] == code if width else np.zeros(len(code), dtype=bool)
+        example, code, phi = example[known], place[known], phi[known]
+    return sp.csr_matrix((phi, (example, code)), shape=(n, width))
