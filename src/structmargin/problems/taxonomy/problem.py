@@ -28,7 +28,7 @@ class Taxonomy(Multiclass):
     Lambda: Any = None
 
     @cached_property
-    def map(self) -> sp.csr_matrix:
+    def class_features(self) -> sp.csr_matrix:
         """Lambda as a sparse matrix; the identity if there is none."""
         if self.Lambda is None:
             return sp.identity(self.n_classes, format="csr")
@@ -37,26 +37,26 @@ class Taxonomy(Multiclass):
     @property
     def L(self) -> np.ndarray:
         """<Lambda(y), Lambda(y')> of all classes, (n_classes, n_classes)."""
-        found: np.ndarray = (self.map @ self.map.T).toarray()
+        found: np.ndarray = (self.class_features @ self.class_features.T).toarray()
         return found
 
     @property
     def n_weights(self) -> int:
-        return self.n_features * int(self.map.shape[1])
+        return self.n_features * int(self.class_features.shape[1])
 
     def psi(self, x: Any, y: Any) -> sp.csr_matrix:
         row = sp.csr_matrix(x) if sp.issparse(x) else sp.csr_matrix(np.reshape(x, (1, -1)))
-        return tensor_rows(row, self.map[int(y)])
+        return tensor_rows(row, self.class_features[int(y)])
 
     def potentials(self, w: np.ndarray, x: Any) -> np.ndarray:
         """Class scores: (n_classes,) for one input, (m, n_classes) for a matrix of inputs."""
         by_feature = np.atleast_2d(x @ w.reshape(self.n_features, -1))
-        scores: np.ndarray = np.ascontiguousarray((self.map @ by_feature.T).T)
+        scores: np.ndarray = np.ascontiguousarray((self.class_features @ by_feature.T).T)
         single = x.shape[0] == 1 if sp.issparse(x) else np.ndim(x) == 1
         return scores[0] if single else scores
 
     def factors(self, X: Any) -> tuple[Any, Any]:
-        return super().factors(X)[0], self.map
+        return super().factors(X)[0], self.class_features
 
     def batch(self, X: Any, Y: Any) -> TaxonomyBatch:
         return TaxonomyBatch(self, X, Y)
@@ -67,7 +67,7 @@ class Taxonomy(Multiclass):
         if n != len(Y):
             raise ValueError(f"X has {n} examples but Y has {len(Y)} labels; they must be of one length")
         super().check(X, Y)
-        Lambda = self.map
+        Lambda = self.class_features
         if Lambda.shape[0] != self.n_classes:
             raise ValueError(
                 f"Lambda has {Lambda.shape[0]} rows, but there are n_classes={self.n_classes} classes; "
@@ -98,7 +98,7 @@ class TaxonomyBatch(MulticlassBatch):
     problem: Taxonomy
 
     def rows(self, example: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:
-        Lambda = self.problem.map
+        Lambda = self.problem.class_features
         return tensor_rows(sp.csr_matrix(self.X[example]), Lambda[self.Y[example]] - Lambda[ybar])
 
 
