@@ -21,7 +21,7 @@ the smallest and the largest of the windows', and takes counts only. Both are ex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +34,9 @@ from structmargin.problem import Found
 from structmargin.problems._params import Params
 from structmargin.problems.localization.boxes import KINDS, as_boxes, as_input, pyramids
 from structmargin.problems.localization.search import SEARCHES, Detections
+
+MAX_PREPARED_BYTES = 1 << 28
+"""The memory that a batch spends on boxes and losses that are the same in every pass: 256 MB."""
 
 
 @dataclass(frozen=True)
@@ -176,17 +179,42 @@ class Localization(Params):
                 )
 
 
-class LocalizationBatch:
-    """Images and truths; an image with several examples is scored once a search, losses are worked out
-    once.
+class PreparedSearches:
+    """What the search of each example works on, the same for every w, kept within a limit of memory.
+
+    Passes visit all examples in turn, so what is kept first stays kept: replacing the oldest entry would drop
+    each one just before it is asked for again. Another H empties the whole.
     """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
+        self.H: Cost | None = None
+        self.entries: dict[int, tuple[Any, ...]] = {}
+        self.n_bytes = 0
+
+    def get(self, i: int, H: Cost, prepare: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """The entry of example i under H; `prepare` makes one that is not kept."""
+        if H != self.H:
+            self.H, self.entries, self.n_bytes = H, {}, 0
+        entry = self.entries.get(i)
+        if entry is None:
+            entry = prepare()
+            size = sum(part.nbytes for part in entry if isinstance(part, np.ndarray))
+            if self.n_bytes + size <= self.max_bytes:
+                self.entries[i] = entry
+                self.n_bytes += size
+        return entry
+
+
+class LocalizationBatch:
+    """Images and truths; an image with several examples is scored once a search."""
 
     takes_kernels = True
 
     def __init__(self, problem: Localization, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
         self.problem, self.X, self.inputs = problem, X, [as_input(x) for x in X]
         self.kind = KINDS[problem.normalise]
-        self.among: dict[tuple[int, Cost], Any] = {}
+        self.prepared = PreparedSearches(MAX_PREPARED_BYTES)
         if Y is not None:
             self.Y = [as_boxes(y) for y in Y]
             self.truths = self._pyramids(X, self.Y)
@@ -210,9 +238,8 @@ class LocalizationBatch:
             if id(x[0]) not in scored:
                 scored[id(x[0])] = f.potentials(x)
             own = float(at_truth[j] if at_truth is not None else f(x, y))
-            if (i, H) not in self.among:
-                self.among[i, H] = search.prepared(*self.inputs[i], y, H)
-            box, losses[j], score = search.violator(self.problem, scored[id(x[0])], self.among[i, H], own)
+            among = self.prepared.get(int(i), H, lambda i=i, y=y: search.prepared(*self.inputs[i], y, H))
+            box, losses[j], score = search.violator(self.problem, scored[id(x[0])], among, own)
             outputs.append(y if box is None else box)
             gaps[j] = own - score
         if not explicit:
