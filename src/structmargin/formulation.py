@@ -24,9 +24,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structmargin.compiled import compiled
 
@@ -43,20 +44,20 @@ class Cost(NamedTuple):
     s1: float
     power: float
 
-    def d(self, delta: Any) -> Any:
+    def d(self, delta: ArrayLike) -> np.ndarray:
         """Delta^power, elementwise; 1 where Delta > 0 and 0 elsewhere when the power is 0."""
         delta = np.asarray(delta, dtype=float)
         return np.where(delta > 0, np.power(np.maximum(delta, 0.0), self.power), 0.0)
 
-    def s(self, delta: Any) -> Any:
+    def s(self, delta: ArrayLike) -> np.ndarray:
         """The factor on deltaPsi."""
         return self.s0 + self.s1 * self.d(delta)
 
-    def t(self, delta: Any) -> Any:
+    def t(self, delta: ArrayLike) -> np.ndarray:
         """The offset of the half-space."""
         return self.d(delta)
 
-    def __call__(self, delta: Any, gap: Any) -> Any:
+    def __call__(self, delta: ArrayLike, gap: ArrayLike) -> np.ndarray:
         return self.t(delta) - self.s(delta) * np.asarray(gap, dtype=float)
 
     @property
@@ -90,7 +91,7 @@ class Formulation:
         """What the squared penalty adds to the Gram matrix inside each block: n/C, else 0."""
         return n / C if self.p == 2 else 0.0
 
-    def price(self, xi: Any, C: float, n: int) -> float:
+    def price(self, xi: ArrayLike, C: float, n: int) -> float:
         """What the slacks cost: C/n sum xi, C/(2n) sum xi^2, or 0 or infinity for hard margins."""
         xi = np.asarray(xi, dtype=float)
         if self.p == 0:

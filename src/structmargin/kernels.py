@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ Matrix: TypeAlias = Any
 """A matrix with one row per input: a 2-d array or a scipy.sparse matrix (scipy ships no types)."""
 
 
-def stacked(X: Any) -> Any:
+def stacked(X: Matrix) -> Matrix:
     """Inputs as one matrix with a row each: a matrix as it is, a list of rows put together."""
     if sp.issparse(X):
         return X.tocsr()
@@ -29,12 +29,12 @@ def stacked(X: Any) -> Any:
     return np.asarray([np.ravel(x) for x in X], dtype=float)
 
 
-def _products(X: Any, Z: Any) -> np.ndarray:
+def _products(X: Matrix, Z: Matrix) -> np.ndarray:
     XZ = stacked(X) @ stacked(Z).T
     return XZ.toarray() if sp.issparse(XZ) else np.asarray(XZ)
 
 
-def _norms2(X: Any) -> np.ndarray:
+def _norms2(X: Matrix) -> np.ndarray:
     X = stacked(X)
     squares = X.multiply(X) if sp.issparse(X) else X * X
     return np.asarray(squares.sum(axis=1)).ravel()
@@ -44,7 +44,7 @@ def _norms2(X: Any) -> np.ndarray:
 class LinearKernel:
     """<x, z>."""
 
-    def __call__(self, X: Any, Z: Any) -> np.ndarray:
+    def __call__(self, X: Matrix, Z: Matrix) -> np.ndarray:
         return _products(X, Z)
 
 
@@ -56,7 +56,7 @@ class Polynomial:
     gamma: float = 1.0
     coef0: float = 1.0
 
-    def __call__(self, X: Any, Z: Any) -> np.ndarray:
+    def __call__(self, X: Matrix, Z: Matrix) -> np.ndarray:
         return (self.gamma * _products(X, Z) + self.coef0) ** self.degree
 
 
@@ -66,9 +66,16 @@ class RBF:
 
     gamma: float = 1.0
 
-    def __call__(self, X: Any, Z: Any) -> np.ndarray:
+    def __call__(self, X: Matrix, Z: Matrix) -> np.ndarray:
         squares = _norms2(X)[:, None] + _norms2(Z)[None, :] - 2.0 * _products(X, Z)
         return np.exp(-self.gamma * np.maximum(squares, 0.0))
+
+
+class HasClasses(Protocol):
+    """A problem whose outputs are class numbers."""
+
+    @property
+    def n_classes(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -78,16 +85,16 @@ class Product:
     The joint kernel of Psi = Phi(x) (x) Lambda(y) with L = <Lambda(y), Lambda(y')> (jmlr05 4.2).
     """
 
-    kx: Callable[[Any, Any], np.ndarray]
+    kx: Callable[[Matrix, Matrix], np.ndarray]
     L: np.ndarray | None = None
 
-    def gram(self, X: Sequence[Any], Y: Sequence[Any], X2: Sequence[Any], Y2: Sequence[Any]) -> np.ndarray:
+    def gram(self, X: Matrix, Y: Sequence[int], X2: Matrix, Y2: Sequence[int]) -> np.ndarray:
         left, right = np.asarray(Y, dtype=int), np.asarray(Y2, dtype=int)
         on_y = left[:, None] == right[None, :] if self.L is None else self.L[np.ix_(left, right)]
         return self.kx(X, X2) * on_y
 
     def potentials(
-        self, problem: Any, X_new: Any, X: Sequence[Any], Y: Sequence[Any], coef: np.ndarray
+        self, problem: HasClasses, X_new: Matrix, X: Matrix, Y: Sequence[int], coef: np.ndarray
     ) -> np.ndarray:
         """Scores of every class: (K,) for one input, (m, K) for a matrix of inputs."""
         single = X_new.shape[0] == 1 if sp.issparse(X_new) else np.ndim(X_new) == 1

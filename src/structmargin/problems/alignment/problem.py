@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,8 +35,11 @@ import scipy.sparse as sp
 from structmargin.compiled import compiled
 from structmargin.formulation import Cost
 from structmargin.oracles.smith_waterman import Aligned, Path, add_steps, align, count_steps, pack, scores
-from structmargin.problem import Found
+from structmargin.problem import Found, Scorer
 from structmargin.problems._params import Params
+
+Input = tuple[np.ndarray, Sequence[np.ndarray]]
+"""The native string and the candidates."""
 
 
 class Choice(NamedTuple):
@@ -58,7 +61,7 @@ class Alignment(Params):
     def n_weights(self) -> int:
         return self.n_letters**2 + 1
 
-    def psi(self, x: Any, y: Any) -> np.ndarray:
+    def psi(self, x: Input, y: Choice) -> np.ndarray:
         _check_output("this example", x, y)
         native, candidate = x[0], x[1][y[0]]
         for string in (native, candidate):
@@ -66,24 +69,24 @@ class Alignment(Params):
         pair, shape = np.array([[0, 1]]), (self.n_letters, self.n_letters)
         return count_steps(pack([native, candidate]), pair, _aligned([y]), shape)[0]
 
-    def delta(self, y: Any, ybar: Any) -> float:
+    def delta(self, y: Choice, ybar: Choice) -> float:
         return float(y[0] != ybar[0])
 
-    def potentials(self, w: np.ndarray, x: Any = None) -> tuple[np.ndarray, float]:
+    def potentials(self, w: np.ndarray, x: Input | None = None) -> tuple[np.ndarray, float]:
         """The substitution matrix (n_letters, n_letters) and the gap weight; the same for every x."""
         return w[:-1].reshape(self.n_letters, self.n_letters), float(w[-1])
 
-    def argmax(self, f: Any, x: Any) -> Choice:
+    def argmax(self, f: Scorer, x: Input) -> Choice:
         return self.batch([x], None).argmax(f)[0]
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> Choice:
+    def augmented_argmax(self, f: Scorer, x: Input, y: Choice, H: Cost) -> Choice:
         return self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
 
-    def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> AlignmentBatch:
+    def batch(self, X: Sequence[Input], Y: Sequence[Choice] | None) -> AlignmentBatch:
         """The examples packed for both searches, or for `argmax` alone where Y is None."""
         return AlignmentBatch(self, X, Y)
 
-    def radius(self, x: Any) -> float:
+    def radius(self, x: Input) -> float:
         """sqrt((n + m)^2 + min(n, m)^2) for a native of length n and a longest candidate of length m.
 
         A path of s substitutions and g gaps reads 2s + g <= n + m letters, and counts are never
@@ -93,10 +96,10 @@ class Alignment(Params):
         n, m = len(x[0]), max((len(candidate) for candidate in x[1]), default=0)
         return float(np.hypot(n + m, min(n, m)))
 
-    def max_delta(self, y: Any) -> float:
+    def max_delta(self, y: Choice) -> float:
         return 1.0
 
-    def check(self, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def check(self, X: Sequence[Input], Y: Sequence[Choice] | None) -> None:
         """Letters within the alphabet, at least one decoy, and alignments that fit; Y None: inputs only."""
         if Y is not None and len(X) != len(Y):
             raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output an example")
@@ -116,7 +119,7 @@ class Alignment(Params):
                 if len(x[1]) == 1:
                     raise ValueError(f"example {i} has no decoys; give candidates beside the homolog")
 
-    def _letters_fit(self, strings: Sequence[Any]) -> bool:
+    def _letters_fit(self, strings: Sequence[np.ndarray]) -> bool:
         """Whether all is well, at the speed of one array; when not, somebody must look closer."""
         try:
             letters = np.concatenate(strings) if len(strings) else np.zeros(0, int)
@@ -125,7 +128,7 @@ class Alignment(Params):
         integers = letters.ndim == 1 and letters.dtype.kind in "iu"
         return integers and not np.any((letters < 0) | (letters >= self.n_letters))
 
-    def _check_letters(self, string: Any, where: str) -> None:
+    def _check_letters(self, string: np.ndarray, where: str) -> None:
         letters = np.asarray(string)
         if letters.ndim != 1 or (letters.size and letters.dtype.kind not in "iu"):
             raise ValueError(f"{where} must be a 1-d array of integers from 0 to {self.n_letters - 1}")
@@ -140,7 +143,7 @@ class Alignment(Params):
 class AlignmentBatch:
     """All strings of all examples end to end, and the pairs (native, candidate) to align."""
 
-    def __init__(self, problem: Alignment, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def __init__(self, problem: Alignment, X: Sequence[Input], Y: Sequence[Choice] | None) -> None:
         problem.check(X, Y)
         self.problem, self.x = problem, X[0] if len(X) else None
         self.strings = pack([string for native, candidates in X for string in (native, *candidates)])
@@ -157,7 +160,7 @@ class AlignmentBatch:
             self.decoys = np.delete(np.arange(len(self.pairs)), homolog)
             self.decoy_start = self.start - np.arange(len(X) + 1)
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Found:
         """The best path of the best decoy of each example, whatever H is."""
         low, high = self.decoy_start[indices], self.decoy_start[indices + 1]
         groups = np.concatenate([[0], np.cumsum(high - low)])
@@ -166,10 +169,10 @@ class AlignmentBatch:
         rows = self._rows(indices, best, found)
         return Found(self._choices(best, found), np.ones(len(indices)), rows)
 
-    def argmax(self, f: Any) -> list[Choice]:
+    def argmax(self, f: Scorer) -> list[Choice]:
         return self._choices(*self._best(f, np.arange(len(self.pairs)), self.start))
 
-    def _best(self, f: Any, which: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, Aligned]:
+    def _best(self, f: Scorer, which: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, Aligned]:
         """The best pair of each group of pairs, and its alignment: only winners are walked back."""
         if len(groups) == 1:
             return which, _aligned([])
@@ -219,7 +222,7 @@ def _subtract(letters, start, truth, indices, violator, B, counts, data, columns
         indptr[r + 1] = used
 
 
-def _aligned(Y: Sequence[Any]) -> Aligned:
+def _aligned(Y: Sequence[Choice]) -> Aligned:
     """The paths of outputs, packed; no scores."""
     paths = [y[1] for y in Y]
     start = np.zeros(len(paths) + 1, dtype=np.int64)
@@ -229,7 +232,7 @@ def _aligned(Y: Sequence[Any]) -> Aligned:
     return Aligned(np.zeros(len(paths)), begin, ops, start)
 
 
-def _check_output(where: str, x: Any, y: Any) -> None:
+def _check_output(where: str, x: Input, y: Choice) -> None:
     """A candidate that exists, and a path that fits it and its native."""
     try:
         chosen, (i, j, ops) = y

@@ -19,14 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from structmargin.formulation import Cost
 from structmargin.oracles.greedy import best_subset, coverage, greedy, union
-from structmargin.problem import Found
+from structmargin.problem import Found, Scorer
 from structmargin.problems._params import Params
 
 
@@ -54,7 +55,7 @@ class Selection(NamedTuple):
     weights: np.ndarray | None = None
 
 
-def missed(y: Selection, documents: Any) -> float:
+def missed(y: Selection, documents: ArrayLike) -> float:
     """The weighted share of y's subtopics that none of the documents has."""
     if y.subtopics is None or y.weights is None:
         raise ValueError("the loss of a selection needs the subtopics of the right one, but it has none")
@@ -153,10 +154,10 @@ class Diversity(Params):
             return np.asarray(best_subset(indptr, items, worth, self.K)[1])
         return np.asarray(greedy(indptr, items, worth, self.K))
 
-    def argmax(self, f: Any, x: Candidates) -> Selection:
+    def argmax(self, f: Scorer, x: Candidates) -> Selection:
         return Selection(self.choose(x.indptr, x.items, f.potentials(x)))
 
-    def augmented_argmax(self, f: Any, x: Candidates, y: Selection, H: Cost) -> Selection:
+    def augmented_argmax(self, f: Scorer, x: Candidates, y: Selection, H: Cost) -> Selection:
         assert y.subtopics is not None
         return self.violator(f.potentials(x), x, y, *joined(x, y.subtopics))
 
@@ -198,7 +199,7 @@ class DiversityBatch:
         self.joined = [joined(x, y.subtopics) for x, y in known if y.subtopics is not None]
         self.truth = [problem.psi(x, y) for x, y in known]
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Found:
         assert self.Y is not None
         problem, outputs, losses, rows = self.problem, [], np.empty(len(indices)), []
         for j, i in enumerate(indices):
@@ -209,5 +210,5 @@ class DiversityBatch:
             rows.append(self.truth[i] - problem.psi(x, ybar))
         return Found(outputs, losses, sp.csr_matrix(np.array(rows)))
 
-    def argmax(self, f: Any) -> list[Selection]:
+    def argmax(self, f: Scorer) -> list[Selection]:
         return [self.problem.argmax(f, x) for x in self.X]

@@ -15,20 +15,22 @@ from structmargin.oracles.cky import Forests, forests
 from structmargin.oracles.cky_best import best, best_other
 from structmargin.oracles.cky_f1 import ROUNDS, best_by_f1
 from structmargin.oracles.cky_f1_bounds import limits
-from structmargin.problem import Found
-from structmargin.problems.grammar.trees import brackets, from_brackets
+from structmargin.problem import Found, Scorer
+from structmargin.problems.grammar.trees import Node, Tree, brackets, from_brackets
 
 if TYPE_CHECKING:
     from structmargin.problems.grammar.problem import Grammar
+
+Tags = Sequence[str]
 
 AT_A_TIME = 500
 """How many sentences' forests are held at a time where only the best trees are asked for."""
 
 
-class Packed:
+class PackedForests:
     """The forests of some sentences, and the weights that their edges and nodes carry."""
 
-    def __init__(self, problem: Grammar, X: Sequence[Any]) -> None:
+    def __init__(self, problem: Grammar, X: Sequence[Tags]) -> None:
         self.problem, self.X = problem, X
         words = [problem.tables.words(x) for x in X]
         self.forest: Forests = forests(problem.tables.rules, words)
@@ -36,14 +38,14 @@ class Packed:
         self.head = np.repeat(np.arange(len(self.forest.item)), np.diff(self.forest.at)).astype(np.int64)
         self.columns = problem.span_columns(self.forest, words)
 
-    def scores(self, f: Any) -> tuple[np.ndarray, np.ndarray]:
+    def scores(self, f: Scorer) -> tuple[np.ndarray, np.ndarray]:
         """(a score a rule, a score a node or nothing)."""
         w = np.asarray(f.potentials(None), dtype=np.float64)
         if not len(self.columns):
             return w, np.zeros(0)
         return w[: self.problem.tables.n_rules], np.append(w, 0.0)[self.columns].sum(axis=1)
 
-    def tree(self, i: int, edges: np.ndarray) -> Any:
+    def tree(self, i: int, edges: np.ndarray) -> Tree | None:
         """The tree of sentence i with these edges; None if there are none."""
         if not len(edges):
             return None
@@ -54,16 +56,23 @@ class Packed:
         found = [(names[label], lo, hi) for label, lo, hi in spans]
         return from_brackets(found, self.X[i])
 
-    def argmax(self, f: Any) -> list[Any]:
+    def argmax(self, f: Scorer) -> list[Tree | None]:
         """The best trees, None where the grammar has none."""
         _, start, edges = best(self.forest, self.all, *self.scores(f))
         return [self.tree(i, edges[start[i] : start[i + 1]]) for i in range(len(self.X))]
 
 
-class Trees(Sequence[Any]):
+class Trees(Sequence["Tree | None"]):
     """Trees made from their edges only when asked for; where there are no edges, the given tree."""
 
-    def __init__(self, packed: Packed, Y: Sequence[Any], which: np.ndarray, start: Any, edges: Any) -> None:
+    def __init__(
+        self,
+        packed: PackedForests,
+        Y: Sequence[Node],
+        which: np.ndarray,
+        start: np.ndarray,
+        edges: np.ndarray,
+    ) -> None:
         self.packed, self.Y, self.which, self.start, self.edges = packed, Y, which, start, edges
 
     def __len__(self) -> int:
@@ -80,13 +89,13 @@ class Trees(Sequence[Any]):
 class GrammarBatch:
     """Sentences and, for the augmented search, their trees."""
 
-    def __init__(self, problem: Grammar, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def __init__(self, problem: Grammar, X: Sequence[Tags], Y: Sequence[Node] | None) -> None:
         self.problem, self.X = problem, X
         problem.check_tags(X)
         if Y is None:
             return
         self.Y = Y
-        self.packed = Packed(problem, X)
+        self.packed = PackedForests(problem, X)
         forest = self.packed.forest
         given = [np.array(steps, dtype=np.int64) for steps in problem.derivations(X, Y)]
         begin = np.concatenate([[0], np.cumsum([len(steps) for steps in given])]).astype(np.int64)
@@ -99,14 +108,14 @@ class GrammarBatch:
         self.correct = _correct(forest, np.concatenate([[0], np.cumsum(self.n_gold)]), gold.reshape(-1, 3))
         self.limit = limits(forest, self.correct)
 
-    def argmax(self, f: Any) -> list[Any]:
+    def argmax(self, f: Scorer) -> list[Tree | None]:
         """The best tree of every sentence, None where the grammar has none."""
-        found: list[Any] = []
+        found: list[Tree | None] = []
         for lo in range(0, len(self.X), AT_A_TIME):
-            found += Packed(self.problem, self.X[lo : lo + AT_A_TIME]).argmax(f)
+            found += PackedForests(self.problem, self.X[lo : lo + AT_A_TIME]).argmax(f)
         return found
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Found:
         """The maximiser of H for each of the sentences, the given tree included where nothing beats it."""
         which = np.ascontiguousarray(indices, dtype=np.int64)
         forest = self.packed.forest
@@ -126,7 +135,9 @@ class GrammarBatch:
             _, losses, start, edges = self._by_f1(which, score, extra, H)
         return Found(Trees(self.packed, self.Y, which, start, edges), losses, self._rows(which, start, edges))
 
-    def _by_f1(self, which: np.ndarray, score: np.ndarray, extra: np.ndarray, H: Cost) -> Any:
+    def _by_f1(
+        self, which: np.ndarray, score: np.ndarray, extra: np.ndarray, H: Cost
+    ) -> tuple[np.ndarray, ...]:
         truth = (self.given, self.correct, self.n_gold, self.limit)
         return best_by_f1(self.packed.forest, which, score, extra, *truth, H, ROUNDS)
 
@@ -246,7 +257,9 @@ def _differences(rule, head, columns, truth_at, truth, which, start, edges, n_we
     return data[:used], indices[:used], indptr
 
 
-def _replaced(start: Any, edges: Any, rows: Any, new_start: Any, new_edges: Any) -> tuple[Any, Any]:
+def _replaced(
+    start: np.ndarray, edges: np.ndarray, rows: np.ndarray, new_start: np.ndarray, new_edges: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Packed derivations with those of some rows put in place of the old ones."""
     parts = [edges[lo:hi] for lo, hi in pairwise(start)]
     for k, row in enumerate(rows):

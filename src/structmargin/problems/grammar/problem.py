@@ -27,17 +27,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, cast
 
 import numpy as np
 
 from structmargin.formulation import Cost
 from structmargin.oracles.cky import Forests
 from structmargin.oracles.cky_best import best
+from structmargin.problem import Scorer
 from structmargin.problems._params import Params
-from structmargin.problems.grammar.batch import GrammarBatch, Packed
+from structmargin.problems.grammar.batch import GrammarBatch, PackedForests
 from structmargin.problems.grammar.tables import Step, Tables
-from structmargin.problems.grammar.trees import brackets, fault, leaves, rules_of
+from structmargin.problems.grammar.trees import Node, Rule, Tree, brackets, fault, leaves, rules_of
 
 LOSSES = ("f1", "zero_one")
 LONGEST = 10
@@ -57,8 +58,8 @@ class Grammar(Params):
     parents: bool = False
     horizontal: int | None = None
     spans: bool = False
-    start: Any = None
-    rules: Any = None
+    start: Sequence[str] | None = None
+    rules: Sequence[Rule] | None = None
 
     explicit_only: ClassVar[str] = "its search needs a weight for every rule"
 
@@ -69,7 +70,7 @@ class Grammar(Params):
         if h is not None and (not isinstance(h, int) or isinstance(h, bool) or h < 0):
             raise ValueError(f"horizontal must be None or a number of children from 0 on, but it is {h!r}")
 
-    def bind(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
+    def bind(self, X: Sequence[Sequence[str]], Y: Sequence[Node]) -> Self:
         """The grammar of all rules that occur in the trees Y; rules and start symbols given stay."""
         check_trees(X, Y)
         rules, start = self.rules, self.start
@@ -91,7 +92,7 @@ class Grammar(Params):
                     f"rule {k} is {self.rules[k]!r}, but a rule is (head, child, ...) with a tuple as head"
                 )
         roots = [(label, "") if self.parents else (label,) for label in self.start or ()]
-        return Tables(rules, roots, self.horizontal)
+        return Tables(cast("list[Rule]", rules), roots, self.horizontal)
 
     @cached_property
     def label_names(self) -> list[str]:
@@ -138,7 +139,7 @@ class Grammar(Params):
         columns[forest.label < 0] = self.n_weights
         return columns.astype(np.int32)
 
-    def psi(self, x: Any, y: Any) -> np.ndarray:
+    def psi(self, x: Sequence[str], y: Node) -> np.ndarray:
         self.check([x], [y])
         counts = np.zeros(self.n_weights)
         for step in self.tables.derivation(y, self.parents):
@@ -154,7 +155,7 @@ class Grammar(Params):
                 counts[at + LONGEST + T + 1 + tags[hi + 1]] += 1.0
         return counts
 
-    def delta(self, y: Any, ybar: Any) -> float:
+    def delta(self, y: Node, ybar: Tree | None) -> float:
         if self.loss == "zero_one":
             return float(y != ybar)
         if ybar is None:
@@ -164,47 +165,47 @@ class Grammar(Params):
         mine, other = brackets(y), brackets(ybar)
         return 1.0 - 2.0 * len(set(mine) & set(other)) / (len(mine) + len(other))
 
-    def potentials(self, w: np.ndarray, x: Any = None) -> np.ndarray:
+    def potentials(self, w: np.ndarray, x: Sequence[str] | None = None) -> np.ndarray:
         """The weights themselves; the same for every x."""
         return w
 
-    def argmax(self, f: Any, x: Any) -> Any:
+    def argmax(self, f: Scorer, x: Sequence[str]) -> Tree | None:
         return self.batch([x], None).argmax(f)[0]
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> Any:
+    def augmented_argmax(self, f: Scorer, x: Sequence[str], y: Node, H: Cost) -> Tree | None:
         return self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
 
-    def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> GrammarBatch:
+    def batch(self, X: Sequence[Sequence[str]], Y: Sequence[Node] | None) -> GrammarBatch:
         """The sentences' forests for both searches, or for `argmax` alone where Y is None."""
         return GrammarBatch(self, X, Y)
 
-    def radius(self, x: Any) -> float:
+    def radius(self, x: Sequence[str]) -> float:
         """sqrt(2) m, where m is the most that the counts of a tree over x can add up to.
 
         Counts are not negative, so |Psi - Psi'|^2 <= |Psi|^2 + |Psi'|^2 <= 2 m^2: Section 4.5.3's bound for
         trees whose nodes need not branch in two.
         """
-        packed = Packed(self, [x])
+        packed = PackedForests(self, [x])
         extra = 3.0 * (packed.forest.label >= 0) if self.spans else np.zeros(0)
         most = best(packed.forest, packed.all, np.ones(self.tables.n_rules), extra)[0][0]
         return float(np.sqrt(2.0) * max(most, 0.0))
 
-    def max_delta(self, y: Any) -> float:
+    def max_delta(self, y: Node) -> float:
         return 1.0
 
-    def check_tags(self, X: Sequence[Any]) -> None:
+    def check_tags(self, X: Sequence[Sequence[str]]) -> None:
         """Raise unless every x is a sequence of tags, at least one."""
         for i, x in enumerate(X):
             if isinstance(x, str) or len(x) == 0 or not all(isinstance(tag, str) for tag in x):
                 raise ValueError(f"x of example {i} must be a sequence of one tag or more, but it is {x!r}")
 
-    def check(self, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def check(self, X: Sequence[Sequence[str]], Y: Sequence[Node] | None) -> None:
         """Raise ValueError for the first example whose tree is none, does not fit, or is not derivable."""
         self.check_tags(X)
         if Y is not None:
             self.derivations(X, Y)
 
-    def derivations(self, X: Sequence[Any], Y: Sequence[Any]) -> list[list[Step]]:
+    def derivations(self, X: Sequence[Sequence[str]], Y: Sequence[Node]) -> list[list[Step]]:
         """How the grammar derives each tree; ValueError where `check` says so."""
         check_trees(X, Y)
         found = []
@@ -219,7 +220,7 @@ class Grammar(Params):
         return found
 
 
-def check_trees(X: Sequence[Any], Y: Sequence[Any]) -> None:
+def check_trees(X: Sequence[Sequence[str]], Y: Sequence[Node]) -> None:
     """Raise unless every y is a tree whose leaves are the tags of its x."""
     if len(X) != len(Y):
         raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one tree a sentence")

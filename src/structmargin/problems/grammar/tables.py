@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structmargin.oracles.cky import Rules
-from structmargin.problems.grammar.trees import Rule, Symbol, said
+from structmargin.problems.grammar.trees import Node, Rule, Symbol, Tree, said
 
 MOST_CHAINS = 100_000
 
@@ -38,7 +38,8 @@ class Tables:
         tags = dict.fromkeys(c for rule in learnt for c in rule[1:] if isinstance(c, str))
         heads = dict.fromkeys(c for rule in learnt for c in rule if not isinstance(c, str))
         self.tags = {tag: k for k, tag in enumerate(tags)}
-        self.symbols: dict[Any, int] = {**self.tags, **{s: len(tags) + k for k, s in enumerate(heads)}}
+        self.symbols: dict[Symbol | str, int] = dict(self.tags.items())
+        self.symbols.update({s: len(tags) + k for k, s in enumerate(heads)})
         self.labels = {name: k for k, name in enumerate(dict.fromkeys(s[0] for s in heads))}
         self.horizontal = horizontal
         self.names: list[str] = []
@@ -74,7 +75,7 @@ class Tables:
     def _state(self, key: Hashable) -> int:
         return self._states.setdefault(key, len(self._states))
 
-    def _path(self, head: Symbol, children: Sequence[Any]) -> list[Hashable]:
+    def _path(self, head: Symbol, children: Sequence[Symbol | str]) -> list[Hashable]:
         """The states that read these children, one after each."""
         h = self.horizontal
         if h is None:
@@ -88,7 +89,7 @@ class Tables:
         whole = self.horizontal is None
         weights = [-1] * len(children)
         if not whole:
-            before: list[Any] = [None, *path[:-1]]
+            before: list[Hashable] = [None, *path[:-1]]
             weights = [
                 self._weight((head, state, c), _said(head, state, c), (head, state) if state else head)
                 for state, c in zip(before, children, strict=True)
@@ -141,7 +142,7 @@ class Tables:
         """Tags as numbers, -1 for one that no rule has."""
         return np.array([self.tags.get(str(tag), -1) for tag in x], dtype=np.int64)
 
-    def derivation(self, tree: Any, parents: bool) -> list[Step]:
+    def derivation(self, tree: Node, parents: bool) -> list[Step]:
         """The steps that derive a tree, children first, the goal last; KeyError names a rule there is not."""
         V, K = len(self.symbols), len(self.top)
         steps: list[Step] = []
@@ -150,19 +151,22 @@ class Tables:
             steps.append(Step(item, lo, hi, left, right, rule))
             return len(steps) - 1
 
-        def symbol(node: Any, above: str) -> Any:
-            return node if isinstance(node, str) else (node[0], above) if parents else (node[0],)
+        def head_of(node: Node, above: str) -> Symbol:
+            return (node[0], above) if parents else (node[0],)
 
-        def top(node: Any, above: str, lo: int) -> tuple[int, int]:
+        def symbol(node: Tree, above: str) -> Symbol | str:
+            return node if isinstance(node, str) else head_of(node, above)
+
+        def top(node: Tree, above: str, lo: int) -> tuple[int, int]:
             """(step of the finished node, hi)."""
             if isinstance(node, str):
                 return add(self.tags[node], lo, lo + 1), lo + 1
             chain, at, hi = below(node, above, lo)
             return add(K + self.top[chain], lo, hi, at), hi
 
-        def below(node: Any, above: str, lo: int) -> tuple[int, int, int]:
+        def below(node: Node, above: str, lo: int) -> tuple[int, int, int]:
             """(chain, its step, hi)."""
-            head = symbol(node, above)
+            head = head_of(node, above)
             if len(node) == 2:
                 child = node[1]
                 if isinstance(child, str):
@@ -174,7 +178,8 @@ class Tables:
                 if found is None:
                     raise KeyError(said((head, symbol(child, node[0]))))
                 return found[0], add(found[0], lo, hi, at, -1, found[1]), hi
-            children = [symbol(child, node[0]) for child in node[1:]]
+            parts = node[1:]
+            children = [symbol(child, node[0]) for child in parts]
             try:
                 path = [self._states[state] for state in self._path(head, children)]
                 inner = [self.symbols[c] for c in children]
@@ -184,15 +189,15 @@ class Tables:
                 end = self._end[path[-1], chain]
             except KeyError:
                 raise KeyError(said((head, *children))) from None
-            at, hi = top(node[1], node[0], lo)
+            at, hi = top(parts[0], node[0], lo)
             at = add(K + V + path[0], lo, hi, at, -1, weights[0])
-            for child, state, weight in zip(node[2:], path[1:], weights[1:], strict=True):
+            for child, state, weight in zip(parts[1:], path[1:], weights[1:], strict=True):
                 right, hi = top(child, node[0], hi)
                 at = add(K + V + state, lo, hi, at, right, weight)
             return chain, add(chain, lo, hi, at, -1, end), hi
 
         root, hi = top(tree, "", 0)
-        if not self.rules.start[self.symbols[symbol(tree, "")]]:
+        if not self.rules.start[self.symbols[head_of(tree, "")]]:
             raise KeyError(f"the root {tree[0]!r}, which is no start symbol")
         add(K + V + len(self._states), 0, hi, root)
         return steps

@@ -7,28 +7,32 @@ Words stay outside: part-of-speech tags are the terminals (jmlr05 Section 5.4, J
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
+Node: TypeAlias = "tuple[str, *tuple[Tree, ...]]"
+"""(label, child, ...), the children being trees."""
+Tree: TypeAlias = "str | Node"
+"""A node, or a tag: a tree of one leaf."""
 Symbol = tuple[str, ...]
 """A nonterminal: (label,), or (label, label of the parent) with parent annotation ('' at the root)."""
-Rule = tuple[Any, ...]
+Rule: TypeAlias = "tuple[Symbol, *tuple[Symbol | str, ...]]"
 """(head, child, ...): the head and nonterminal children are Symbols, tags are strings."""
 Bracket = tuple[str, int, int]
 
 
-def leaves(tree: Any) -> list[str]:
+def leaves(tree: Tree) -> list[str]:
     """The tags at a tree's leaves, from left to right."""
     if isinstance(tree, str):
         return [tree]
     return [tag for child in tree[1:] for tag in leaves(child)]
 
 
-def brackets(tree: Any) -> list[Bracket]:
+def brackets(tree: Tree) -> list[Bracket]:
     """(label, lo, hi) of every node, parents before children; tags have no brackets."""
     found: list[Bracket] = []
 
-    def walk(node: Any, lo: int) -> int:
+    def walk(node: Tree, lo: int) -> int:
         if isinstance(node, str):
             return lo + 1
         place = len(found)
@@ -43,13 +47,13 @@ def brackets(tree: Any) -> list[Bracket]:
     return found
 
 
-def from_brackets(found: list[Bracket], tags: Any) -> Any:
+def from_brackets(found: list[Bracket], tags: Sequence[str]) -> Tree:
     """The tree with these brackets, in the order of `brackets`, over these tags."""
     place = 0
 
-    def build(lo: int, hi: int) -> list[Any]:
+    def build(lo: int, hi: int) -> list[Tree]:
         nonlocal place
-        children: list[Any] = []
+        children: list[Tree] = []
         at = lo
         while at < hi:
             if place < len(found) and found[place][1] == at and found[place][2] <= hi:
@@ -65,7 +69,7 @@ def from_brackets(found: list[Bracket], tags: Any) -> Any:
     return build(0, len(tags))[0]
 
 
-def rules_of(tree: Any, parents: bool, above: str = "") -> Iterator[Rule]:
+def rules_of(tree: Node, parents: bool, above: str = "") -> Iterator[Rule]:
     """The rule of every node, parents before children; `above` is the label over the root."""
     mark = (above,) if parents else ()
     below = (tree[0],) if parents else ()
@@ -82,11 +86,11 @@ def said(rule: Rule) -> str:
     return f"{head} -> {' '.join(children)}"
 
 
-def fault(tree: Any) -> str | None:
+def fault(tree: object) -> str | None:
     """What keeps a value from being a tree that a grammar can learn from, or None."""
     if not isinstance(tree, tuple):
         return f"{tree!r} is no tree; write a node as a tuple (label, child, ...) and a leaf as its tag"
-    stack: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
+    stack: list[tuple[object, frozenset[str]]] = [(tree, frozenset())]
     while stack:
         node, chain = stack.pop()
         if isinstance(node, str):

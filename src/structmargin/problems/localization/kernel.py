@@ -10,8 +10,9 @@ additive kernel of a box with itself is 1 and the exponent is at most 2 gamma.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +27,10 @@ from structmargin.oracles.box_search_chi2 import (
     exponential_scan,
 )
 from structmargin.problems._memory import KernelMemory
-from structmargin.problems.localization.boxes import KINDS, as_input, pyramids
+from structmargin.problems.localization.boxes import KINDS, Image, as_input, pyramids
+
+Images = Sequence[Image]
+Boxes = Sequence[np.ndarray]
 
 
 class PackedBoxes(NamedTuple):
@@ -72,7 +76,7 @@ class BoxChi2:
         if self.gamma is not None and not 0.0 < self.gamma < np.inf:
             raise ValueError(f"gamma must be None or a finite number above 0, but it is {self.gamma!r}")
 
-    def gram(self, X: Any, Y: Any, X2: Any, Y2: Any) -> np.ndarray:
+    def gram(self, X: Images, Y: Boxes, X2: Images, Y2: Boxes) -> np.ndarray:
         """The kernel between two lists of pairs; a pair that occurs again is worked out once."""
         (left, row), (right, column) = self._pack(X, Y), self._pack(X2, Y2)
         width = left.shape[1]
@@ -82,7 +86,7 @@ class BoxChi2:
             m = np.exp(-self.gamma * (mass - 2.0 * m))
         return m[np.ix_(row, column)]
 
-    def potentials(self, problem: Any, x: Any, X: Any, Y: Any, coef: np.ndarray) -> np.ndarray:
+    def potentials(self, problem: object, x: Image, X: Images, Y: Boxes, coef: np.ndarray) -> np.ndarray:
         """Scores (m,) of all boxes of x under sum_j coef_j k((x_j, y_j), .)."""
         words, windows = as_input(x)
         support, tables = self._expansion(X, Y, coef)
@@ -100,7 +104,7 @@ class BoxChi2:
     def _pyramid(self) -> Pyramid:
         return Pyramid(self.levels, KINDS[self.normalise], self.n_words)
 
-    def _expansion(self, X: Any, Y: Any, coef: np.ndarray) -> BoxExpansion:
+    def _expansion(self, X: Images, Y: Boxes, coef: np.ndarray) -> BoxExpansion:
         """sum_j coef_j k((x_j, y_j), .) with equal pairs added up, computed once."""
         known = self.memory.expansion.get(X, Y, coef)
         if known is not None:
@@ -113,7 +117,7 @@ class BoxChi2:
         support = Support(start, owner, bins.data, total, mass)
         return self.memory.expansion.set(BoxExpansion(support, {}), X, Y, coef)
 
-    def _pack(self, X: Any, Y: Any) -> PackedBoxes:
+    def _pack(self, X: Images, Y: Boxes) -> PackedBoxes:
         known = self.memory.packed.get(X, Y)
         if known is not None:
             return known
@@ -135,7 +139,9 @@ class BoxChi2:
             self.memory.packed.set(packed, X, Y)
         return packed
 
-    def _sparse_pyramid(self, key: tuple[int, bytes], x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _sparse_pyramid(
+        self, key: tuple[int, bytes], x: Image, y: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The sorted bins of a pair's pyramid and their values; the key is (the image's id, the box)."""
         store = self.memory.store
         if store.images.get(key[0]) is not x[0]:  # a new image, or another at an old one's address

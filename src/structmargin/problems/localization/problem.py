@@ -23,20 +23,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.formulation import Cost
 from structmargin.oracles.box_search import box_loss, n_cells
-from structmargin.problem import Found
+from structmargin.problem import Found, Scorer
 from structmargin.problems._params import Params
-from structmargin.problems.localization.boxes import KINDS, as_boxes, as_input, pyramids
-from structmargin.problems.localization.search import SEARCHES, Detections
+from structmargin.problems.localization.boxes import KINDS, Image, as_boxes, as_input, pyramids
+from structmargin.problems.localization.search import SEARCHES, Detections, Halves
 
 MAX_PREPARED_BYTES = 1 << 28
 """The memory that a batch spends on boxes and losses that are the same in every pass: 256 MB."""
+
+
+class BoxScorer(Protocol):
+    """Scores boxes: a `Scorer`, or anything else that has potentials."""
+
+    def potentials(self, x: Image) -> Any:
+        """The scores of all boxes of x, or what branch and bound works on."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ class Localization(Params):
         """The scale of Psi, 1 unless given or bound."""
         return 1.0 if self.scale is None else float(self.scale)
 
-    def bind(self, X: Sequence[Any], Y: Sequence[Any]) -> Localization:
+    def bind(self, X: Sequence[Image], Y: Sequence[np.ndarray]) -> Localization:
         """The problem with its scale learnt from training pairs, unless it is given."""
         if self.scale is not None:
             return self
@@ -89,10 +97,10 @@ class Localization(Params):
         square = float(rows.multiply(rows).sum()) / rows.shape[0]
         return replace(self, scale=1.0 / np.sqrt(square) if square > 0.0 else 1.0)
 
-    def psi(self, x: Any, y: Any) -> sp.csr_matrix:
+    def psi(self, x: Image, y: np.ndarray) -> sp.csr_matrix:
         return self.factor * pyramids([x], [y], self.n_words, self.levels, KINDS[self.normalise])
 
-    def delta(self, y: Any, ybar: Any) -> float:
+    def delta(self, y: np.ndarray, ybar: np.ndarray) -> float:
         truths, found = (np.asarray(part, dtype=float) for part in (y, ybar))
         if truths.ndim != 2 or found.ndim != 2 or not len(found):
             raise ValueError(
@@ -100,7 +108,7 @@ class Localization(Params):
             )
         return float(box_loss(truths, found[0]))
 
-    def potentials(self, w: np.ndarray, x: Any) -> Any:
+    def potentials(self, w: np.ndarray, x: Image) -> np.ndarray | Halves:
         """Scores (m,) of all boxes of x; for branch and bound, integral images."""
         return SEARCHES[self.search].potentials(self, w, x)
 
@@ -110,28 +118,30 @@ class Localization(Params):
             raise ValueError(f"w has {len(w)} weights, but this problem has {self.n_weights}")
         return self.factor * w.reshape(-1, self.n_words)
 
-    def detect(self, f: Any, x: Any, *, down: float = 1.0, across: float = 0.9, most: int = 10) -> Detections:
+    def detect(
+        self, f: BoxScorer, x: Image, *, down: float = 1.0, across: float = 0.9, most: int = 10
+    ) -> Detections:
         """Up to `most` boxes by repeated search, each the best whose centre is not within `down` heights and
         `across` widths of an earlier one's."""
         words, windows = as_input(x)
         return SEARCHES[self.search].detect(self, f.potentials(x), words, windows, down, across, most)
 
-    def argmax(self, f: Any, x: Any) -> np.ndarray:
+    def argmax(self, f: BoxScorer, x: Image) -> np.ndarray:
         found = self.detect(f, x, most=1)
         if not len(found.boxes):
             raise ValueError(f"no window of this example fits its map of {np.shape(x[0])}: give smaller ones")
         return found.boxes
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> np.ndarray:
+    def augmented_argmax(self, f: Scorer, x: Image, y: np.ndarray, H: Cost) -> np.ndarray:
         search, y = SEARCHES[self.search], as_boxes(y)
         box, _, _ = search.violator(self, f.potentials(x), search.prepared(*as_input(x), y, H), f(x, y))
         return y if box is None else box
 
-    def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> LocalizationBatch:
+    def batch(self, X: Sequence[Image], Y: Sequence[np.ndarray] | None) -> LocalizationBatch:
         """Images for searches, each scored once for all its examples."""
         return LocalizationBatch(self, X, Y)
 
-    def radius(self, x: Any) -> float:
+    def radius(self, x: Image) -> float:
         """|Psi(x, y) - Psi(x, y')| <= sqrt(2) max |Psi|, counts never being negative.
 
         A cell's histogram sums to at most its area, so |Psi| is at most the norm of the cells' areas times
@@ -146,10 +156,10 @@ class Localization(Params):
             largest = max(largest, float(np.sqrt(one.multiply(one).sum())))
         return float(np.sqrt(2.0)) * self.factor * largest
 
-    def max_delta(self, y: Any) -> float:
+    def max_delta(self, y: np.ndarray) -> float:
         return 1.0
 
-    def check(self, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def check(self, X: Sequence[Image], Y: Sequence[np.ndarray] | None) -> None:
         """Maps of known words, windows that fit, and true boxes inside their maps; names the first fault."""
         for i, x in enumerate(X):
             try:
@@ -211,7 +221,7 @@ class LocalizationBatch:
 
     takes_kernels = True
 
-    def __init__(self, problem: Localization, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def __init__(self, problem: Localization, X: Sequence[Image], Y: Sequence[np.ndarray] | None) -> None:
         self.problem, self.X, self.inputs = problem, X, [as_input(x) for x in X]
         self.kind = KINDS[problem.normalise]
         self.prepared = PreparedSearches(MAX_PREPARED_BYTES)
@@ -219,7 +229,7 @@ class LocalizationBatch:
             self.Y = [as_boxes(y) for y in Y]
             self.truths = self._pyramids(X, self.Y)
 
-    def _pyramids(self, X: Sequence[Any], Y: Sequence[Any]) -> sp.csr_matrix:
+    def _pyramids(self, X: Sequence[Image], Y: Sequence[np.ndarray]) -> sp.csr_matrix:
         p = self.problem
         return p.factor * pyramids(X, Y, p.n_words, p.levels, self.kind)
 
@@ -235,10 +245,11 @@ class LocalizationBatch:
         at_truth = self.truths[indices] @ f.w if explicit else None
         for j, i in enumerate(indices):
             x, y = self.X[i], self.Y[i]
+            words, windows = self.inputs[i]
             if id(x[0]) not in scored:
                 scored[id(x[0])] = f.potentials(x)
             own = float(at_truth[j] if at_truth is not None else f(x, y))
-            among = self.prepared.get(int(i), H, lambda i=i, y=y: search.prepared(*self.inputs[i], y, H))
+            among = self.prepared.get(int(i), H, partial(search.prepared, words, windows, y, H))
             box, losses[j], score = search.violator(self.problem, scored[id(x[0])], among, own)
             outputs.append(y if box is None else box)
             gaps[j] = own - score
@@ -247,5 +258,5 @@ class LocalizationBatch:
         there = self._pyramids([self.X[i] for i in indices], outputs)
         return Found(outputs, losses, self.truths[indices] - there)
 
-    def argmax(self, f: Any) -> list[np.ndarray]:
+    def argmax(self, f: Scorer) -> list[np.ndarray]:
         return [self.problem.argmax(f, x) for x in self.X]

@@ -25,23 +25,25 @@ C' = 4 C / n on each row's slack.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from structmargin.formulation import Cost
+from structmargin.kernels import Matrix
 from structmargin.oracles.contingency import Table, beaten, highest, pair_weights, worst_labelling
-from structmargin.problem import Found
+from structmargin.problem import Found, Scorer
 from structmargin.problems._params import Params
 
 
 class Sample(NamedTuple):
     """All rows, (n, d) dense or CSR, and which of them are positive, (n,) bool, where that is known."""
 
-    rows: Any
+    rows: Matrix
     positive: np.ndarray | None = None
 
 
@@ -90,14 +92,14 @@ class Measure(Params):
     measure: str = "f1"
     beta: float = 1.0
     k: int | None = None
-    positive: Any = None
+    positive: Hashable = None
     intercept: float = 0.0
 
     explicit_only = "a sample is one example, and its Psi is a sum over rows that needs explicit features"
 
     # -- rows and labels as one example ------------------------------------------------------------
 
-    def wrap(self, X: Any, Y: Any) -> tuple[list[Sample], list[np.ndarray] | None]:
+    def wrap(self, X: Matrix, Y: ArrayLike | None) -> tuple[list[Sample], list[np.ndarray] | None]:
         """n rows and n labels as one example; with Y = None the rows alone."""
         rows = sp.csr_matrix(X, dtype=float) if sp.issparse(X) else np.asarray(X, dtype=float)
         if rows.ndim != 2:
@@ -219,7 +221,7 @@ class Measure(Params):
             return np.asarray(x.rows @ w)
         return np.asarray(x.rows @ w[:-1]) + self.intercept * w[-1]
 
-    def argmax(self, f: Any, x: Sample) -> np.ndarray:
+    def argmax(self, f: Scorer, x: Sample) -> np.ndarray:
         """Labels, or scores to rank by; of a sample with known classes 'prbep' labels the P highest."""
         scores = f.potentials(x)
         if self._pairs:
@@ -231,7 +233,7 @@ class Measure(Params):
             return highest(scores, int(self.k or 0))
         return np.where(scores > 0.0, 1, -1).astype(np.int8)
 
-    def augmented_argmax(self, f: Any, x: Sample, y: np.ndarray, H: Cost) -> np.ndarray:
+    def augmented_argmax(self, f: Scorer, x: Sample, y: np.ndarray, H: Cost) -> np.ndarray:
         scores = f.potentials(x)
         # A swapped pair adds (1 - (s_i - s_j)) / (P N) to Delta - gap: it pays where s_i - 1/2 < s_j + 1/2.
         return scores - 0.5 * y if self._pairs else worst_labelling(scores, y, self.table(y), H)
@@ -265,7 +267,7 @@ class MeasureBatch:
     def __init__(self, problem: Measure, X: Sequence[Sample], Y: Sequence[np.ndarray] | None) -> None:
         self.problem, self.X, self.Y = problem, X, Y
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Found:
         assert self.Y is not None
         problem, outputs, losses, rows = self.problem, [], np.empty(len(indices)), []
         for j, i in enumerate(indices):
@@ -281,5 +283,5 @@ class MeasureBatch:
             rows.append(problem._sum(x, v))
         return Found(outputs, losses, sp.csr_matrix(np.array(rows)))
 
-    def argmax(self, f: Any) -> list[np.ndarray]:
+    def argmax(self, f: Scorer) -> list[np.ndarray]:
         return [self.problem.argmax(f, x) for x in self.X]

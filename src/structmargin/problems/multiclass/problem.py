@@ -8,15 +8,19 @@ There is no intercept; append a constant feature to x to have one (it is then re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from structmargin.formulation import Cost
-from structmargin.problem import Found
+from structmargin.kernels import Matrix
+from structmargin.problem import Found, Scorer
 from structmargin.problems._params import Params
+
+Labels = Sequence[int] | np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,13 +29,13 @@ class Multiclass(Params):
 
     n_classes: int
     n_features: int
-    loss: Any = None
+    loss: ArrayLike | None = None
 
     @property
     def n_weights(self) -> int:
         return self.n_classes * self.n_features
 
-    def psi(self, x: Any, y: Any) -> sp.csr_matrix:
+    def psi(self, x: Matrix, y: int) -> sp.csr_matrix:
         row = sp.csr_matrix(x) if sp.issparse(x) else sp.csr_matrix(np.reshape(x, (1, -1)))
         columns = row.indices * self.n_classes + int(y)
         return sp.csr_matrix((row.data.astype(float), columns, row.indptr), shape=(1, self.n_weights))
@@ -40,30 +44,30 @@ class Multiclass(Params):
         """The loss as a matrix (n_classes, n_classes)."""
         return 1.0 - np.eye(self.n_classes) if self.loss is None else np.asarray(self.loss, dtype=float)
 
-    def delta(self, y: Any, ybar: Any) -> float:
+    def delta(self, y: int, ybar: int) -> float:
         if self.loss is None:
             return float(int(y) != int(ybar))
         return float(np.asarray(self.loss)[int(y), int(ybar)])
 
-    def potentials(self, w: np.ndarray, x: Any) -> np.ndarray:
+    def potentials(self, w: np.ndarray, x: Matrix) -> np.ndarray:
         """Class scores: (n_classes,) for one input, (m, n_classes) for a matrix of inputs."""
         scores = x @ w.reshape(self.n_features, self.n_classes)
         return scores[0] if sp.issparse(x) and x.shape[0] == 1 else scores
 
-    def argmax(self, f: Any, x: Any) -> int:
+    def argmax(self, f: Scorer, x: Matrix) -> int:
         return int(np.argmax(f.potentials(x)))
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> int:
+    def augmented_argmax(self, f: Scorer, x: Matrix, y: int, H: Cost) -> int:
         scores = np.ravel(f.potentials(x))
         return int(np.argmax(H(self.losses()[int(y)], scores[int(y)] - scores)))
 
-    def factors(self, X: Any) -> tuple[Any, Any]:
+    def factors(self, X: Matrix) -> tuple[Matrix, Matrix]:
         return _matrix(X), sp.identity(self.n_classes, format="csr")
 
-    def batch(self, X: Any, Y: Any) -> MulticlassBatch:
+    def batch(self, X: Matrix, Y: Labels | None) -> MulticlassBatch:
         return MulticlassBatch(self, X, Y)
 
-    def check(self, X: Any, Y: Any) -> None:
+    def check(self, X: Matrix, Y: Labels) -> None:
         """Shapes, finite features, labels in range, a loss matrix with a zero diagonal."""
         matrix = _matrix(X)
         if matrix.shape[1] != self.n_features:
@@ -93,12 +97,12 @@ class Multiclass(Params):
         if np.any(np.diag(losses) != 0) or np.any(~(losses >= 0)) or not np.all(np.isfinite(losses)):
             raise ValueError("loss must be finite and >= 0 everywhere, and 0 on the diagonal")
 
-    def radius(self, x: Any) -> float:
+    def radius(self, x: Matrix) -> float:
         """Proposition 20: |Psi(x, y) - Psi(x, y')|^2 <= 2 |x|^2."""
         values = x.data if sp.issparse(x) else np.asarray(x)
         return float(np.sqrt(2.0 * np.sum(np.square(values))))
 
-    def max_delta(self, y: Any) -> float:
+    def max_delta(self, y: int) -> float:
         return float(self.losses()[int(y)].max())
 
 
@@ -107,16 +111,16 @@ class MulticlassBatch:
 
     takes_kernels = True
 
-    def __init__(self, problem: Multiclass, X: Any, Y: Any) -> None:
+    def __init__(self, problem: Multiclass, X: Matrix, Y: Labels | None) -> None:
         self.problem, self.X = problem, _matrix(X)
         self.Y = np.zeros(0, dtype=np.int64) if Y is None else np.asarray(Y, dtype=np.int64)
         self.losses = problem.losses()
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Found:
         gaps, values = self._values(f, indices, H)
         return self._found(indices, gaps, np.arange(len(indices)), np.argmax(values, axis=1))
 
-    def search_many(self, f: Any, indices: np.ndarray, H: Cost, most: int) -> Found:
+    def search_many(self, f: Scorer, indices: np.ndarray, H: Cost, most: int) -> Found:
         """The `most` classes with the largest H, those with H > 0 only (the best one always)."""
         gaps, values = self._values(f, indices, H)
         if most < values.shape[1]:
@@ -130,7 +134,7 @@ class MulticlassBatch:
         row, place = np.nonzero(wanted)
         return self._found(indices, gaps, row, top[row, place])
 
-    def _values(self, f: Any, indices: np.ndarray, H: Cost) -> tuple[np.ndarray, np.ndarray]:
+    def _values(self, f: Scorer, indices: np.ndarray, H: Cost) -> tuple[np.ndarray, np.ndarray]:
         """f(x, y) - f(x, .) and H of every class: both (m, n_classes)."""
         every = len(indices) == len(self.Y)
         X, y = (self.X, self.Y) if every else (self.X[indices], self.Y[indices])
@@ -142,7 +146,7 @@ class MulticlassBatch:
         example = indices[row]
         return Found(ybar, self.losses[self.Y[example], ybar], None, example, gaps[row, ybar])
 
-    def argmax(self, f: Any) -> np.ndarray:
+    def argmax(self, f: Scorer) -> np.ndarray:
         return np.argmax(np.asarray(f.potentials(self.X)).reshape(self.X.shape[0], -1), axis=1)
 
     def rows(self, example: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:
@@ -158,7 +162,7 @@ class MulticlassBatch:
         return sp.csr_matrix((data.ravel(), columns.ravel(), 2 * X.indptr), shape=shape)
 
 
-def _matrix(X: Any) -> Any:
+def _matrix(X: Matrix) -> Matrix:
     if sp.issparse(X):
         return sp.csr_matrix(X)
     if len(X) and sp.issparse(X[0]):

@@ -8,7 +8,7 @@ template, so that a cell costs one look-up for each of at most three target code
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,10 +19,13 @@ from structmargin.oracles.chains import room, search
 from structmargin.problem import Found
 from structmargin.problems.proteins.features import TARGET, Pair, places, target_codes, template_codes
 
+if TYPE_CHECKING:
+    from structmargin.problems.proteins.problem import ProteinAlignment
+
 WIDEST = max(TARGET.values())
 
 
-class Packed(NamedTuple):
+class PackedPairs(NamedTuple):
     """P pairs: places of templates and of targets end to end, and where each pair's begin."""
 
     a: np.ndarray  # (all template places, terms) int32
@@ -48,7 +51,7 @@ class Weights(NamedTuple):
     affine: bool
 
 
-class Chains(NamedTuple):
+class PackedMatches(NamedTuple):
     """Chains end to end: the p-th is match[start[p]:end[p]]."""
 
     match: np.ndarray  # (total, 2) int32
@@ -59,14 +62,14 @@ class Chains(NamedTuple):
 class ProteinBatch:
     """All pairs of all examples, packed once; `problem` has checked them."""
 
-    def __init__(self, problem: Any, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def __init__(self, problem: ProteinAlignment, X: Sequence[Pair], Y: Sequence[np.ndarray] | None) -> None:
         self.problem, self.n = problem, len(X)
         X = [x if isinstance(x, Pair) else Pair(*x) for x in X]
         t = problem.terms
         sizes = np.array([(len(x.residue), len(x.target)) for x in X], dtype=np.int64).reshape(-1, 2)
         start = np.vstack([np.zeros((1, 2), np.int64), np.cumsum(sizes, axis=0)])
         profiles = [x for x in X if problem.profiles]
-        self.packed = Packed(
+        self.packed = PackedPairs(
             _joined([template_codes(x, t.template) for x in X], (0, len(t.template)), np.int32),
             _joined([places(x) for x in X], (0,), np.int32),
             np.ascontiguousarray(
@@ -109,10 +112,12 @@ class ProteinBatch:
         """The best chain of each example."""
         return _listed(self._found(f.w, np.arange(self.n), False))
 
-    def _found(self, w: np.ndarray, indices: np.ndarray, augmented: bool) -> Chains:
+    def _found(self, w: np.ndarray, indices: np.ndarray, augmented: bool) -> PackedMatches:
         length = self.sizes[indices].min(axis=1)
         end = np.cumsum(length)
-        found = Chains(np.empty((int(length.sum()), 2), np.int32), np.zeros(len(indices), np.int64), end)
+        found = PackedMatches(
+            np.empty((int(length.sum()), 2), np.int32), np.zeros(len(indices), np.int64), end
+        )
         truth = self.truth if augmented else found
         _search_all(
             self.packed, self.weights(w), indices, augmented, truth, self.problem.tolerance, self.work, found
@@ -129,10 +134,10 @@ class ProteinBatch:
 
     def psi(self) -> sp.csr_matrix:
         """Psi of each example's own chain, a row each."""
-        empty = Chains(self.truth.match, np.zeros(self.n, np.int64), np.zeros(self.n, np.int64))
+        empty = PackedMatches(self.truth.match, np.zeros(self.n, np.int64), np.zeros(self.n, np.int64))
         return self._rows(np.arange(self.n), empty)
 
-    def _rows(self, indices: np.ndarray, found: Chains) -> sp.csr_matrix:
+    def _rows(self, indices: np.ndarray, found: PackedMatches) -> sp.csr_matrix:
         """Psi(x, y) - Psi(x, ybar) as sparse rows, their columns in the order in which chains meet them."""
         p = self.problem
         matches = int((self.truth.end - self.truth.start)[indices].sum() + (found.end - found.start).sum())
@@ -149,17 +154,17 @@ class ProteinBatch:
         )
 
 
-def _joined(parts: list[np.ndarray], empty: tuple[int, ...], kind: Any) -> np.ndarray:
+def _joined(parts: list[np.ndarray], empty: tuple[int, ...], kind: type) -> np.ndarray:
     return np.concatenate(parts).astype(kind) if parts else np.zeros(empty, dtype=kind)
 
 
-def _chains(Y: Sequence[Any]) -> Chains:
+def _chains(Y: Sequence[np.ndarray]) -> PackedMatches:
     end = np.cumsum([len(y) for y in Y], dtype=np.int64)
     start = np.concatenate([[0], end[:-1]]).astype(np.int64)[: len(end)]
-    return Chains(_joined([np.asarray(y) for y in Y], (0, 2), np.int32), start, end)
+    return PackedMatches(_joined([np.asarray(y) for y in Y], (0, 2), np.int32), start, end)
 
 
-def _listed(chains: Chains) -> list[np.ndarray]:
+def _listed(chains: PackedMatches) -> list[np.ndarray]:
     return [chains.match[low:high].copy() for low, high in zip(chains.start, chains.end, strict=True)]
 
 

@@ -21,7 +21,7 @@ loop, and nothing hydrophobic. The paper gives no detail of its windows: these a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -76,12 +76,12 @@ class Pair(NamedTuple):
     `profile` alone.
     """
 
-    residue: Any  # (n,) int, of the template: 0 .. 19 in the order of RESIDUES
-    state: Any  # (n,) int: 0 .. 2 in the order of STATES
-    access: Any  # (n,) int: 0 (buried) .. 4 (exposed)
-    target: Any  # (m,) int: 0 .. 19
-    template_profile: Any = None  # (n, 20) float
-    target_profile: Any = None  # (m, 20) float
+    residue: np.ndarray  # (n,) int, of the template: 0 .. 19 in the order of RESIDUES
+    state: np.ndarray  # (n,) int: 0 .. 2 in the order of STATES
+    access: np.ndarray  # (n,) int: 0 (buried) .. 4 (exposed)
+    target: np.ndarray  # (m,) int: 0 .. 19
+    template_profile: np.ndarray | None = None  # (n, 20) float
+    target_profile: np.ndarray | None = None  # (m, 20) float
 
 
 class Terms(NamedTuple):

@@ -22,15 +22,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.formulation import Cost
+from structmargin.problem import Scorer
 from structmargin.problems._params import Params
 from structmargin.problems.proteins.batch import ProteinBatch
-from structmargin.problems.proteins.features import MODELS, N_ACCESS, N_PLACES, RESIDUES, STATES, Terms, terms
+from structmargin.problems.proteins.features import (
+    MODELS,
+    N_ACCESS,
+    N_PLACES,
+    RESIDUES,
+    STATES,
+    Pair,
+    Terms,
+    terms,
+)
 
 GAPS = {"linear": 2, "affine": 4}
 """How many weights a kind of place has for its gaps."""
@@ -78,27 +88,27 @@ class ProteinAlignment(Params):
         table = w[self.first_gap :].reshape(N_PLACES, -1)
         return np.ascontiguousarray(table if self.gaps == "affine" else np.repeat(table, 2, axis=1))
 
-    def psi(self, x: Any, y: Any) -> sp.csr_matrix:
+    def psi(self, x: Pair, y: np.ndarray) -> sp.csr_matrix:
         return self.batch([x], [y]).psi()
 
-    def delta(self, y: Any, ybar: Any) -> float:
+    def delta(self, y: np.ndarray, ybar: np.ndarray) -> float:
         y, ybar = np.asarray(y), np.asarray(ybar)
         placed = dict(zip(ybar[:, 1].tolist(), ybar[:, 0].tolist(), strict=True))
         near = sum(abs(placed[j] - i) <= self.tolerance for i, j in y.tolist() if j in placed)
         return 1.0 - near / len(y)
 
-    def potentials(self, w: np.ndarray, x: Any) -> tuple[np.ndarray, np.ndarray]:
+    def potentials(self, w: np.ndarray, x: Pair) -> tuple[np.ndarray, np.ndarray]:
         """The scores of matches (n, m), and of gaps (n, 4) as `best_chain` wants them."""
         return self.batch([x], None).potentials(np.ascontiguousarray(w, dtype=float))
 
-    def argmax(self, f: Any, x: Any) -> np.ndarray:
+    def argmax(self, f: Scorer, x: Pair) -> np.ndarray:
         return self.batch([x], None).argmax(f)[0]
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> np.ndarray:
+    def augmented_argmax(self, f: Scorer, x: Pair, y: np.ndarray, H: Cost) -> np.ndarray:
         found: np.ndarray = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
         return found
 
-    def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> ProteinBatch:
+    def batch(self, X: Sequence[Pair], Y: Sequence[np.ndarray] | None) -> ProteinBatch:
         """The examples packed for both searches, or for `argmax` alone where Y is None."""
         self.check(X, Y)
         return ProteinBatch(self, X, Y)
@@ -110,10 +120,10 @@ class ProteinAlignment(Params):
             "its search folds the Q4-loss into the scores, which is exact for 'SVM1 margin' alone: use that"
         )
 
-    def max_delta(self, y: Any) -> float:
+    def max_delta(self, y: np.ndarray) -> float:
         return 1.0
 
-    def check(self, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def check(self, X: Sequence[Pair], Y: Sequence[np.ndarray] | None) -> None:
         """Codes within their ranges, strings of one length, and chains that fit; Y None: inputs only."""
         if Y is not None and len(X) != len(Y):
             raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output an example")
@@ -123,7 +133,9 @@ class ProteinAlignment(Params):
                 raise ValueError(f"{where} has {len(x)} parts; give a Pair(residue, state, access, target)")
             n, m = len(x[0]), len(x[3])
             limits = (len(RESIDUES), len(STATES), N_ACCESS, len(RESIDUES))
-            for name, codes, limit in zip(("residue", "state", "access", "target"), x, limits, strict=False):
+            for name, codes, limit in zip(
+                ("residue", "state", "access", "target"), x[:4], limits, strict=True
+            ):
                 _check_codes(where, name, codes, limit)
             for name, length in (("state", len(x[1])), ("access", len(x[2]))):
                 if length != n:
@@ -137,7 +149,7 @@ class ProteinAlignment(Params):
                 _check_chain(where, Y[e], n, m)
 
 
-def _check_codes(where: str, name: str, codes: Any, limit: int) -> None:
+def _check_codes(where: str, name: str, codes: np.ndarray, limit: int) -> None:
     codes = np.asarray(codes)
     if codes.ndim != 1 or not len(codes) or codes.dtype.kind not in "iu":
         raise ValueError(
@@ -150,7 +162,7 @@ def _check_codes(where: str, name: str, codes: Any, limit: int) -> None:
         )
 
 
-def _check_profile(where: str, name: str, profile: Any, length: int) -> None:
+def _check_profile(where: str, name: str, profile: np.ndarray | None, length: int) -> None:
     shape = np.shape(profile) if profile is not None else None
     if shape != (length, len(RESIDUES)):
         raise ValueError(
@@ -161,7 +173,7 @@ def _check_profile(where: str, name: str, profile: Any, length: int) -> None:
         raise ValueError(f"the {name} profile of {where} is not finite; look for NaN or infinity in it")
 
 
-def _check_chain(where: str, y: Any, n: int, m: int) -> None:
+def _check_chain(where: str, y: np.ndarray, n: int, m: int) -> None:
     chain = np.asarray(y)
     if chain.ndim != 2 or chain.shape[1] != 2 or not len(chain) or chain.dtype.kind not in "iu":
         raise ValueError(

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin.formulation import Cost
+from structmargin.kernels import Matrix
 from structmargin.oracles.viterbi import Chains
-from structmargin.problem import Found
+from structmargin.problem import Found, Scorer
 from structmargin.problems.sequence.features import choose, difference_rows, pack, sparse_scores
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class SequenceBatch:
 
     takes_kernels = True
 
-    def __init__(self, problem: Sequence, X: Listed[Any], Y: Listed[Any] | None) -> None:
+    def __init__(self, problem: Sequence, X: Listed[Matrix], Y: Listed[np.ndarray] | None) -> None:
         self.problem, self.X = problem, X
         problem.check_tokens(X)
         self.tokens, self.dense = pack(X, problem.n_features, problem.window)
@@ -71,7 +72,7 @@ class SequenceBatch:
     def _products(self, rows: np.ndarray, W: np.ndarray) -> np.ndarray:
         return sparse_scores(self.tokens, rows, W) if self.dense is None else self.dense[rows] @ W
 
-    def _kernel_chains(self, f: Any, indices: np.ndarray) -> list[Chains]:
+    def _kernel_chains(self, f: Scorer, indices: np.ndarray) -> list[Chains]:
         """The oracle's arrays of single examples, from a scorer that knows their potentials only."""
         lengths = np.diff(self.tokens.offsets)
         return [self.problem.chains(f.potentials(self.X[i]), np.array([0, lengths[i]])) for i in indices]

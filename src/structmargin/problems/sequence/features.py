@@ -14,18 +14,19 @@ matrix with one row a feature, which is how a token's scores read it.
 from __future__ import annotations
 
 from collections.abc import Sequence as Listed
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
+from structmargin.kernels import Matrix
 
 DENSE_FROM = 0.3
 """The share of non-zero features from which a dense product beats the sparse one."""
 
 
-class Layout(NamedTuple):
+class FeatureLayout(NamedTuple):
     """What Psi is made of, for compiled code."""
 
     n_labels: int
@@ -48,7 +49,7 @@ class Tokens(NamedTuple):
         return sp.csr_matrix((self.data, self.indices, self.indptr), shape=(len(self.indptr) - 1, D))
 
 
-def pack(X: Listed[Any], D: int, window: int) -> tuple[Tokens, np.ndarray | None]:
+def pack(X: Listed[Matrix], D: int, window: int) -> tuple[Tokens, np.ndarray | None]:
     """The tokens of all (T, D) arrays of X, each with its `window` neighbours on either side.
 
     A neighbour beyond the end of its sequence has no features. The second result is the same matrix
@@ -65,7 +66,7 @@ def pack(X: Listed[Any], D: int, window: int) -> tuple[Tokens, np.ndarray | None
     return tokens, tokens.matrix(D).toarray()
 
 
-def _sparse(X: Listed[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _sparse(X: Listed[Matrix]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     matrix = sp.csr_matrix(X[0] if len(X) == 1 else sp.vstack(X, format="csr"), dtype=np.float64)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -73,7 +74,7 @@ def _sparse(X: Listed[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
 
 
-def _dense(X: Listed[Any], D: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _dense(X: Listed[Matrix], D: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     matrix = np.concatenate([np.zeros((0, D)), *X])
     rows, columns = np.nonzero(matrix)
     indptr = np.searchsorted(rows, np.arange(len(matrix) + 1))

@@ -14,26 +14,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
-from structmargin.kernels import LinearKernel
+from structmargin.kernels import LinearKernel, Matrix
 from structmargin.problems._memory import KernelMemory
 
 BLOCK = 1 << 25
 """The most token products made at a time, where they are not kept."""
 
-TokenKernel = Callable[[Any, Any], np.ndarray]
+TokenKernel = Callable[[Matrix, Matrix], np.ndarray]
 """A kernel on tokens: the matrix of its values between the rows of two matrices."""
+
+
+Inputs = Sequence[Matrix]
+Labels = Sequence[np.ndarray]
+
+
+class Chain(Protocol):
+    """What the kernel asks of a problem: `Sequence` without the extensions that k_seq lacks."""
+
+    @property
+    def n_labels(self) -> int: ...
+
+    @property
+    def n_features(self) -> int: ...
+
+    @property
+    def eta(self) -> float: ...
 
 
 class LabelledPairs(NamedTuple):
     """Pairs (x, y) with the labels of all pairs end to end, and each input once."""
 
-    inputs: list[Any]  # distinct x, in order of appearance
+    inputs: list[Matrix]  # distinct x, in order of appearance
     which: np.ndarray  # (n,): the input of pair j
     token_start: np.ndarray  # (inputs + 1,): where the tokens of an input begin when all are stacked
     y: np.ndarray  # (N,)
@@ -44,7 +61,7 @@ class LabelScores(NamedTuple):
     """What an expansion amounts to for any x."""
 
     beta: np.ndarray  # (tokens, L): the coefficient of each token under each label
-    tokens: Any  # the tokens of beta as a matrix; None: those that the kernel's store holds
+    tokens: Matrix | None  # the tokens of beta as a matrix; None: those that the kernel's store holds
     transitions: np.ndarray  # (L, L)
     triplets: np.ndarray | None  # (L, L, L)
 
@@ -52,22 +69,22 @@ class LabelScores(NamedTuple):
 class TokenProducts:
     """The Gram matrix of the tokens of known inputs; empty unless inputs are given."""
 
-    def __init__(self, X: Sequence[Any] = (), kx: TokenKernel | None = None) -> None:
+    def __init__(self, X: Sequence[Matrix] = (), kx: TokenKernel | None = None) -> None:
         self.inputs = list(X)
         self.place = {id(x): j for j, x in enumerate(self.inputs)}
         self.start = _starts(self.inputs)
-        self.tokens: Any = None
+        self.tokens: Matrix = None
         self.G: np.ndarray | None = None
         if self.inputs and kx is not None:
             self.tokens = _stack(self.inputs)
             self.G = np.ascontiguousarray(kx(self.tokens, self.tokens), dtype=float)
 
-    def find(self, x: Any) -> int:
+    def find(self, x: Matrix) -> int:
         """The number of a known input, or -1: the same object, not an equal one."""
         j = self.place.get(id(x), -1)
         return j if j >= 0 and self.inputs[j] is x else -1
 
-    def starts(self, inputs: list[Any]) -> np.ndarray | None:
+    def starts(self, inputs: list[Matrix]) -> np.ndarray | None:
         """Where the tokens of these inputs begin in G, or None if one is not known."""
         numbers = [self.find(x) for x in inputs]
         return None if not self.inputs or min(numbers, default=-1) < 0 else self.start[numbers]
@@ -93,7 +110,7 @@ class SequenceKernel:
         if not 0.0 <= self.eta < np.inf:
             raise ValueError(f"eta must be finite and at least 0, but it is {self.eta!r}")
 
-    def on(self, X: Sequence[Any]) -> SequenceKernel:
+    def on(self, X: Sequence[Matrix]) -> SequenceKernel:
         """The same kernel with the token Gram matrix of the inputs X kept: 8 bytes a pair of their tokens.
 
         The inputs are known again as objects, so pass on the very arrays of X; others are computed anew.
@@ -102,11 +119,11 @@ class SequenceKernel:
         object.__setattr__(copy, "memory", KernelMemory(TokenProducts(X, self.kx)))
         return copy
 
-    def gram(self, X: Any, Y: Any, X2: Any, Y2: Any) -> np.ndarray:
+    def gram(self, X: Inputs, Y: Labels, X2: Inputs, Y2: Labels) -> np.ndarray:
         """k_seq between two lists of pairs."""
         return self.data_gram(X, Y, X2, Y2) + self.history_gram(X, Y, X2, Y2)
 
-    def data_gram(self, X: Any, Y: Any, X2: Any, Y2: Any) -> np.ndarray:
+    def data_gram(self, X: Inputs, Y: Labels, X2: Inputs, Y2: Labels) -> np.ndarray:
         """The data term of k_seq between two lists of pairs."""
         left, right = self._pack(X, Y), self._pack(X2, Y2)
         out = np.zeros((len(left.which), len(right.which)))
@@ -132,7 +149,7 @@ class SequenceKernel:
             lo = hi
         return out
 
-    def history_gram(self, X: Any, Y: Any, X2: Any, Y2: Any) -> np.ndarray:
+    def history_gram(self, X: Inputs, Y: Labels, X2: Inputs, Y2: Labels) -> np.ndarray:
         """The history term of k_seq between two lists of pairs, times eta^2."""
         left, right = self._pack(X, Y), self._pack(X2, Y2)
         out = np.zeros((len(left.which), len(right.which)))
@@ -143,7 +160,7 @@ class SequenceKernel:
         return self.eta**2 * out
 
     def potentials(
-        self, problem: Any, x: Any, X: Any, Y: Any, coef: np.ndarray
+        self, problem: Chain, x: Matrix, X: Inputs, Y: Labels, coef: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """The scores of labels, pairs and (for T = 2) triplets under sum_j coef_j k_seq((x_j, y_j), .)."""
         scores, store = self._expansion(problem, X, Y, coef), self.memory.store
@@ -159,7 +176,7 @@ class SequenceKernel:
                 emissions = np.asarray(self.kx(x, store.tokens[held])) @ beta[held]
         return emissions, scores.transitions, scores.triplets
 
-    def _expansion(self, problem: Any, X: Any, Y: Any, coef: np.ndarray) -> LabelScores:
+    def _expansion(self, problem: Chain, X: Inputs, Y: Labels, coef: np.ndarray) -> LabelScores:
         """sum_j coef_j k_seq((x_j, y_j), .) as scores of labels, pairs and triplets, computed once."""
         known = self.memory.expansion.get(X, Y, coef)
         if known is not None:
@@ -185,12 +202,12 @@ class SequenceKernel:
         scores = LabelScores(beta, tokens, lags[0] if lags else np.zeros((L, L)), triplets)
         return self.memory.expansion.set(scores, X, Y, coef)
 
-    def _pack(self, X: Any, Y: Any) -> LabelledPairs:
+    def _pack(self, X: Inputs, Y: Labels) -> LabelledPairs:
         known = self.memory.packed.get(X, Y)
         if known is not None:
             return known
         number: dict[int, int] = {}
-        inputs: list[Any] = []
+        inputs: list[Matrix] = []
         which = np.empty(len(X), dtype=np.int64)
         for j, x in enumerate(X):
             if id(x) not in number:
@@ -251,14 +268,14 @@ def _sums(G, rows, columns, y, offsets, y2, offsets2, some, n_labels, out):  # t
 
 
 def _label_sums(
-    G: Any,
+    G: np.ndarray | None,
     rows: np.ndarray,
     columns: np.ndarray,
     left: LabelledPairs,
     right: LabelledPairs,
     some: np.ndarray,
     n_labels: int,
-    out: Any,
+    out: np.ndarray,
 ) -> None:
     """out[p, q] = sum of G over the positions of p and q with equal labels, for the left pairs in `some`.
 
@@ -280,7 +297,7 @@ def _pair_counts(packed: LabelledPairs, t: int, n_labels: int) -> sp.csr_matrix:
     return sp.csr_matrix((np.ones(len(codes)), (pair[t:][inside], codes)), shape=shape)
 
 
-def _require_plain(problem: Any, kernel: SequenceKernel) -> None:
+def _require_plain(problem: Chain, kernel: SequenceKernel) -> None:
     """Refuse what a problem's own Psi has and k_seq has not."""
     extra = [name for name in ("window", "triplets", "input_transitions") if getattr(problem, name, False)]
     if extra:
@@ -296,11 +313,11 @@ def _require_plain(problem: Any, kernel: SequenceKernel) -> None:
         raise ValueError(f"no search takes T={kernel.T} lags: choose T of at most 2 to predict")
 
 
-def _starts(inputs: Sequence[Any]) -> np.ndarray:
+def _starts(inputs: Sequence[Matrix]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum([x.shape[0] for x in inputs], dtype=np.int64)]).astype(np.int64)
 
 
-def _stack(inputs: Sequence[Any]) -> Any:
+def _stack(inputs: Sequence[Matrix]) -> Matrix:
     """The tokens of all inputs as one matrix, sparse if the first input is."""
     if sp.issparse(inputs[0]):
         return sp.vstack(inputs, format="csr")

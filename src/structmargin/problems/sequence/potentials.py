@@ -6,9 +6,10 @@ and the step t -> t + 1, filed under t by the paper's sums, goes under t + 1 as 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structmargin.oracles.viterbi import Chains
 
@@ -16,9 +17,15 @@ from structmargin.oracles.viterbi import Chains
 class Potentials(NamedTuple):
     """The scores of one sequence of T tokens, or of packed ones with T tokens in all: linear in w."""
 
-    emissions: Any  # (T, L)
-    transitions: Any  # (L, L), or (T, L, L) for each step t -> t + 1 (the last of a sequence is not read)
-    triplets: Any = None  # (L, L, L), or None
+    emissions: np.ndarray  # (T, L)
+    transitions: (
+        np.ndarray
+    )  # (L, L), or (T, L, L) for each step t -> t + 1 (the last of a sequence is not read)
+    triplets: np.ndarray | None = None  # (L, L, L), or None
+
+
+PotentialArrays = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+"""Emissions, transitions and triplets as `Potentials` has them, in any tuple."""
 
 
 class Bars(NamedTuple):
@@ -37,12 +44,12 @@ class Bars(NamedTuple):
         )
 
 
-def bar(mask: Any) -> np.ndarray | None:
+def bar(mask: ArrayLike | None) -> np.ndarray | None:
     """One of the `Bars` from booleans."""
     return None if mask is None else np.where(np.asarray(mask, dtype=bool), 0.0, -np.inf)
 
 
-def chains(potentials: tuple[Any, ...], offsets: np.ndarray, bars: Bars) -> Chains:
+def chains(potentials: PotentialArrays, offsets: np.ndarray, bars: Bars) -> Chains:
     """The oracle's arrays for sequences packed at `offsets` (n + 1,), from their potentials and masks."""
     E, A, triplets = Potentials(*potentials)
     N, L = E.shape

@@ -21,18 +21,21 @@ from __future__ import annotations
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from structmargin.formulation import Cost
+from structmargin.kernels import Matrix
 from structmargin.oracles.viterbi import Chains, best, best_folded, best_other
 from structmargin.oracles.viterbi_by_distance import ROUNDS, best_by_loss
+from structmargin.problem import Scorer
 from structmargin.problems._params import Params
 from structmargin.problems.sequence.batch import SequenceBatch
-from structmargin.problems.sequence.features import Layout, pack
-from structmargin.problems.sequence.potentials import Bars, Potentials, bar, chains
+from structmargin.problems.sequence.features import FeatureLayout, pack
+from structmargin.problems.sequence.potentials import Bars, PotentialArrays, Potentials, bar, chains
 
 
 class Loss(NamedTuple):
@@ -64,9 +67,9 @@ class Sequence(Params):
     window: int = 0
     triplets: bool = False
     input_transitions: bool = False
-    allowed: Any = None
-    first: Any = None
-    final: Any = None
+    allowed: ArrayLike | None = None
+    first: ArrayLike | None = None
+    final: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         L, D = self.n_labels, self.n_features
@@ -86,10 +89,12 @@ class Sequence(Params):
             raise ValueError(f"{self.n_weights} weights are too many: use fewer features or extensions")
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> FeatureLayout:
         """What Psi is made of, for compiled code."""
         D = self.n_features * (2 * int(self.window) + 1)
-        return Layout(self.n_labels, D, float(self.eta), bool(self.input_transitions), bool(self.triplets))
+        return FeatureLayout(
+            self.n_labels, D, float(self.eta), bool(self.input_transitions), bool(self.triplets)
+        )
 
     @cached_property
     def n_weights(self) -> int:
@@ -100,10 +105,10 @@ class Sequence(Params):
     def bars(self) -> Bars:
         return Bars(bar(self.allowed), bar(self.first), bar(self.final))
 
-    def psi(self, x: Any, y: Any) -> sp.csr_matrix:
+    def psi(self, x: Matrix, y: np.ndarray) -> sp.csr_matrix:
         return self.batch([x], [y]).psi()
 
-    def delta(self, y: Any, ybar: Any) -> float:
+    def delta(self, y: np.ndarray, ybar: np.ndarray) -> float:
         y, ybar = np.asarray(y), np.asarray(ybar)
         if y.shape != ybar.shape:
             raise ValueError(f"labellings of {len(y)} and {len(ybar)} labels cannot be compared")
@@ -111,7 +116,7 @@ class Sequence(Params):
         loss = LOSSES[self.loss]
         return float(wrong if loss.counts else wrong > 0) / (len(y) if loss.share else 1)
 
-    def phi(self, x: Any) -> Any:
+    def phi(self, x: Matrix) -> Matrix:
         """The tokens' features, a row each: x itself, or with a window a (T, D) CSR matrix."""
         if self.window == 0:
             return x if sp.issparse(x) else np.asarray(x, dtype=float)
@@ -131,7 +136,7 @@ class Sequence(Params):
             w[c:].reshape(L, L, L) if self.layout.triplets else None,
         )
 
-    def potentials(self, w: np.ndarray, x: Any) -> Potentials:
+    def potentials(self, w: np.ndarray, x: Matrix) -> Potentials:
         """The scores of one sequence under explicit weights."""
         phi = self.phi(x)
         W, _, V, _ = self.weights(w)
@@ -145,7 +150,7 @@ class Sequence(Params):
             transitions = transitions + inputs.reshape(-1, *A.shape)
         return Potentials(emissions, transitions, None if triplets is None else self.eta * triplets)
 
-    def chains(self, potentials: tuple[Any, ...], offsets: np.ndarray) -> Chains:
+    def chains(self, potentials: PotentialArrays, offsets: np.ndarray) -> Chains:
         """What the oracles search, for sequences packed at `offsets`."""
         return chains(potentials, offsets, self.bars)
 
@@ -173,19 +178,19 @@ class Sequence(Params):
         wrong = np.add.reduceat(labels != y, packed.offsets[:-1], dtype=np.int64)
         return labels, wrong * scale if loss.counts else (wrong > 0).astype(float)
 
-    def argmax(self, f: Any, x: Any) -> np.ndarray:
+    def argmax(self, f: Scorer, x: Matrix) -> np.ndarray:
         return self.decode(self.chains(f.potentials(x), np.array([0, x.shape[0]])))
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> np.ndarray:
+    def augmented_argmax(self, f: Scorer, x: Matrix, y: np.ndarray, H: Cost) -> np.ndarray:
         self.check_labels([x], [y])
         packed = self.chains(f.potentials(x), np.array([0, x.shape[0]]))
         return self.search(packed, np.asarray(y, dtype=np.int64), H)[0]
 
-    def batch(self, X: Listed[Any], Y: Listed[Any] | None) -> SequenceBatch:
+    def batch(self, X: Listed[Matrix], Y: Listed[np.ndarray] | None) -> SequenceBatch:
         """All tokens packed for both searches, or for `argmax` alone where Y is None."""
         return SequenceBatch(self, X, Y)
 
-    def check(self, X: Listed[Any], Y: Listed[Any]) -> None:
+    def check(self, X: Listed[Matrix], Y: Listed[np.ndarray]) -> None:
         """Shapes, finite features, labels in range and allowed; the error names the first bad example."""
         self.check_tokens(X)
         self.check_labels(X, Y)
@@ -193,7 +198,7 @@ class Sequence(Params):
             if self.bars.forbid(np.asarray(y, dtype=np.int64)):
                 raise ValueError(f"allowed, first or final forbid the labels of example {i}: correct either")
 
-    def check_tokens(self, X: Listed[Any]) -> None:
+    def check_tokens(self, X: Listed[Matrix]) -> None:
         """Raise unless every x is a non-empty (T, n_features) array of finite numbers."""
         for i, x in enumerate(X):
             shape, D = getattr(x, "shape", None), self.n_features
@@ -204,7 +209,7 @@ class Sequence(Params):
             if not np.all(np.isfinite(x.data if sp.issparse(x) else x)):
                 raise ValueError(f"x of example {i} has a NaN or infinite feature: correct or leave it out")
 
-    def check_labels(self, X: Listed[Any], Y: Listed[Any]) -> None:
+    def check_labels(self, X: Listed[Matrix], Y: Listed[np.ndarray]) -> None:
         """Raise unless every y has an integer from 0 to n_labels - 1 for each token of its x."""
         for i, (x, labels) in enumerate(zip(X, Y, strict=True)):
             y, top = np.asarray(labels), self.n_labels - 1
@@ -218,7 +223,7 @@ class Sequence(Params):
                 t = int(wrong[0])
                 raise ValueError(f"label {y[t]} of token {t} of example {i} is no integer from 0 to {top}")
 
-    def radius(self, x: Any) -> float:
+    def radius(self, x: Matrix) -> float:
         """|Psi(x, y) - Psi(x, y')| <= sqrt(2 ((sum_t |phi_t|)^2 + eta^2 (T-1)^2 + ...)): Proposition 25.
 
         Each token adds phi_t (x) (e_a - e_b) to the difference, of norm 0 or sqrt(2) |phi_t|, and each pair
@@ -237,6 +242,6 @@ class Sequence(Params):
         total += layout.triplets * (self.eta * max(T - 2, 0)) ** 2
         return float(np.sqrt(2.0 * total))
 
-    def max_delta(self, y: Any) -> float:
+    def max_delta(self, y: np.ndarray) -> float:
         loss = LOSSES[self.loss]
         return float(len(y)) if loss.counts and not loss.share else 1.0

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.problems.multiclass.problem import Multiclass, MulticlassBatch
+from structmargin.kernels import Matrix
+from structmargin.problems.multiclass.problem import Labels, Multiclass, MulticlassBatch
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Taxonomy(Multiclass):
     """`n_classes` classes with the rows of `Lambda` (n_classes, R), dense or sparse, as their features;
     `loss[y, ybar]` or None for 0/1."""
 
-    Lambda: Any = None
+    Lambda: Matrix | None = None
 
     @cached_property
     def class_features(self) -> sp.csr_matrix:
@@ -44,24 +44,24 @@ class Taxonomy(Multiclass):
     def n_weights(self) -> int:
         return self.n_features * int(self.class_features.shape[1])
 
-    def psi(self, x: Any, y: Any) -> sp.csr_matrix:
+    def psi(self, x: Matrix, y: int) -> sp.csr_matrix:
         row = sp.csr_matrix(x) if sp.issparse(x) else sp.csr_matrix(np.reshape(x, (1, -1)))
         return tensor_rows(row, self.class_features[int(y)])
 
-    def potentials(self, w: np.ndarray, x: Any) -> np.ndarray:
+    def potentials(self, w: np.ndarray, x: Matrix) -> np.ndarray:
         """Class scores: (n_classes,) for one input, (m, n_classes) for a matrix of inputs."""
         by_feature = np.atleast_2d(x @ w.reshape(self.n_features, -1))
         scores: np.ndarray = np.ascontiguousarray((self.class_features @ by_feature.T).T)
         single = x.shape[0] == 1 if sp.issparse(x) else np.ndim(x) == 1
         return scores[0] if single else scores
 
-    def factors(self, X: Any) -> tuple[Any, Any]:
+    def factors(self, X: Matrix) -> tuple[Matrix, Matrix]:
         return super().factors(X)[0], self.class_features
 
-    def batch(self, X: Any, Y: Any) -> TaxonomyBatch:
+    def batch(self, X: Matrix, Y: Labels | None) -> TaxonomyBatch:
         return TaxonomyBatch(self, X, Y)
 
-    def check(self, X: Any, Y: Any) -> None:
+    def check(self, X: Matrix, Y: Labels) -> None:
         """As for `Multiclass`; besides, a label an input, and a finite row of Lambda, not all 0, a class."""
         n = X.shape[0] if sp.issparse(X) else len(X)
         if n != len(Y):
@@ -84,7 +84,7 @@ class Taxonomy(Multiclass):
                 "give it a feature or take the class away"
             )
 
-    def radius(self, x: Any) -> float:
+    def radius(self, x: Matrix) -> float:
         """|Psi(x, y) - Psi(x, y')| = |x| |Lambda(y) - Lambda(y')| at most."""
         values = x.data if sp.issparse(x) else np.asarray(x)
         L = self.L
