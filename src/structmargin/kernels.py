@@ -42,31 +42,69 @@ def _norms2(X: Matrix) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LinearKernel:
-    """<x, z>."""
+    """The inner product <x, z>.
+
+    Examples
+    --------
+    >>> from structmargin.kernels import LinearKernel
+    >>> LinearKernel()([[1.0, 2.0]], [[3.0, 4.0], [0.0, 1.0]])
+    array([[11.,  2.]])
+    """
 
     def __call__(self, X: Matrix, Z: Matrix) -> np.ndarray:
+        """The kernel between the rows of X and those of Z: a matrix (len(X), len(Z))."""
         return _products(X, Z)
 
 
 @dataclass(frozen=True)
 class Polynomial:
-    """(gamma <x, z> + coef0)^degree."""
+    """The polynomial kernel (gamma <x, z> + coef0)^degree.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        The degree.
+    gamma : float, default=1.0
+        The factor of the inner product.
+    coef0 : float, default=1.0
+        What is added to it; 0 makes the kernel homogeneous.
+
+    Examples
+    --------
+    >>> from structmargin.kernels import Polynomial
+    >>> Polynomial(degree=2)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+    """
 
     degree: int = 2
     gamma: float = 1.0
     coef0: float = 1.0
 
     def __call__(self, X: Matrix, Z: Matrix) -> np.ndarray:
+        """The kernel between the rows of X and those of Z: a matrix (len(X), len(Z))."""
         return (self.gamma * _products(X, Z) + self.coef0) ** self.degree
 
 
 @dataclass(frozen=True)
 class RBF:
-    """exp(-gamma |x - z|^2)."""
+    """The Gaussian kernel exp(-gamma |x - z|^2).
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        The inverse width, above 0.
+
+    Examples
+    --------
+    >>> from structmargin.kernels import RBF
+    >>> RBF(gamma=0.5)([[0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]]).round(3)
+    array([[1.   , 0.368]])
+    """
 
     gamma: float = 1.0
 
     def __call__(self, X: Matrix, Z: Matrix) -> np.ndarray:
+        """The kernel between the rows of X and those of Z: a matrix (len(X), len(Z))."""
         squares = _norms2(X)[:, None] + _norms2(Z)[None, :] - 2.0 * _products(X, Z)
         return np.exp(-self.gamma * np.maximum(squares, 0.0))
 
@@ -80,15 +118,45 @@ class HasClasses(Protocol):
 
 @dataclass(frozen=True)
 class Product:
-    """k((x, y), (z, y')) = kx(x, z) * L[y, y'] for class labels y; L is the identity unless given.
+    """A joint kernel for class labels: one kernel on inputs times one on classes.
 
-    The joint kernel of Psi = Phi(x) (x) Lambda(y) with L = <Lambda(y), Lambda(y')> (jmlr05 4.2).
+        k((x, y), (z, y')) = kx(x, z) L[y, y']
+
+    It is the kernel of Psi = Phi(x) (x) Lambda(y) with L[y, y'] = <Lambda(y), Lambda(y')>, for `Multiclass`
+    and `Taxonomy`.
+
+    Parameters
+    ----------
+    kx : callable
+        A kernel on inputs: kx(X, Z) is the matrix of its values between the rows of X and those of Z, as of
+        `LinearKernel`, `Polynomial` and `RBF`.
+    L : ndarray of shape (n_classes, n_classes), default=None
+        The kernel on classes, symmetric and positive semi-definite. None is the identity.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Proposition 21.
+
+    Examples
+    --------
+    The four corners of a square, where opposite corners are of one class:
+
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.kernels import RBF, Product
+    >>> from structmargin.problems import Multiclass
+    >>> X, Y = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), np.array([0, 0, 1, 1])
+    >>> model = StructuredSVM(Multiclass(2, 2), kernel=Product(RBF(gamma=2.0)), C=100.0).fit(X, Y)
+    >>> [int(y) for y in model.predict(X)]
+    [0, 0, 1, 1]
     """
 
     kx: Callable[[Matrix, Matrix], np.ndarray]
     L: np.ndarray | None = None
 
     def gram(self, X: Matrix, Y: Sequence[int], X2: Matrix, Y2: Sequence[int]) -> np.ndarray:
+        """k((x, y), (x2, y2)) between two lists of pairs: a matrix (len(X), len(X2))."""
         left, right = np.asarray(Y, dtype=int), np.asarray(Y2, dtype=int)
         on_y = left[:, None] == right[None, :] if self.L is None else self.L[np.ix_(left, right)]
         return self.kx(X, X2) * on_y
@@ -113,11 +181,30 @@ class Product:
 
 @dataclass(frozen=True)
 class Pairwise:
-    """Any function k(x, y, x2, y2), evaluated pair by pair; for problems that only ask f(x, y)."""
+    """A joint kernel from any function k(x, y, x2, y2), evaluated pair by pair.
+
+    For problems that ask a scorer for single scores f(x, y) only, such as one's own with `best_of` and
+    `top_of` (`structmargin.problem`): there are no potentials. It is slow, one call of Python for each pair
+    of pairs.
+
+    Parameters
+    ----------
+    k : callable
+        A symmetric and positive semi-definite function (x, y, x2, y2) -> float.
+
+    Examples
+    --------
+    >>> from structmargin.kernels import Pairwise
+    >>> kernel = Pairwise(lambda x, y, x2, y2: x * x2 * (y == y2))
+    >>> kernel.gram([1.0, 2.0], ["a", "b"], [3.0], ["b"])
+    array([[0.],
+           [6.]])
+    """
 
     k: Callable[[Any, Any, Any, Any], float]
 
     def gram(self, X: Sequence[Any], Y: Sequence[Any], X2: Sequence[Any], Y2: Sequence[Any]) -> np.ndarray:
+        """k((x, y), (x2, y2)) between two lists of pairs: a matrix (len(X), len(X2))."""
         return np.array([[self.k(x, y, x2, y2) for x2, y2 in zip(X2, Y2)] for x, y in zip(X, Y)]).reshape(
             len(X), len(X2)
         )

@@ -1,25 +1,10 @@
 """Learning to align: which candidate is the homolog of a native string (jmlr05 Section 4.4).
 
-x = (native, candidates): strings of letters 0 .. n_letters - 1, as 1-d arrays of integers. Of the
-candidates one is the homolog and the others are decoys. y = (candidate, path): the candidate's index
-and a local alignment of native and candidate, written as in `structmargin.oracles.smith_waterman`:
-(i, j, ops), where M sets letter against letter, D leaves out a letter of the native and I one of
-the candidate.
-
-    Psi(x, y)      how often the path uses each operation: the n_letters^2 substitutions (the native's
-                   letter first, equal letters included), then the letters left out of either string
-    Delta(y, ybar) 1 when the candidates differ, else 0
-    prediction     the candidate whose best alignment scores highest (equation 15)
-    constraints    <w, Psi(x, homolog, given path)> must exceed <w, Psi(x, decoy, path)> for every
-                   decoy and every path
-
-The homolog's alignment is given in training and unknown in prediction. Other alignments of the
-homolog have Delta = 0 and are equally right: the paper constrains only decoys, so the augmented search
-leaves the homolog out. With 0/1 loss H(1, gap) = 1 - gap in every formulation: the best path of the
-best decoy maximises them all.
-
-Searches are exact for every w; a gap weight that turns positive is no exception (see the oracle).
-Equal scores go to the candidate with the smallest index.
+Prediction takes the candidate whose best alignment scores highest (equation 15). A constraint says that
+<w, Psi(x, homolog, given path)> exceeds <w, Psi(x, decoy, path)>, for every decoy and every path. With 0/1
+loss H(1, gap) = 1 - gap in every formulation: the best path of the best decoy maximises them all. A gap weight
+that turns positive is no exception (see `structmargin.oracles.smith_waterman`). Equal scores go to the
+candidate with the smallest index.
 """
 
 from __future__ import annotations
@@ -51,7 +36,50 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Alignment(Params):
-    """Strings over `n_letters` letters; n_letters^2 substitution weights and one gap weight."""
+    """Learning to align: which of several candidate strings is the homolog of a native string.
+
+    An input x = (native, candidates) holds strings as integer arrays of letters 0 .. n_letters - 1. An output
+    y = (candidate, (i, j, ops)) is the index of a candidate and a local alignment of the native with it,
+    which begins at letter i of the native and letter j of the candidate. In the text `ops`, M sets letter
+    against letter, D leaves out a letter of the native, and I one of the candidate.
+
+        Psi(x, y)       how often the alignment uses each of the n_letters^2 substitutions, then how many
+                        letters it leaves out
+        Delta(y, ybar)  1 if the candidates differ, else 0
+
+    The homolog's alignment is given in training and unknown in prediction. Only decoys are constrained:
+    another alignment of the homolog is equally right. Searches are exact for every w and every formulation.
+
+    Parameters
+    ----------
+    n_letters : int, default=20
+        The size of the alphabet.
+
+    Attributes
+    ----------
+    n_weights : int
+        n_letters^2 substitution weights and one gap weight.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Sections 4.4 and 5.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Alignment
+    >>> native = np.array([0, 1, 1, 0])
+    >>> candidates = [np.array([1, 0, 0, 1]), np.array([0, 1, 0])]
+    >>> x, y = (native, candidates), (1, (0, 0, "MMDM"))
+    >>> problem = Alignment(n_letters=2)
+    >>> problem.psi(x, y).tolist()
+    [2.0, 0.0, 0.0, 1.0, 1.0]
+    >>> model = StructuredSVM(problem, C=100.0).fit([x], [y])
+    >>> model.predict([x])[0].candidate
+    1
+    """
 
     n_letters: int = 20
 
@@ -59,9 +87,11 @@ class Alignment(Params):
 
     @property
     def n_weights(self) -> int:
+        """The length of w and of Psi(x, y)."""
         return self.n_letters**2 + 1
 
     def psi(self, x: Input, y: Choice) -> np.ndarray:
+        """Psi(x, y), an array of shape (n_weights,)."""
         _check_output("this example", x, y)
         native, candidate = x[0], x[1][y[0]]
         for string in (native, candidate):
@@ -70,6 +100,7 @@ class Alignment(Params):
         return count_steps(pack([native, candidate]), pair, _aligned([y]), shape)[0]
 
     def delta(self, y: Choice, ybar: Choice) -> float:
+        """Delta(y, ybar): the loss of predicting ybar where y is right."""
         return float(y[0] != ybar[0])
 
     def potentials(self, w: np.ndarray, x: Input | None = None) -> tuple[np.ndarray, float]:
@@ -77,9 +108,11 @@ class Alignment(Params):
         return w[:-1].reshape(self.n_letters, self.n_letters), float(w[-1])
 
     def argmax(self, f: Scorer, x: Input) -> Choice:
+        """The best-scoring output of x under the scorer f."""
         return self.batch([x], None).argmax(f)[0]
 
     def augmented_argmax(self, f: Scorer, x: Input, y: Choice, H: Cost) -> Choice:
+        """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
         return self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
 
     def batch(self, X: Sequence[Input], Y: Sequence[Choice] | None) -> AlignmentBatch:
@@ -97,6 +130,7 @@ class Alignment(Params):
         return float(np.hypot(n + m, min(n, m)))
 
     def max_delta(self, y: Choice) -> float:
+        """An upper bound on Delta(y, .)."""
         return 1.0
 
     def check(self, X: Sequence[Input], Y: Sequence[Choice] | None) -> None:
@@ -170,6 +204,7 @@ class AlignmentBatch:
         return Found(self._choices(best, found), np.ones(len(indices)), rows)
 
     def argmax(self, f: Scorer) -> list[Choice]:
+        """The best-scoring output of every example."""
         return self._choices(*self._best(f, np.arange(len(self.pairs)), self.start))
 
     def _best(self, f: Scorer, which: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, Aligned]:

@@ -1,25 +1,10 @@
 """Weighted context-free grammars: the tree of a sentence of part-of-speech tags (jmlr05 Section 4.5).
 
-x is a sequence of tags, y a tree over it as nested tuples (see `grammar_trees`):
-
-    x = ("DT", "NN", "VBZ")        y = ("S", ("NP", "DT", "NN"), ("VP", "VBZ"))
-
-    Psi(x, y)       how often the tree uses each rule; with `horizontal`, each step of a Markov chain of
-                    children; with `spans`, besides, for each bracket its label with its length, with the
-                    tag before it and with the tag after it
-    outputs         the trees that the rules allow over x, rooted in a start symbol, in which no label stands
-                    twice in a chain of single children. So scores are finite whatever the weights (a cycle
-                    of unary rules cannot be gone round), and brackets form a set.
-    Delta(y, ybar)  "f1": 1 - F1 over labelled brackets (label, first, last); every node counts but tags, as
-                    evalb counts once TOP and pre-terminals are left out: the outermost label of a tree here
-                    is that of the sentence, and counts. "zero_one": whether the trees differ.
-
-`bind` learns the rules: all that occur in the training trees, and their roots as start symbols. A sentence
-that the rules cannot parse, or with a tag that they do not know, has no output: `argmax` gives None, and
-Delta(y, None) = 1. Parsing is exact for every formulation (`structmargin.oracles.cky_f1`).
-
-`parents` annotates each label with its parent's inside the grammar (Johnson 1998), `horizontal = h` lets a
-child depend on its head and the h children before it instead of the whole rule. Neither shows in outputs.
+No label stands twice in a chain of single children. So scores are finite whatever the weights (a cycle of unary
+rules cannot be gone round), and brackets form a set. F1 counts every node but tags, as evalb does once TOP and
+pre-terminals are left out: the outermost label of a tree here is that of the sentence, and counts. `bind`
+learns the rules: all that occur in the training trees, and their roots as start symbols. Parsing by any H is
+in `structmargin.oracles.cky_f1`.
 """
 
 from __future__ import annotations
@@ -47,11 +32,68 @@ LONGEST = 10
 
 @dataclass(frozen=True, eq=False)
 class Grammar(Params):
-    """A grammar whose rules are learnt by `bind`, or given.
+    """Parsing with a weighted context-free grammar: the tree of a sentence of part-of-speech tags.
 
-    `rules` are tuples (head, child, ...): heads and nonterminal children are tuples of their label (and with
-    `parents` of their parent's, '' at the root), tags are strings; `start` names the labels a tree may have
-    at its root. None: whatever training shows.
+    An input x is a sequence of tags, an output y a tree over it as nested tuples (label, child, ...) whose
+    leaves are the tags:
+
+        x = ("DT", "NN", "VBZ")        y = ("S", ("NP", "DT", "NN"), ("VP", "VBZ"))
+
+        Psi(x, y)       how often the tree uses each rule, or with `horizontal` each step of a Markov chain of
+                        children; with `spans`, besides, for each bracket its label with its length, with the
+                        tag before it and with the tag after it
+        Delta(y, ybar)  1 - F1 of labelled brackets, or whether the trees differ
+
+    Outputs are all trees that the rules allow in which no label stands twice in a chain of single children. A
+    sentence without such a tree has the prediction None, with Delta(y, None) = 1. Parsing is exact for every
+    formulation.
+
+    Parameters
+    ----------
+    loss : {"f1", "zero_one"}, default="f1"
+        Delta: 1 - F1 of the brackets (label, first, last) of all nodes but tags, or 1 if the trees differ.
+    parents : bool, default=False
+        Whether labels are annotated with their parent's inside the grammar. Outputs do not show it.
+    horizontal : int, default=None
+        The number of preceding children that a child depends on, besides the head. None: whole rules.
+    spans : bool, default=False
+        Whether brackets have weights for their length and for the tags around them.
+    start : sequence of str, default=None
+        The labels that a tree may have at its root. None: those of the training trees.
+    rules : sequence of tuples, default=None
+        Rules (head, child, ...): tags are strings, other symbols tuples (label,), with `parents` (label,
+        label of the parent), '' at the root. None: those of the training trees.
+
+    Attributes
+    ----------
+    n_weights : int
+        The number of rules or steps, and of weights of spans.
+    weight_names : list of str
+        What each weight is for.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Sections 4.5 and 5.4.
+    .. [2] Johnson, "PCFG models of linguistic tree representations", Computational Linguistics 24, 1998.
+    .. [3] Klein and Manning, "Accurate unlexicalized parsing", ACL 2003.
+
+    Examples
+    --------
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Grammar
+    >>> X = [("DT", "NN", "VBZ"), ("NN", "VBZ", "DT", "NN")]
+    >>> Y = [
+    ...     ("S", ("NP", "DT", "NN"), ("VP", "VBZ")),
+    ...     ("S", ("NP", "NN"), ("VP", "VBZ", ("NP", "DT", "NN"))),
+    ... ]
+    >>> problem = Grammar().bind(X, Y)
+    >>> problem.weight_names[:3]
+    ['S -> NP VP', 'NP -> DT NN', 'VP -> VBZ']
+    >>> problem.psi(X[1], Y[1]).tolist()
+    [1.0, 1.0, 0.0, 1.0, 1.0]
+    >>> StructuredSVM(Grammar(), C=100.0).fit(X, Y).predict([("DT", "NN", "VBZ", "NN")])[0]
+    ('S', ('NP', 'DT', 'NN'), ('VP', 'VBZ', ('NP', 'NN')))
     """
 
     loss: str = "f1"
@@ -101,6 +143,7 @@ class Grammar(Params):
 
     @property
     def n_weights(self) -> int:
+        """The length of w and of Psi(x, y)."""
         return self.tables.n_rules + self.spans * self._per_label * len(self.label_names)
 
     @property
@@ -140,6 +183,7 @@ class Grammar(Params):
         return columns.astype(np.int32)
 
     def psi(self, x: Sequence[str], y: Node) -> np.ndarray:
+        """Psi(x, y), an array of shape (n_weights,)."""
         self.check([x], [y])
         counts = np.zeros(self.n_weights)
         for step in self.tables.derivation(y, self.parents):
@@ -156,6 +200,7 @@ class Grammar(Params):
         return counts
 
     def delta(self, y: Node, ybar: Tree | None) -> float:
+        """Delta(y, ybar): the loss of predicting ybar where y is right."""
         if self.loss == "zero_one":
             return float(y != ybar)
         if ybar is None:
@@ -170,9 +215,11 @@ class Grammar(Params):
         return w
 
     def argmax(self, f: Scorer, x: Sequence[str]) -> Tree | None:
+        """The best-scoring output of x under the scorer f."""
         return self.batch([x], None).argmax(f)[0]
 
     def augmented_argmax(self, f: Scorer, x: Sequence[str], y: Node, H: Cost) -> Tree | None:
+        """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
         return self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
 
     def batch(self, X: Sequence[Sequence[str]], Y: Sequence[Node] | None) -> GrammarBatch:
@@ -191,6 +238,7 @@ class Grammar(Params):
         return float(np.sqrt(2.0) * max(most, 0.0))
 
     def max_delta(self, y: Node) -> float:
+        """An upper bound on Delta(y, .)."""
         return 1.0
 
     def check_tags(self, X: Sequence[Sequence[str]]) -> None:

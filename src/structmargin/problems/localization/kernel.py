@@ -60,7 +60,42 @@ Memory = KernelMemory[PackedBoxes, BoxExpansion, Pyramids]
 
 @dataclass(frozen=True)
 class BoxChi2:
-    """`gamma` None for the additive kernel, else the exponential one's."""
+    """The chi-squared kernel between the pyramids of two boxes, for `Localization`.
+
+        additive      k = sum over bins of 2 h h' / (h + h')                      gamma = None
+        exponential   k = exp(-gamma sum over bins of (h - h')^2 / (h + h'))
+
+    where h and h' are the pyramids of visual words in the first boxes of y and y', as in `Localization`. With
+    normalise "cell" or "box" a pyramid full of words sums to 1: the additive kernel of a box with itself is
+    then 1, and the exponent at most 2 gamma.
+
+    Parameters
+    ----------
+    n_words : int
+        The number of visual words.
+    levels : int, default=4
+        The levels of the pyramid.
+    normalise : {"none", "cell", "box"}, default="cell"
+        What counts are divided by, as for `Localization`.
+    gamma : float, default=None
+        The width of the exponential kernel; None for the additive one.
+
+    References
+    ----------
+    .. [1] Lampert and Blaschko, "Structured prediction by joint kernel support estimation", Machine Learning
+       77, 2009, Section 5.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin.problems.localization.kernel import BoxChi2
+    >>> words = np.array([[0, 0, 1, 1], [0, 0, 1, 1]])
+    >>> x = (words, np.array([[2, 2, 1]]))
+    >>> boxes = [np.array([[0, 0, 2, 2]]), np.array([[0, 1, 2, 3]])]
+    >>> BoxChi2(n_words=2, levels=1).gram([x, x], boxes, [x, x], boxes).round(3)
+    array([[1.   , 0.667],
+           [0.667, 1.   ]])
+    """
 
     n_words: int
     levels: int = 4

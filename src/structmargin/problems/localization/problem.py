@@ -1,22 +1,6 @@
 """Object localization: the box of an object in an image (jkse09 Section 5.1; Blaschko, Lampert 2008).
 
-x = (words, windows): a map (rows, columns) of visual words, below 0 where there is none, and the boxes to
-choose from, as rows (height, width, step) of window sizes and the step between their positions. An output is
-an array (k, 4) of boxes (top, left, bottom, right), half open, in units of the map: the first is the one that
-is meant, and in a truth the others are right as well. Delta also takes fractions of the map's units, and does
-not mind further columns (scores, say).
-
-    Psi(x, y)       the pyramid of histograms of words in the first box: for each of 1 + 4 + ... + levels^2
-                    cells the count of each word; `normalise`d by nothing ("none"), by the cell's area
-                    ("cell") or by the box's ("box"); times `scale`
-    Delta(y, ybar)  1 - area of intersection / area of union with the nearest true box
-
-An image with several objects is given once with each of them first. No true box is ever a violator.
-
-`search` "scan" scores every box that the windows allow, through integral images; "branch_and_bound"
-(efficient subwindow search) finds the best of all boxes, at any position, whose height and width lie between
-the smallest and the largest of the windows', and takes counts only. Both are exact for every formulation.
-`bind` sets a scale left open to make the mean square of |Psi| over the training pairs 1.
+Delta also takes fractions of the map's units, and does not mind further columns of boxes (scores, say).
 """
 
 from __future__ import annotations
@@ -49,7 +33,72 @@ class BoxScorer(Protocol):
 
 @dataclass(frozen=True)
 class Localization(Params):
-    """`n_words` visual words and pyramids of `levels` levels."""
+    """Object localization: the box of an object in an image.
+
+    An input x = (words, windows): `words` is an integer array (rows, columns) of visual words 0 .. n_words -
+    1, below 0 where there is none, and `windows` an integer array (k, 3) of rows (height, width, step), the
+    sizes of boxes to choose from and the step between their positions. An output y is an array (k, 4) of
+    boxes (top, left, bottom, right), half open, in units of the map. The first box is the one that is meant;
+    in a truth the others are right as well. An image with several objects is given once with each of them
+    first.
+
+        Psi(x, y)       the histograms of visual words in the cells of a spatial pyramid of the first box,
+                        with L x L cells at each level L = 1 .. levels
+        Delta(y, ybar)  1 - area of intersection / area of union with the nearest true box
+
+    No true box is ever a violator. Both searches are exact for every formulation.
+
+    Parameters
+    ----------
+    n_words : int
+        The number of visual words.
+    levels : int, default=4
+        The levels of the pyramid: 1 + 4 + ... + levels^2 cells.
+    normalise : {"none", "cell", "box"}, default="none"
+        Whether counts are divided by nothing, by the number of cells and the cell's area, or by the number of
+        levels and the box's area.
+    search : {"scan", "branch_and_bound"}, default="scan"
+        "scan" scores every box that the windows allow. "branch_and_bound" finds the best of all boxes, at any
+        position, whose height and width lie between the smallest and the largest of the windows; it needs
+        normalise="none".
+    scale : float, default=None
+        The factor of Psi. None: the one that makes the mean square of its norm over the training pairs 1.
+
+    Attributes
+    ----------
+    n_weights : int
+        The number of cells times n_words.
+
+    See Also
+    --------
+    structmargin.problems.localization.kernel.BoxChi2 : The chi-squared kernel that goes with this problem.
+
+    References
+    ----------
+    .. [1] Lampert and Blaschko, "Structured prediction by joint kernel support estimation", Machine Learning
+       77, 2009, Section 5.
+    .. [2] Blaschko and Lampert, "Learning to localize objects with structured output regression", ECCV 2008.
+    .. [3] Lampert, Blaschko and Hofmann, "Beyond sliding windows: object localization by efficient subwindow
+       search", CVPR 2008.
+
+    Examples
+    --------
+    An object of 2 x 2 words of kind 1 in a background of kind 0:
+
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Localization
+    >>> words = np.zeros((4, 6), dtype=int)
+    >>> words[1:3, 2:4] = 1
+    >>> x, y = (words, np.array([[2, 2, 1]])), np.array([[1, 2, 3, 4]])
+    >>> problem = Localization(n_words=2, levels=1)
+    >>> problem.psi(x, y).toarray()
+    array([[0., 4.]])
+    >>> problem.delta(y, np.array([[1, 3, 3, 5]]))
+    0.6666666666666667
+    >>> StructuredSVM(problem, C=100.0).fit([x], [y]).predict([x])[0]
+    array([[1, 2, 3, 4]])
+    """
 
     n_words: int
     levels: int = 4
@@ -74,6 +123,7 @@ class Localization(Params):
 
     @property
     def n_weights(self) -> int:
+        """The length of w and of Psi(x, y)."""
         return n_cells(self.levels) * self.n_words
 
     @property
@@ -98,9 +148,11 @@ class Localization(Params):
         return replace(self, scale=1.0 / np.sqrt(square) if square > 0.0 else 1.0)
 
     def psi(self, x: Image, y: np.ndarray) -> sp.csr_matrix:
+        """Psi(x, y), a sparse row of shape (1, n_weights)."""
         return self.factor * pyramids([x], [y], self.n_words, self.levels, KINDS[self.normalise])
 
     def delta(self, y: np.ndarray, ybar: np.ndarray) -> float:
+        """Delta(y, ybar): the loss of predicting ybar where y is right."""
         truths, found = (np.asarray(part, dtype=float) for part in (y, ybar))
         if truths.ndim != 2 or found.ndim != 2 or not len(found):
             raise ValueError(
@@ -127,12 +179,14 @@ class Localization(Params):
         return SEARCHES[self.search].detect(self, f.potentials(x), words, windows, down, across, most)
 
     def argmax(self, f: BoxScorer, x: Image) -> np.ndarray:
+        """The best-scoring output of x under the scorer f."""
         found = self.detect(f, x, most=1)
         if not len(found.boxes):
             raise ValueError(f"no window of this example fits its map of {np.shape(x[0])}: give smaller ones")
         return found.boxes
 
     def augmented_argmax(self, f: Scorer, x: Image, y: np.ndarray, H: Cost) -> np.ndarray:
+        """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
         search, y = SEARCHES[self.search], as_boxes(y)
         box, _, _ = search.violator(self, f.potentials(x), search.prepared(*as_input(x), y, H), f(x, y))
         return y if box is None else box
@@ -157,6 +211,7 @@ class Localization(Params):
         return float(np.sqrt(2.0)) * self.factor * largest
 
     def max_delta(self, y: np.ndarray) -> float:
+        """An upper bound on Delta(y, .)."""
         return 1.0
 
     def check(self, X: Sequence[Image], Y: Sequence[np.ndarray] | None) -> None:
@@ -259,4 +314,5 @@ class LocalizationBatch:
         return Found(outputs, losses, self.truths[indices] - there)
 
     def argmax(self, f: Scorer) -> list[np.ndarray]:
+        """The best-scoring output of every example."""
         return [self.problem.argmax(f, x) for x in self.X]

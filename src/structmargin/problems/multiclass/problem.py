@@ -1,9 +1,6 @@
-"""Multiclass classification: Psi(x, y) = x (x) e_y, one weight vector a class (jmlr05 Section 4.1).
+"""Multiclass classification: Psi(x, y) = x (x) e_y, one weight vector per class (jmlr05 Section 4.1).
 
-The outputs are 0 .. n_classes - 1; the loss is 0/1 or any matrix with a zero diagonal. Both
-searches look at every class: over a batch, one matrix product of inputs and weights. The weights
-of feature j stand together: w.reshape(n_features, n_classes)[j, y].
-There is no intercept; append a constant feature to x to have one (it is then regularised).
+Over a batch both searches are one matrix product of inputs and weights.
 """
 
 from __future__ import annotations
@@ -25,7 +22,50 @@ Labels = Sequence[int] | np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Multiclass(Params):
-    """`n_classes` classes, `n_features` features, dense or sparse; `loss[y, ybar]` or None for 0/1."""
+    """Multiclass classification: one of K classes for each input.
+
+    An input x is a vector of n_features numbers, an output y a class 0 .. n_classes - 1. Psi places x in the
+    block of its class, so that every class has a weight vector of its own:
+
+        Psi(x, y) = x (x) e_y,    f(x, y) = <w_y, x>,    w.reshape(n_features, n_classes)[:, y] = w_y
+
+    Both searches look at all classes and are exact for every formulation. There is no intercept: append a
+    constant feature to x to have one (it is then regularised).
+
+    Parameters
+    ----------
+    n_classes : int
+        The number of classes K.
+    n_features : int
+        The length of every x.
+    loss : array-like of shape (n_classes, n_classes), default=None
+        loss[y, ybar] is Delta(y, ybar): at least 0, and 0 on the diagonal. None is the 0/1 loss.
+
+    Attributes
+    ----------
+    n_weights : int
+        n_classes * n_features.
+
+    See Also
+    --------
+    Taxonomy : Classes that share features.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Section 4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Multiclass
+    >>> X = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [-1.0, -1.0]])
+    >>> Y = np.array([0, 0, 1, 2])
+    >>> model = StructuredSVM(Multiclass(n_classes=3, n_features=2), C=100.0).fit(X, Y)
+    >>> [int(y) for y in model.predict(X)]
+    [0, 0, 1, 2]
+    """
 
     n_classes: int
     n_features: int
@@ -33,9 +73,11 @@ class Multiclass(Params):
 
     @property
     def n_weights(self) -> int:
+        """The length of w and of Psi(x, y)."""
         return self.n_classes * self.n_features
 
     def psi(self, x: Matrix, y: int) -> sp.csr_matrix:
+        """Psi(x, y), a sparse row of shape (1, n_weights)."""
         row = sp.csr_matrix(x) if sp.issparse(x) else sp.csr_matrix(np.reshape(x, (1, -1)))
         columns = row.indices * self.n_classes + int(y)
         return sp.csr_matrix((row.data.astype(float), columns, row.indptr), shape=(1, self.n_weights))
@@ -45,6 +87,7 @@ class Multiclass(Params):
         return 1.0 - np.eye(self.n_classes) if self.loss is None else np.asarray(self.loss, dtype=float)
 
     def delta(self, y: int, ybar: int) -> float:
+        """Delta(y, ybar): the loss of predicting ybar where y is right."""
         if self.loss is None:
             return float(int(y) != int(ybar))
         return float(np.asarray(self.loss)[int(y), int(ybar)])
@@ -55,16 +98,20 @@ class Multiclass(Params):
         return scores[0] if sp.issparse(x) and x.shape[0] == 1 else scores
 
     def argmax(self, f: Scorer, x: Matrix) -> int:
+        """The best-scoring output of x under the scorer f."""
         return int(np.argmax(f.potentials(x)))
 
     def augmented_argmax(self, f: Scorer, x: Matrix, y: int, H: Cost) -> int:
+        """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
         scores = np.ravel(f.potentials(x))
         return int(np.argmax(H(self.losses()[int(y)], scores[int(y)] - scores)))
 
     def factors(self, X: Matrix) -> tuple[Matrix, Matrix]:
+        """The matrices of all Phi(x) and of all Lambda(y), where Psi = Phi (x) Lambda."""
         return _matrix(X), sp.identity(self.n_classes, format="csr")
 
     def batch(self, X: Matrix, Y: Labels | None) -> MulticlassBatch:
+        """The examples packed, so that many are searched in one call."""
         return MulticlassBatch(self, X, Y)
 
     def check(self, X: Matrix, Y: Labels) -> None:
@@ -103,6 +150,7 @@ class Multiclass(Params):
         return float(np.sqrt(2.0 * np.sum(np.square(values))))
 
     def max_delta(self, y: int) -> float:
+        """An upper bound on Delta(y, .)."""
         return float(self.losses()[int(y)].max())
 
 
@@ -117,6 +165,7 @@ class MulticlassBatch:
         self.losses = problem.losses()
 
     def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Found:
+        """The most violated output of each example in `indices`."""
         gaps, values = self._values(f, indices, H)
         return self._found(indices, gaps, np.arange(len(indices)), np.argmax(values, axis=1))
 
@@ -147,6 +196,7 @@ class MulticlassBatch:
         return Found(ybar, self.losses[self.Y[example], ybar], None, example, gaps[row, ybar])
 
     def argmax(self, f: Scorer) -> np.ndarray:
+        """The best-scoring output of every example."""
         return np.argmax(np.asarray(f.potentials(self.X)).reshape(self.X.shape[0], -1), axis=1)
 
     def rows(self, example: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:

@@ -1,20 +1,8 @@
 """Learning to align a protein's sequence with a known structure (cacm09 Section 3.2; Yu et al. 2007).
 
-x is a `Pair`: a template with structure, and a target of which only the sequence is known. y is a chain of
-matches: an integer array (k, 2) whose rows (i, j), rising in both columns, set place i of the template
-against place j of the target (see `structmargin.oracles.chains` for the set and its gaps).
-
-    Psi(x, y)       how often the chain uses each feature: the features of its matches (`model`, see
-                    `structmargin.problems.proteins.features`) and its gaps, a weight for each of the 15 kinds
-                    of places: `affine` for the first and for each further residue left out of the
-                    template, and of the target; `linear` for each residue, first or not
-    Delta(y, ybar)  Q4-loss: the share of matches (i, j) of y whose j is not matched by ybar with a place
-                    at most `tolerance` = 4 away from i
-    prediction      the best-scoring chain
-
-Delta is 1 less 1/k for every match of ybar that is near enough: it folds into the scores of matches, and
-the same search serves SVM1 margin. The other formulations are refused. The chain of the truth has Delta = 0,
-and so have chains near it: margin re-scaling constrains them all.
+Outputs and their gaps are those of `structmargin.oracles.chains`. Delta is 1 less 1/k for every match of ybar
+that is near enough: it folds into the scores of matches, and one search serves prediction and SVM1 margin. The
+chain of the truth has Delta = 0, and so have chains near it: margin re-scaling constrains them all.
 """
 
 from __future__ import annotations
@@ -48,7 +36,60 @@ GAPS = {"linear": 2, "affine": 4}
 
 @dataclass(frozen=True)
 class ProteinAlignment(Params):
-    """`model` is one of simple, anova2, tensor, window, profile; `gaps` is linear or affine."""
+    """Learning to align a protein's sequence with a protein of known structure.
+
+    An input x is a `Pair` (`structmargin.problems.proteins.features`): a template of n residues with
+    secondary structure and accessibility, and a target of m residues of which only the sequence is known, all
+    as integer codes. An output y is an integer array (k, 2) of matches (i, j), rising in both columns, that
+    set place i of the template against place j of the target.
+
+        Psi(x, y)       how often the alignment uses each feature of a match (`model`) and of a gap (`gaps`)
+        Delta(y, ybar)  Q4-loss: the share of matches (i, j) of y whose j is not matched by ybar with a
+                        place at most `tolerance` away from i
+
+    The loss is a sum over matches and folds into their scores: exact for "SVM1 margin", and the other
+    formulations are refused.
+
+    Parameters
+    ----------
+    model : {"simple", "anova2", "tensor", "window", "profile"}, default="tensor"
+        The features of a match, each model with those of all models before it; see
+        `structmargin.problems.proteins.features`.
+    gaps : {"linear", "affine"}, default="affine"
+        Whether a residue that is left out costs the same wherever it stands in its gap, or the first one has
+        a weight of its own; in both cases for each of 15 kinds of places of the template.
+    tolerance : int, default=4
+        How far from its true place a match may be and still be right.
+
+    Attributes
+    ----------
+    n_weights : int
+        The number of weights of matches and gaps.
+
+    References
+    ----------
+    .. [1] Yu, Joachims, Elber and Pillardy, "Support vector training of protein alignment models", RECOMB
+       2007.
+    .. [2] Joachims, Hofmann, Yue and Yu, "Predicting structured objects with support vector machines",
+       Communications of the ACM 52(11), 2009, Section 3.2.
+
+    Examples
+    --------
+    A template of four residues and a target that lacks its second one:
+
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import ProteinAlignment
+    >>> from structmargin.problems.proteins.features import Pair
+    >>> x = Pair(residue=np.array([0, 7, 3, 9]), state=np.array([0, 0, 1, 1]),
+    ...          access=np.array([4, 2, 0, 1]), target=np.array([0, 3, 9]))
+    >>> y = np.array([[0, 0], [2, 1], [3, 2]])
+    >>> problem = ProteinAlignment("simple", "linear", tolerance=0)
+    >>> problem.delta(y, np.array([[0, 0], [1, 1], [3, 2]]))
+    0.33333333333333337
+    >>> StructuredSVM(problem, C=100.0).fit([x], [y]).predict([x])[0].tolist()
+    [[0, 0], [2, 1], [3, 2]]
+    """
 
     model: str = "tensor"
     gaps: str = "affine"
@@ -80,6 +121,7 @@ class ProteinAlignment(Params):
 
     @property
     def n_weights(self) -> int:
+        """The length of w and of Psi(x, y)."""
         return self.first_gap + GAPS[self.gaps] * N_PLACES
 
     def gap_weights(self, w: np.ndarray) -> np.ndarray:
@@ -89,9 +131,11 @@ class ProteinAlignment(Params):
         return np.ascontiguousarray(table if self.gaps == "affine" else np.repeat(table, 2, axis=1))
 
     def psi(self, x: Pair, y: np.ndarray) -> sp.csr_matrix:
+        """Psi(x, y), a sparse row of shape (1, n_weights)."""
         return self.batch([x], [y]).psi()
 
     def delta(self, y: np.ndarray, ybar: np.ndarray) -> float:
+        """Delta(y, ybar): the loss of predicting ybar where y is right."""
         y, ybar = np.asarray(y), np.asarray(ybar)
         placed = dict(zip(ybar[:, 1].tolist(), ybar[:, 0].tolist(), strict=True))
         near = sum(abs(placed[j] - i) <= self.tolerance for i, j in y.tolist() if j in placed)
@@ -102,9 +146,11 @@ class ProteinAlignment(Params):
         return self.batch([x], None).potentials(np.ascontiguousarray(w, dtype=float))
 
     def argmax(self, f: Scorer, x: Pair) -> np.ndarray:
+        """The best-scoring output of x under the scorer f."""
         return self.batch([x], None).argmax(f)[0]
 
     def augmented_argmax(self, f: Scorer, x: Pair, y: np.ndarray, H: Cost) -> np.ndarray:
+        """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
         found: np.ndarray = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
         return found
 
@@ -114,6 +160,7 @@ class ProteinAlignment(Params):
         return ProteinBatch(self, X, Y)
 
     def refuse(self, H: Cost) -> str | None:
+        """One sentence that says why the augmented search cannot handle H, or None if it can."""
         if H.folds:
             return None
         return (
@@ -121,6 +168,7 @@ class ProteinAlignment(Params):
         )
 
     def max_delta(self, y: np.ndarray) -> float:
+        """An upper bound on Delta(y, .)."""
         return 1.0
 
     def check(self, X: Sequence[Pair], Y: Sequence[np.ndarray] | None) -> None:

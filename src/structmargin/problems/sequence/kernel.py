@@ -95,7 +95,46 @@ Memory = KernelMemory[LabelledPairs, LabelScores, TokenProducts]
 
 @dataclass(frozen=True)
 class SequenceKernel:
-    """k_seq with a kernel `kx` on tokens (a function of two matrices), `T` lags, history scaled by eta."""
+    """The joint kernel on labelled sequences, for `Sequence`.
+
+        k((x, y), (x', y')) = sum_r sum_s 1[y_r = y'_s] ( kx(x_r, x'_s) + eta^2 sum_t 1[y_{r-t} = y'_{s-t}] )
+
+    over all positions r of one sequence and s of the other, and lags t = 1 .. T that stay inside both. The
+    first part compares tokens with equal labels, the second counts equal pairs of labels at equal lags. With
+    a linear kx and T = 1 it is <Psi(x, y), Psi(x', y')> of `Sequence`. Searches take T up to 2.
+
+    Parameters
+    ----------
+    kx : callable, default=LinearKernel()
+        A kernel on tokens: kx(X, Z) is the matrix of its values between the rows of X and those of Z.
+    T : int, default=1
+        The number of lags.
+    eta : float, default=1.0
+        The weight of label pairs; must equal the problem's.
+
+    References
+    ----------
+    .. [1] Altun, Tsochantaridis and Hofmann, "Hidden Markov support vector machines", ICML 2003.
+    .. [2] Lampert and Blaschko, "Structured prediction by joint kernel support estimation", Machine Learning
+       77, 2009, equations 15 and 16.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.kernels import RBF
+    >>> from structmargin.problems import Sequence
+    >>> from structmargin.problems.sequence.kernel import SequenceKernel
+    >>> X = [np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [2.0]])]
+    >>> Y = [np.array([0, 1, 0]), np.array([1, 0])]
+    >>> kernel = SequenceKernel(RBF(gamma=2.0))
+    >>> kernel.gram(X, Y, X, Y).round(2)
+    array([[5., 3.],
+           [3., 3.]])
+    >>> model = StructuredSVM(Sequence(2, 1), kernel=kernel, C=100.0).fit(X, Y)
+    >>> [y.tolist() for y in model.predict(X)]
+    [[0, 1, 0], [1, 0]]
+    """
 
     kx: TokenKernel = field(default_factory=LinearKernel)
     T: int = 1

@@ -1,19 +1,8 @@
 """Label sequence learning: a label for every token of a sequence (jmlr05 Section 4.3).
 
-x is a (T, n_features) array, dense or sparse; y an integer array of T labels 0 .. n_labels - 1. With
-phi(x_t) the token's features and e_a the indicator of label a, equation (13) and its extensions:
-
-    Psi(x, y) = ( sum_t phi(x_t) (x) e_{y_t},
-                  eta sum_t e_{y_t} (x) e_{y_{t+1}},
-                  sum_t phi(x_t) (x) e_{y_t} (x) e_{y_{t+1}}             with input_transitions,
-                  eta sum_t e_{y_t} (x) e_{y_{t+1}} (x) e_{y_{t+2}} )    with triplets
-
-`window = r` takes the features of tokens t - r .. t + r side by side as phi(x_t), none beyond the ends.
-eta scales what counts labels alone. `sequence_features` has the order of the weights.
-
-Delta is the number of wrong labels ("hamming"), their share ("hamming_normalised"), or whether there
-is any ("zero_one"). Every formulation is searched exactly: by a Viterbi with the loss folded in where
-it folds, by the best other labelling where only right or wrong counts, else by the number of wrong labels.
+`structmargin.problems.sequence.features` has the order of the weights. Every formulation is searched exactly:
+by a Viterbi with the loss folded in where it folds, by the best other labelling where only right or wrong
+counts, else by the number of wrong labels.
 """
 
 from __future__ import annotations
@@ -54,10 +43,72 @@ LOSSES = {
 
 @dataclass(frozen=True, eq=False)
 class Sequence(Params):
-    """`n_labels` labels and `n_features` features a token.
+    """Label sequence learning: one label for every token of a sequence.
 
-    `allowed[a][b]` says whether label b may follow a, `first[a]` and `final[a]` whether a sequence may
-    begin and end with a; None allows everything. Forbidden labellings are no outputs at all.
+    An input x is an array of shape (T, n_features), dense or scipy.sparse, with one row of features per
+    token; the length T may differ from input to input. An output y is an integer array of shape (T,) with one
+    label 0 .. n_labels - 1 per token. With phi(x_t) the features of token t and e_a the indicator of label a,
+
+        Psi(x, y) = ( sum_t phi(x_t) (x) e_{y_t},
+                      eta sum_t e_{y_t} (x) e_{y_{t+1}},
+                      sum_t phi(x_t) (x) e_{y_t} (x) e_{y_{t+1}}             with input_transitions,
+                      eta sum_t e_{y_t} (x) e_{y_{t+1}} (x) e_{y_{t+2}} )    with triplets
+
+    Prediction is the Viterbi algorithm. The search for a violated constraint is exact for every formulation.
+
+    Parameters
+    ----------
+    n_labels : int
+        The number of labels.
+    n_features : int
+        The number of features per token: the columns of every x.
+    eta : float, default=1.0
+        The weight of the parts of Psi that count labels alone.
+    loss : {"hamming", "hamming_normalised", "zero_one"}, default="hamming"
+        Delta: the number of wrong labels, their share, or 1 if any label is wrong.
+    window : int, default=0
+        phi(x_t) holds the features of tokens t - window .. t + window side by side, zeros beyond the ends.
+    triplets : bool, default=False
+        Whether triplets of labels have weights. The chain is then of order 2.
+    input_transitions : bool, default=False
+        Whether a pair of labels has a weight for each feature of its first token.
+    allowed : array-like of bool of shape (n_labels, n_labels), default=None
+        allowed[a][b] says whether label b may follow label a. None allows all.
+    first : array-like of bool of shape (n_labels,), default=None
+        Which labels a sequence may begin with. None allows all.
+    final : array-like of bool of shape (n_labels,), default=None
+        Which labels a sequence may end with. None allows all.
+
+    Attributes
+    ----------
+    n_weights : int
+        The length of w: D L + L^2, with input transitions D L^2 more, with triplets L^3 more, for L =
+        n_labels and D = n_features (2 window + 1).
+
+    See Also
+    --------
+    structmargin.problems.sequence.kernel.SequenceKernel : The joint kernel that goes with this problem.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Section 4.3.
+
+    Examples
+    --------
+    Two sequences, of three tokens and of two, with two features per token:
+
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Sequence
+    >>> X = [np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])]
+    >>> Y = [np.array([0, 1, 1]), np.array([1, 0])]
+    >>> problem = Sequence(n_labels=2, n_features=2)
+    >>> problem.delta(Y[0], np.array([0, 0, 0]))
+    2.0
+    >>> model = StructuredSVM(problem, C=100.0).fit(X, Y)
+    >>> [y.tolist() for y in model.predict(X)]
+    [[0, 1, 1], [1, 0]]
     """
 
     n_labels: int
@@ -98,17 +149,21 @@ class Sequence(Params):
 
     @cached_property
     def n_weights(self) -> int:
+        """The length of w and of Psi(x, y)."""
         L, D = self.n_labels, self.layout.n_features
         return D * L + L**2 + self.layout.input_transitions * D * L**2 + self.layout.triplets * L**3
 
     @cached_property
     def bars(self) -> Bars:
+        """The masks as scores: 0 where a label may stand, -inf where it may not."""
         return Bars(bar(self.allowed), bar(self.first), bar(self.final))
 
     def psi(self, x: Matrix, y: np.ndarray) -> sp.csr_matrix:
+        """Psi(x, y), a sparse row of shape (1, n_weights)."""
         return self.batch([x], [y]).psi()
 
     def delta(self, y: np.ndarray, ybar: np.ndarray) -> float:
+        """Delta(y, ybar): the loss of predicting ybar where y is right."""
         y, ybar = np.asarray(y), np.asarray(ybar)
         if y.shape != ybar.shape:
             raise ValueError(f"labellings of {len(y)} and {len(ybar)} labels cannot be compared")
@@ -179,9 +234,11 @@ class Sequence(Params):
         return labels, wrong * scale if loss.counts else (wrong > 0).astype(float)
 
     def argmax(self, f: Scorer, x: Matrix) -> np.ndarray:
+        """The best-scoring output of x under the scorer f."""
         return self.decode(self.chains(f.potentials(x), np.array([0, x.shape[0]])))
 
     def augmented_argmax(self, f: Scorer, x: Matrix, y: np.ndarray, H: Cost) -> np.ndarray:
+        """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
         self.check_labels([x], [y])
         packed = self.chains(f.potentials(x), np.array([0, x.shape[0]]))
         return self.search(packed, np.asarray(y, dtype=np.int64), H)[0]
@@ -243,5 +300,6 @@ class Sequence(Params):
         return float(np.sqrt(2.0 * total))
 
     def max_delta(self, y: np.ndarray) -> float:
+        """An upper bound on Delta(y, .)."""
         loss = LOSSES[self.loss]
         return float(len(y)) if loss.counts and not loss.share else 1.0

@@ -1,12 +1,4 @@
-"""Classes with features of their own: Psi(x, y) = Phi(x) (x) Lambda(y) (jmlr05 Section 4.2).
-
-f(x, y) = sum_r lambda_r(y) <v_r, x>, one weight vector v_r for every output feature (Proposition 22), so
-classes that share a feature learn from each other's examples. Lambda is any matrix with a row a class; see
-`structmargin.problems.taxonomy.taxonomies` for taxonomy nodes, descriptions and similarities, and for the
-tree loss. Without Lambda it is `Multiclass`. The tensor product is never formed: scores are (x W) Lambda^T
-with w = W.ravel(), W of shape (n_features, number of output features).
-With a kernel K on inputs the joint kernel is K(x, x') L[y, y'] (Proposition 21): `Product(K, L=problem.L)`.
-"""
+"""Classes with features of their own: Psi(x, y) = Phi(x) (x) Lambda(y) (jmlr05 Section 4.2, Propositions 21, 22)."""
 
 from __future__ import annotations
 
@@ -22,8 +14,66 @@ from structmargin.problems.multiclass.problem import Labels, Multiclass, Multicl
 
 @dataclass(frozen=True, eq=False)
 class Taxonomy(Multiclass):
-    """`n_classes` classes with the rows of `Lambda` (n_classes, R), dense or sparse, as their features;
-    `loss[y, ybar]` or None for 0/1."""
+    """Multiclass classification with features of classes, such as the nodes of a taxonomy above them.
+
+    An input x is a vector of n_features numbers, an output y a class 0 .. n_classes - 1, as for `Multiclass`.
+    Each class has a row Lambda(y) of R output features:
+
+        Psi(x, y) = x (x) Lambda(y),    f(x, y) = sum_r Lambda(y)_r <v_r, x>
+
+    with one weight vector v_r for each output feature, so that classes with a common feature learn from each
+    other's examples. The tensor product is never formed: scores are (x W) Lambda^T with W =
+    w.reshape(n_features, R). `structmargin.problems.taxonomy.taxonomies` makes Lambda from a taxonomy, from
+    descriptions or from a similarity, and the tree loss.
+
+    Parameters
+    ----------
+    n_classes : int
+        The number of classes.
+    n_features : int
+        The length of every x.
+    loss : array-like of shape (n_classes, n_classes), default=None
+        loss[y, ybar] is Delta(y, ybar): at least 0, and 0 on the diagonal. None is the 0/1 loss.
+    Lambda : matrix of shape (n_classes, R), dense or sparse, default=None
+        The output features, one row per class. None is the identity: then this is `Multiclass`.
+
+    Attributes
+    ----------
+    n_weights : int
+        n_features * R.
+    class_features : csr_matrix of shape (n_classes, R)
+        Lambda, or the identity.
+    L : ndarray of shape (n_classes, n_classes)
+        The inner products <Lambda(y), Lambda(y')>. With a kernel K on inputs, `Product(K, L=problem.L)` is
+        the joint kernel.
+
+    See Also
+    --------
+    Multiclass : Classes without features of their own.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Sections 4.2 and 5.1.
+
+    Examples
+    --------
+    Cats and dogs are mammals, trout are fish:
+
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Taxonomy
+    >>> from structmargin.problems.taxonomy.taxonomies import node_features, tree_loss
+    >>> parents = {"cat": "mammal", "dog": "mammal", "trout": "fish", "mammal": "animal", "fish": "animal"}
+    >>> classes = ["cat", "dog", "trout"]
+    >>> nodes, Lambda = node_features(parents, classes)
+    >>> problem = Taxonomy(3, 2, loss=tree_loss(parents, classes), Lambda=Lambda)
+    >>> problem.delta(0, 1), problem.delta(0, 2)
+    (1.0, 2.0)
+    >>> X, Y = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 0.0]]), np.array([0, 1, 2])
+    >>> [int(y) for y in StructuredSVM(problem, C=100.0).fit(X, Y).predict(X)]
+    [0, 1, 2]
+    """
 
     Lambda: Matrix | None = None
 
@@ -42,9 +92,11 @@ class Taxonomy(Multiclass):
 
     @property
     def n_weights(self) -> int:
+        """The length of w and of Psi(x, y)."""
         return self.n_features * int(self.class_features.shape[1])
 
     def psi(self, x: Matrix, y: int) -> sp.csr_matrix:
+        """Psi(x, y), a sparse row of shape (1, n_weights)."""
         row = sp.csr_matrix(x) if sp.issparse(x) else sp.csr_matrix(np.reshape(x, (1, -1)))
         return tensor_rows(row, self.class_features[int(y)])
 
@@ -56,9 +108,11 @@ class Taxonomy(Multiclass):
         return scores[0] if single else scores
 
     def factors(self, X: Matrix) -> tuple[Matrix, Matrix]:
+        """The matrices of all Phi(x) and of all Lambda(y), where Psi = Phi (x) Lambda."""
         return super().factors(X)[0], self.class_features
 
     def batch(self, X: Matrix, Y: Labels | None) -> TaxonomyBatch:
+        """The examples packed, so that many are searched in one call."""
         return TaxonomyBatch(self, X, Y)
 
     def check(self, X: Matrix, Y: Labels) -> None:
