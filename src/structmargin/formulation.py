@@ -85,7 +85,8 @@ class Cost(NamedTuple):
         return self.d(delta)
 
     def __call__(self, delta: ArrayLike, gap: ArrayLike) -> np.ndarray:
-        return self.t(delta) - self.s(delta) * np.asarray(gap, dtype=float)
+        values: np.ndarray = self.t(delta) - self.s(delta) * np.asarray(gap, dtype=float)
+        return values
 
     @property
     def folds(self) -> bool:

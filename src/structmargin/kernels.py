@@ -19,7 +19,7 @@ Matrix: TypeAlias = Any
 
 
 def stacked(X: Matrix) -> Matrix:
-    """Inputs as one matrix with a row each: a matrix as it is, a list of rows put together."""
+    """Inputs as one matrix with one row per input: a matrix as it is, a list of rows stacked."""
     if sp.issparse(X):
         return X.tocsr()
     if isinstance(X, np.ndarray) and X.ndim == 2:
@@ -106,7 +106,8 @@ class RBF:
     def __call__(self, X: Matrix, Z: Matrix) -> np.ndarray:
         """The kernel between the rows of X and those of Z: a matrix (len(X), len(Z))."""
         squares = _norms2(X)[:, None] + _norms2(Z)[None, :] - 2.0 * _products(X, Z)
-        return np.exp(-self.gamma * np.maximum(squares, 0.0))
+        gram: np.ndarray = np.exp(-self.gamma * np.maximum(squares, 0.0))
+        return gram
 
 
 class HasClasses(Protocol):
@@ -159,15 +160,16 @@ class Product:
         """k((x, y), (x2, y2)) between two lists of pairs: a matrix (len(X), len(X2))."""
         left, right = np.asarray(Y, dtype=int), np.asarray(Y2, dtype=int)
         on_y = left[:, None] == right[None, :] if self.L is None else self.L[np.ix_(left, right)]
-        return self.kx(X, X2) * on_y
+        gram: np.ndarray = self.kx(X, X2) * on_y
+        return gram
 
     def potentials(
         self, problem: HasClasses, X_new: Matrix, X: Matrix, Y: Sequence[int], coef: np.ndarray
     ) -> np.ndarray:
         """Scores of every class: (K,) for one input, (m, K) for a matrix of inputs."""
         single = X_new.shape[0] == 1 if sp.issparse(X_new) else np.ndim(X_new) == 1
-        rows = X_new if not single or sp.issparse(X_new) else np.reshape(X_new, (1, -1))
-        scores = np.zeros((rows.shape[0], problem.n_classes))
+        inputs = X_new if not single or sp.issparse(X_new) else np.reshape(X_new, (1, -1))
+        scores = np.zeros((inputs.shape[0], problem.n_classes))
         if len(coef):
             table = np.zeros((len(coef), problem.n_classes))
             labels = np.asarray(Y, dtype=int)
@@ -175,7 +177,7 @@ class Product:
                 table[np.arange(len(coef)), labels] = coef
             else:
                 table = coef[:, None] * self.L[labels]
-            scores = self.kx(rows, X) @ table
+            scores = self.kx(inputs, X) @ table
         return scores[0] if single else scores
 
 

@@ -95,15 +95,15 @@ def count_boxes(rows, columns, windows):  # type: ignore[no-untyped-def]
 def boxes_of(rows, columns, windows):  # type: ignore[no-untyped-def]
     """All boxes (m, 4), in the order of scores."""
     boxes = np.empty((count_boxes(rows, columns, windows), 4), np.int64)
-    at = 0
+    used = 0
     for window in windows:
         height, width, step = window[0], window[1], window[2]
         down, across = places(rows, columns, window)
         for r in range(down):
             for k in range(across):
-                boxes[at, 0], boxes[at, 1] = r * step, k * step
-                boxes[at, 2], boxes[at, 3] = r * step + height, k * step + width
-                at += 1
+                boxes[used, 0], boxes[used, 1] = r * step, k * step
+                boxes[used, 2], boxes[used, 3] = r * step + height, k * step + width
+                used += 1
     return boxes
 
 
@@ -112,7 +112,7 @@ def scan(S, windows, levels, kind):  # type: ignore[no-untyped-def]
     """Scores (m,) of all boxes, from the integral images S (cells, rows + 1, columns + 1)."""
     rows, columns = S.shape[1] - 1, S.shape[2] - 1
     scores = np.zeros(count_boxes(rows, columns, windows))
-    at = 0
+    first = 0
     for window in windows:
         height, width, step = window[0], window[1], window[2]
         down, across = places(rows, columns, window)
@@ -122,12 +122,12 @@ def scan(S, windows, levels, kind):  # type: ignore[no-untyped-def]
             weight = weights[c]
             for y in range(down):
                 upper, lower = S[c, y * step + t], S[c, y * step + b]
-                out = scores[at + y * across : at + (y + 1) * across]
+                out = scores[first + y * across : first + (y + 1) * across]
                 for x in range(across):
                     k = x * step
                     inside = lower[k + r] - lower[k + left] - upper[k + r] + upper[k + left]
                     out[x] += weight * inside
-        at += down * across
+        first += down * across
     return scores
 
 
@@ -175,10 +175,10 @@ def most_violated(scores, t, s, at_truth):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def near(box, found, down, across):  # type: ignore[no-untyped-def]
-    """Whether two centres are nearer than `down` heights and `across` widths of the found box."""
-    rows = abs(box[0] + box[2] - found[0] - found[2]) < 2.0 * down * (found[2] - found[0])
-    return rows and abs(box[1] + box[3] - found[1] - found[3]) < 2.0 * across * (found[3] - found[1])
+def near(box, other, down, across):  # type: ignore[no-untyped-def]
+    """Whether two centres are nearer than `down` heights and `across` widths of the other box."""
+    close_down = abs(box[0] + box[2] - other[0] - other[2]) < 2.0 * down * (other[2] - other[0])
+    return close_down and abs(box[1] + box[3] - other[1] - other[3]) < 2.0 * across * (other[3] - other[1])
 
 
 @compiled

@@ -9,8 +9,8 @@ A window that moves by a step changes few bins. The additive score is a sum over
 bin's count alone: each value is worked out once, when first met, and looked up from then on, so the cost of a
 box does not depend on how many support boxes there are. The exponential one keeps every m_j up to date.
 
-Both scans walk the same cells, rows and words. They stay two loops: one bin costs the additive scan a look-up
-or two and the exponential one a walk over the bin's support, and a test inside would slow the first.
+Both scans walk the same cells, rows and words, in two loops: a word costs the additive scan a look-up or two,
+and the exponential one a walk over the support of its bin.
 """
 
 from __future__ import annotations

@@ -87,24 +87,24 @@ def search(work, n, m, gaps, chain, high):  # type: ignore[no-untyped-def]
         if state == MATCH:
             low -= 1
             chain[low, 0], chain[low, 1] = i, j
-            at = i * wide + j
+            cell = i * wide + j
             v, state = 0.0, START
-            if M[at] > v:
-                v, state = M[at], MATCH
-            if D[at] > v:
-                v, state = D[at], DELETE
-            if I[at] > v:
+            if M[cell] > v:
+                v, state = M[cell], MATCH
+            if D[cell] > v:
+                v, state = D[cell], DELETE
+            if I[cell] > v:
                 state = INSERT
             i -= 1
             j -= 1
         elif state == DELETE:
-            at = i * wide + j + 1
-            state = DELETE if D[at] + gaps[i, 1] > M[at] + gaps[i, 0] else MATCH
+            cell = i * wide + j + 1
+            state = DELETE if D[cell] + gaps[i, 1] > M[cell] + gaps[i, 0] else MATCH
             i -= 1
         else:
-            at = (i + 1) * wide + j
-            opened = max(M[at], D[at]) + gaps[i, 2]
-            state = INSERT if I[at] + gaps[i, 3] > opened else DELETE if D[at] > M[at] else MATCH
+            cell = (i + 1) * wide + j
+            opened = max(M[cell], D[cell]) + gaps[i, 2]
+            state = INSERT if I[cell] + gaps[i, 3] > opened else DELETE if D[cell] > M[cell] else MATCH
             j -= 1
     return best, low
 

@@ -59,7 +59,7 @@ class Forests(NamedTuple):
     label: np.ndarray  # (N,) int32, the label of the node's bracket, -1 for none
     lo: np.ndarray  # (N,) int32
     hi: np.ndarray  # (N,) int32
-    at: np.ndarray  # (N + 1,) int64, first edge of each node; leaves have none
+    edge_start: np.ndarray  # (N + 1,) int64, first edge of each node; leaves have none
     left: np.ndarray  # (E,) int32, a node of the same sentence, counted from its first one
     right: np.ndarray  # (E,) int32, -1 for an edge from one node
     rule: np.ndarray  # (E,) int32, -1 for an edge worth nothing
@@ -67,15 +67,15 @@ class Forests(NamedTuple):
 
 def forests(rules: Rules, sentences: Sequence[np.ndarray]) -> Forests:
     """The forests of sentences, each an int64 array of tags; a tag outside 0 .. n_tags - 1 has no tree."""
-    found = [_forest(rules, words) for words in sentences]
-    starts, edges = (_offsets([len(one[k]) for one in found]) for k in (0, 5))
-    item, label, lo, hi, at, left, right, rule = (
-        np.concatenate([np.zeros(0, np.int32), *(one[k] for one in found)]) for k in range(8)
+    parts = [_forest(rules, words) for words in sentences]
+    starts, edges = (_offsets([len(part[k]) for part in parts]) for k in (0, 5))
+    item, label, lo, hi, edge_start, left, right, rule = (
+        np.concatenate([np.zeros(0, np.int32), *(part[k] for part in parts)]) for k in range(8)
     )
-    at = np.concatenate(
-        [[0], *(one[4][1:] + first for one, first in zip(found, edges[:-1], strict=True))]
+    edge_start = np.concatenate(
+        [[0], *(part[4][1:] + first for part, first in zip(parts, edges[:-1], strict=True))]
     ).astype(np.int64)
-    return Forests(starts, item, label, lo, hi, at, left, right, rule)
+    return Forests(starts, item, label, lo, hi, edge_start, left, right, rule)
 
 
 def _offsets(lengths: list[int]) -> np.ndarray:
@@ -131,11 +131,11 @@ class Growth(NamedTuple):
     """Arrays that grow while a forest is built, each with its length in use."""
 
     nodes: np.ndarray  # (., 4) int64: item, label, lo, hi
-    n: int
+    n: np.int64
     edges: np.ndarray  # (., 4) int64: head, left, right, rule
-    m: int
+    m: np.int64
     listed: np.ndarray  # (., 1) int64: states
-    used: int
+    used: np.int64
 
 
 class Span(NamedTuple):
@@ -143,7 +143,7 @@ class Span(NamedTuple):
 
     lo: int
     hi: int
-    cell: int
+    cell: np.int64
 
 
 @compiled
@@ -333,25 +333,25 @@ def _cell(T, lo, hi):  # type: ignore[no-untyped-def]
 @compiled
 def _swept(nodes, n, edges, m):  # type: ignore[no-untyped-def]
     """What of n nodes and m edges belongs to a whole tree, edges by heads; node n - 1 is the goal."""
-    at = np.zeros(n + 1, np.int64)
+    first_edge = np.zeros(n + 1, np.int64)
     for e in range(m):
-        at[edges[e, 0] + 1] += 1
+        first_edge[edges[e, 0] + 1] += 1
     for u in range(n):
-        at[u + 1] += at[u]
+        first_edge[u + 1] += first_edge[u]
     order, fill = np.empty(m, np.int64), np.empty(n, np.int64)
     for u in range(n):
-        fill[u] = at[u]
+        fill[u] = first_edge[u]
     for e in range(m):
         order[fill[edges[e, 0]]] = e
         fill[edges[e, 0]] += 1
     wanted = np.zeros(n, np.bool_)
-    wanted[n - 1] = at[n] > at[n - 1]
+    wanted[n - 1] = first_edge[n] > first_edge[n - 1]
     n_kept, m_kept = 0, 0
     for u in range(n - 1, -1, -1):
         if wanted[u]:
             n_kept += 1
-            m_kept += at[u + 1] - at[u]
-            for k in range(at[u], at[u + 1]):
+            m_kept += first_edge[u + 1] - first_edge[u]
+            for k in range(first_edge[u], first_edge[u + 1]):
                 e = order[k]
                 wanted[edges[e, 1]] = True
                 if edges[e, 2] >= 0:
@@ -367,7 +367,7 @@ def _swept(nodes, n, edges, m):  # type: ignore[no-untyped-def]
             continue
         place[u] = i
         item[i], label[i], lo[i], hi[i] = nodes[u, 0], nodes[u, 1], nodes[u, 2], nodes[u, 3]
-        for k in range(at[u], at[u + 1]):
+        for k in range(first_edge[u], first_edge[u + 1]):
             e = order[k]
             left[j], rule[j] = place[edges[e, 1]], edges[e, 3]
             right[j] = place[edges[e, 2]] if edges[e, 2] >= 0 else -1

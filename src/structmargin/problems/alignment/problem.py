@@ -1,8 +1,8 @@
 """Learning to align: which candidate is the homolog of a native string (jmlr05 Section 4.4).
 
-Prediction takes the candidate whose best alignment scores highest (equation 15). A constraint says that
-<w, Psi(x, homolog, given path)> exceeds <w, Psi(x, decoy, path)>, for every decoy and every path. With 0/1
-loss H(1, gap) = 1 - gap in every formulation: the best path of the best decoy maximises them all. A gap weight
+Prediction takes the candidate whose best alignment scores highest (equation 15). A constraint says that <w,
+Psi(x, homolog, given path)> exceeds <w, Psi(x, decoy, path)>, for every decoy and every path. With 0/1 loss
+H(1, gap) = 1 - gap in every formulation: the best path of the best decoy maximises them all. A gap weight
 that turns positive is no exception (see `structmargin.oracles.smith_waterman`). Equal scores go to the
 candidate with the smallest index.
 """
@@ -97,7 +97,8 @@ class Alignment(Params):
         for string in (native, candidate):
             self._check_letters(string, "a string of this example")
         pair, shape = np.array([[0, 1]]), (self.n_letters, self.n_letters)
-        return count_steps(pack([native, candidate]), pair, _aligned([y]), shape)[0]
+        counts: np.ndarray = count_steps(pack([native, candidate]), pair, _aligned([y]), shape)[0]
+        return counts
 
     def delta(self, y: Choice, ybar: Choice) -> float:
         """Delta(y, ybar): the loss of predicting ybar where y is right."""
@@ -113,7 +114,8 @@ class Alignment(Params):
 
     def augmented_argmax(self, f: Scorer, x: Input, y: Choice, H: Cost) -> Choice:
         """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
-        return self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+        ybar: Choice = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+        return ybar
 
     def batch(self, X: Sequence[Input], Y: Sequence[Choice] | None) -> AlignmentBatch:
         """The examples packed for both searches, or for `argmax` alone where Y is None."""
@@ -136,7 +138,7 @@ class Alignment(Params):
     def check(self, X: Sequence[Input], Y: Sequence[Choice] | None) -> None:
         """Letters within the alphabet, at least one decoy, and alignments that fit; Y None: inputs only."""
         if Y is not None and len(X) != len(Y):
-            raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output an example")
+            raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output per example")
         for i, x in enumerate(X):
             if len(x) != 2:
                 raise ValueError(f"example {i} is not a pair (native, candidates) but has {len(x)} parts")
@@ -154,7 +156,7 @@ class Alignment(Params):
                     raise ValueError(f"example {i} has no decoys; give candidates beside the homolog")
 
     def _letters_fit(self, strings: Sequence[np.ndarray]) -> bool:
-        """Whether all is well, at the speed of one array; when not, somebody must look closer."""
+        """Whether all letters are in the alphabet, tested as one array: faster than one by one."""
         try:
             letters = np.concatenate(strings) if len(strings) else np.zeros(0, int)
         except (ValueError, TypeError):
@@ -199,9 +201,9 @@ class AlignmentBatch:
         low, high = self.decoy_start[indices], self.decoy_start[indices + 1]
         groups = np.concatenate([[0], np.cumsum(high - low)])
         taken = np.arange(groups[-1]) + np.repeat(low - groups[:-1], high - low)
-        best, found = self._best(f, self.decoys[taken], groups)
-        rows = self._rows(indices, best, found)
-        return Found(self._choices(best, found), np.ones(len(indices)), rows)
+        best, aligned = self._best(f, self.decoys[taken], groups)
+        rows = self._rows(indices, best, aligned)
+        return Found(self._choices(best, aligned), np.ones(len(indices)), rows)
 
     def argmax(self, f: Scorer) -> list[Choice]:
         """The best-scoring output of every example."""
@@ -215,15 +217,15 @@ class AlignmentBatch:
         best = which[_first_best(scores(self.strings, self.pairs[which], substitution, gap), groups)]
         return best, align(self.strings, self.pairs[best], substitution, gap)
 
-    def _choices(self, best: np.ndarray, found: Aligned) -> list[Choice]:
-        return [Choice(int(self.candidate[p]), found.path(k)) for k, p in enumerate(best)]
+    def _choices(self, best: np.ndarray, aligned: Aligned) -> list[Choice]:
+        return [Choice(int(self.candidate[p]), aligned.path(k)) for k, p in enumerate(best)]
 
-    def _rows(self, indices: np.ndarray, best: np.ndarray, found: Aligned) -> sp.csr_matrix:
+    def _rows(self, indices: np.ndarray, best: np.ndarray, aligned: Aligned) -> sp.csr_matrix:
         """Psi(x, y) - Psi(x, ybar) as sorted sparse rows."""
         indices = np.ascontiguousarray(indices, dtype=np.int64)
-        room = len(found.ops) + int(np.sum(self.truth.start[indices + 1] - self.truth.start[indices]))
+        room = len(aligned.ops) + int(np.sum(self.truth.start[indices + 1] - self.truth.start[indices]))
         data, columns, indptr = np.empty(room), np.empty(room, np.int32), np.zeros(len(indices) + 1, np.int32)
-        truth, violator = (self.truth_pairs, *self.truth[1:]), (self.pairs[best], *found[1:])
+        truth, violator = (self.truth_pairs, *self.truth[1:]), (self.pairs[best], *aligned[1:])
         counts, B = np.zeros(self.problem.n_weights), self.problem.n_letters
         _subtract(*self.strings, truth, indices, violator, B, counts, data, columns, indptr)
         used = indptr[-1]
@@ -246,9 +248,9 @@ def _subtract(letters, start, truth, indices, violator, B, counts, data, columns
     """Write row r: the steps of truth's path indices[r] less those of the violator's path r."""
     used = 0
     for r in range(len(indices)):
-        for (pairs, begin, ops, at), k, sign in ((truth, indices[r], 1.0), (violator, r, -1.0)):
+        for (pairs, begin, ops, ops_start), k, sign in ((truth, indices[r], 1.0), (violator, r, -1.0)):
             s, t, i, j = pairs[k, 0], pairs[k, 1], begin[k, 0], begin[k, 1]
-            add_steps(letters, start, s, t, i, j, ops, at[k], at[k + 1], B, sign, counts)
+            add_steps(letters, start, s, t, i, j, ops, ops_start[k], ops_start[k + 1], B, sign, counts)
         for c in range(len(counts)):
             if counts[c] != 0.0:
                 data[used], columns[used] = counts[c], c

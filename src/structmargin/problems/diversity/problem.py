@@ -49,8 +49,8 @@ def missed(y: Selection, documents: ArrayLike) -> float:
     """The weighted share of y's subtopics that none of the documents has."""
     if y.subtopics is None or y.weights is None:
         raise ValueError("the loss of a selection needs the subtopics of the right one, but it has none")
-    found = y.subtopics[np.asarray(documents, dtype=np.int64)].any(axis=0)
-    return float(max(0.0, 1.0 - y.weights[found].sum()))
+    covered = y.subtopics[np.asarray(documents, dtype=np.int64)].any(axis=0)
+    return float(max(0.0, 1.0 - y.weights[covered].sum()))
 
 
 def best_selection(
@@ -208,12 +208,12 @@ class Diversity(Params):
         """The better of two searches, with the loss and without; indptr and items have the subtopics too."""
         assert y.weights is not None
         with_loss = np.concatenate([worth, -y.weights])
-        found = (self.choose(indptr, items, with_loss), self.choose(x.indptr, x.items, worth))
+        choices = (self.choose(indptr, items, with_loss), self.choose(x.indptr, x.items, worth))
         values = [
             self.delta(y, Selection(documents)) + coverage(x.indptr, x.items, worth, documents)
-            for documents in found
+            for documents in choices
         ]
-        return Selection(found[int(values[1] > values[0])])
+        return Selection(choices[int(values[1] > values[0])])
 
     def refuse(self, H: Cost) -> str | None:
         """One sentence that says why the augmented search cannot handle H, or None if it can."""

@@ -1,10 +1,10 @@
 """Weighted context-free grammars: the tree of a sentence of part-of-speech tags (jmlr05 Section 4.5).
 
-No label stands twice in a chain of single children. So scores are finite whatever the weights (a cycle of unary
-rules cannot be gone round), and brackets form a set. F1 counts every node but tags, as evalb does once TOP and
-pre-terminals are left out: the outermost label of a tree here is that of the sentence, and counts. `bind`
-learns the rules: all that occur in the training trees, and their roots as start symbols. Parsing by any H is
-in `structmargin.oracles.cky_f1`.
+No label stands twice in a chain of single children. So scores are finite whatever the weights (a cycle of
+unary rules cannot be gone round), and brackets form a set. F1 counts every node but tags, as evalb does once
+TOP and pre-terminals are left out: the outermost label of a tree here is that of the sentence, and counts.
+`bind` learns the rules: all that occur in the training trees, and their roots as start symbols. Parsing by
+any H is in `structmargin.oracles.cky_f1`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from structmargin.problems.grammar.tables import Step, Tables
 from structmargin.problems.grammar.trees import Node, Rule, Tree, brackets, fault, leaves, rules_of
 
 LOSSES = ("f1", "zero_one")
-LONGEST = 10
+MAX_SPAN = 10
 """Spans of this length and beyond share their weights."""
 
 
@@ -148,7 +148,7 @@ class Grammar(Params):
 
     @property
     def _per_label(self) -> int:
-        return LONGEST + 2 * (len(self.tables.tags) + 1)
+        return MAX_SPAN + 2 * (len(self.tables.tags) + 1)
 
     @property
     def weight_names(self) -> list[str]:
@@ -157,8 +157,8 @@ class Grammar(Params):
         if self.spans:
             tags = [*self.tables.tags, "the end"]
             for label in self.label_names:
-                names += [f"{label} of length {k}" for k in range(1, LONGEST)]
-                names += [f"{label} of length {LONGEST} or more"]
+                names += [f"{label} of length {k}" for k in range(1, MAX_SPAN)]
+                names += [f"{label} of length {MAX_SPAN} or more"]
                 names += [f"{label} {side} {tag}" for side in ("after", "before") for tag in tags]
         return names
 
@@ -169,12 +169,12 @@ class Grammar(Params):
         T, sizes = len(self.tables.tags), np.diff(forest.start)
         padded = np.concatenate([np.zeros(0, np.int32), *(np.array([T, *x, T], np.int32) for x in words)])
         first = np.cumsum([0, *(len(x) + 2 for x in words)])[:-1]  # of each sentence, its end's place
-        at = np.repeat(first, sizes)
+        sentence_start = np.repeat(first, sizes)
         columns = np.stack(
             [
-                np.minimum(forest.hi - forest.lo, LONGEST) - 1,
-                LONGEST + padded[at + forest.lo],
-                LONGEST + T + 1 + padded[at + forest.hi + 1],
+                np.minimum(forest.hi - forest.lo, MAX_SPAN) - 1,
+                MAX_SPAN + padded[sentence_start + forest.lo],
+                MAX_SPAN + T + 1 + padded[sentence_start + forest.hi + 1],
             ],
             axis=1,
         )
@@ -193,10 +193,10 @@ class Grammar(Params):
             T, words = len(self.tables.tags), self.tables.words(x)
             tags = [T, *words.tolist(), T]
             for label, lo, hi in brackets(y):
-                at = self.tables.n_rules + self.tables.labels[label] * self._per_label
-                counts[at + min(hi - lo, LONGEST) - 1] += 1.0
-                counts[at + LONGEST + tags[lo]] += 1.0
-                counts[at + LONGEST + T + 1 + tags[hi + 1]] += 1.0
+                base = self.tables.n_rules + self.tables.labels[label] * self._per_label
+                counts[base + min(hi - lo, MAX_SPAN) - 1] += 1.0
+                counts[base + MAX_SPAN + tags[lo]] += 1.0
+                counts[base + MAX_SPAN + T + 1 + tags[hi + 1]] += 1.0
         return counts
 
     def delta(self, y: Node, ybar: Tree | None) -> float:
@@ -207,8 +207,8 @@ class Grammar(Params):
             return 1.0
         if y == ybar:
             return 0.0
-        mine, other = brackets(y), brackets(ybar)
-        return 1.0 - 2.0 * len(set(mine) & set(other)) / (len(mine) + len(other))
+        gold, predicted = brackets(y), brackets(ybar)
+        return 1.0 - 2.0 * len(set(gold) & set(predicted)) / (len(gold) + len(predicted))
 
     def potentials(self, w: np.ndarray, x: Sequence[str] | None = None) -> np.ndarray:
         """The weights themselves; the same for every x."""
@@ -220,7 +220,8 @@ class Grammar(Params):
 
     def augmented_argmax(self, f: Scorer, x: Sequence[str], y: Node, H: Cost) -> Tree | None:
         """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
-        return self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+        ybar: Tree | None = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+        return ybar
 
     def batch(self, X: Sequence[Sequence[str]], Y: Sequence[Node] | None) -> GrammarBatch:
         """The sentences' forests for both searches, or for `argmax` alone where Y is None."""
@@ -234,8 +235,8 @@ class Grammar(Params):
         """
         packed = PackedForests(self, [x])
         extra = 3.0 * (packed.forest.label >= 0) if self.spans else np.zeros(0)
-        most = best(packed.forest, packed.all, np.ones(self.tables.n_rules), extra)[0][0]
-        return float(np.sqrt(2.0) * max(most, 0.0))
+        max_count = best(packed.forest, packed.all, np.ones(self.tables.n_rules), extra)[0][0]
+        return float(np.sqrt(2.0) * max(max_count, 0.0))
 
     def max_delta(self, y: Node) -> float:
         """An upper bound on Delta(y, .)."""
@@ -256,22 +257,22 @@ class Grammar(Params):
     def derivations(self, X: Sequence[Sequence[str]], Y: Sequence[Node]) -> list[list[Step]]:
         """How the grammar derives each tree; ValueError where `check` says so."""
         check_trees(X, Y)
-        found = []
+        all_steps = []
         for i, y in enumerate(Y):
             try:
-                found.append(self.tables.derivation(y, self.parents))
+                all_steps.append(self.tables.derivation(y, self.parents))
             except KeyError as missing:
                 raise ValueError(
                     f"the grammar cannot derive the tree of example {i}: it lacks {missing.args[0]}; bind "
                     "the problem to trees that have it, or leave the example out"
                 ) from None
-        return found
+        return all_steps
 
 
 def check_trees(X: Sequence[Sequence[str]], Y: Sequence[Node]) -> None:
     """Raise unless every y is a tree whose leaves are the tags of its x."""
     if len(X) != len(Y):
-        raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one tree a sentence")
+        raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one tree per sentence")
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
         wrong = fault(y)
         if wrong:

@@ -17,7 +17,7 @@ import numpy as np
 from structmargin.oracles.cky import Rules
 from structmargin.problems.grammar.trees import Node, Rule, Symbol, Tree, said
 
-MOST_CHAINS = 100_000
+MAX_CHAINS = 100_000
 
 
 class Step(NamedTuple):
@@ -111,17 +111,17 @@ class Tables:
         self.top = list(range(len(names)))  # the symbol on top of each chain
         within: list[frozenset[int]] = [frozenset({label[s]}) for s in self.top]
         self._up: dict[tuple[int, int], tuple[int, int]] = {}  # (chain, symbol): (chain, weight)
-        at = 0
-        while at < len(self.top):
-            for symbol, weight in unary.get(self.top[at], []):
-                if label[symbol] not in within[at]:
-                    self._up[at, symbol] = len(self.top), weight
+        chain = 0
+        while chain < len(self.top):
+            for symbol, weight in unary.get(self.top[chain], []):
+                if label[symbol] not in within[chain]:
+                    self._up[chain, symbol] = len(self.top), weight
                     self.top.append(symbol)
-                    within.append(within[at] | {label[symbol]})
-            at += 1
-            if len(self.top) > MOST_CHAINS:
+                    within.append(within[chain] | {label[symbol]})
+            chain += 1
+            if len(self.top) > MAX_CHAINS:
                 raise ValueError(
-                    f"the unary rules form more than {MOST_CHAINS} chains without a repeated label; "
+                    f"the unary rules form more than {MAX_CHAINS} chains without a repeated label; "
                     "leave out the rarest unary rules"
                 )
         self.chain_label = [label[s] for s in self.top]
@@ -161,8 +161,8 @@ class Tables:
             """(step of the finished node, hi)."""
             if isinstance(node, str):
                 return add(self.tags[node], lo, lo + 1), lo + 1
-            chain, at, hi = below(node, above, lo)
-            return add(K + self.top[chain], lo, hi, at), hi
+            chain, step, hi = below(node, above, lo)
+            return add(K + self.top[chain], lo, hi, step), hi
 
         def below(node: Node, above: str, lo: int) -> tuple[int, int, int]:
             """(chain, its step, hi)."""
@@ -171,13 +171,13 @@ class Tables:
                 child = node[1]
                 if isinstance(child, str):
                     chain, hi = self.tags.get(child, -1), lo + 1
-                    at = add(chain, lo, hi)
+                    step = add(chain, lo, hi)
                 else:
-                    chain, at, hi = below(child, node[0], lo)
-                found = self._up.get((chain, self.symbols.get(head, -1)))
-                if found is None:
+                    chain, step, hi = below(child, node[0], lo)
+                up = self._up.get((chain, self.symbols.get(head, -1)))
+                if up is None:
                     raise KeyError(said((head, symbol(child, node[0]))))
-                return found[0], add(found[0], lo, hi, at, -1, found[1]), hi
+                return up[0], add(up[0], lo, hi, step, -1, up[1]), hi
             parts = node[1:]
             children = [symbol(child, node[0]) for child in parts]
             try:
@@ -189,12 +189,12 @@ class Tables:
                 end = self._end[path[-1], chain]
             except KeyError:
                 raise KeyError(said((head, *children))) from None
-            at, hi = top(parts[0], node[0], lo)
-            at = add(K + V + path[0], lo, hi, at, -1, weights[0])
+            step, hi = top(parts[0], node[0], lo)
+            step = add(K + V + path[0], lo, hi, step, -1, weights[0])
             for child, state, weight in zip(parts[1:], path[1:], weights[1:], strict=True):
                 right, hi = top(child, node[0], hi)
-                at = add(K + V + state, lo, hi, at, right, weight)
-            return chain, add(chain, lo, hi, at, -1, end), hi
+                step = add(K + V + state, lo, hi, step, right, weight)
+            return chain, add(chain, lo, hi, step, -1, end), hi
 
         root, hi = top(tree, "", 0)
         if not self.rules.start[self.symbols[head_of(tree, "")]]:
@@ -206,16 +206,16 @@ class Tables:
 def _said(head: Symbol, state: Any, child: Any) -> str:
     """A step as text: NP: DT JJ + NN is NN after DT and JJ within an NP; with h = 0, before is nothing."""
     seen = [] if state is None else state[-1] or ["..."]
-    texts = ["^".join(one) if isinstance(one, tuple) else one for one in (head, *seen, child)]
+    texts = ["^".join(symbol) if isinstance(symbol, tuple) else symbol for symbol in (head, *seen, child)]
     return f"{texts[0]}: {' '.join([*texts[1:-1], '+', texts[-1]])}"
 
 
 def _listed(n: int, entries: list[tuple[int, tuple[int, ...]]], width: int) -> list[np.ndarray]:
-    """Entries by key 0 .. n - 1, in the order given: offsets (n + 1,), then one array a column."""
+    """Entries by key 0 .. n - 1, in the order given: offsets (n + 1,), then one array per column."""
     entries = sorted(entries, key=lambda entry: entry[0])
-    at = np.zeros(n + 1, dtype=np.int64)
+    offsets = np.zeros(n + 1, dtype=np.int64)
     for key, _ in entries:
-        at[key + 1] += 1
-    at = np.cumsum(at)
+        offsets[key + 1] += 1
+    offsets = np.cumsum(offsets)
     columns = np.array([values for _, values in entries], dtype=np.int64).reshape(-1, width)
-    return [at, *(np.ascontiguousarray(columns[:, k]) for k in range(width))]
+    return [offsets, *(np.ascontiguousarray(columns[:, k]) for k in range(width))]

@@ -30,40 +30,40 @@ def leaves(tree: Tree) -> list[str]:
 
 def brackets(tree: Tree) -> list[Bracket]:
     """(label, lo, hi) of every node, parents before children; tags have no brackets."""
-    found: list[Bracket] = []
+    result: list[Bracket] = []
 
     def walk(node: Tree, lo: int) -> int:
         if isinstance(node, str):
             return lo + 1
-        place = len(found)
-        found.append((node[0], lo, lo))
+        place = len(result)
+        result.append((node[0], lo, lo))
         hi = lo
         for child in node[1:]:
             hi = walk(child, hi)
-        found[place] = (node[0], lo, hi)
+        result[place] = (node[0], lo, hi)
         return hi
 
     walk(tree, 0)
-    return found
+    return result
 
 
-def from_brackets(found: list[Bracket], tags: Sequence[str]) -> Tree:
+def from_brackets(spans: list[Bracket], tags: Sequence[str]) -> Tree:
     """The tree with these brackets, in the order of `brackets`, over these tags."""
     place = 0
 
     def build(lo: int, hi: int) -> list[Tree]:
         nonlocal place
         children: list[Tree] = []
-        at = lo
-        while at < hi:
-            if place < len(found) and found[place][1] == at and found[place][2] <= hi:
-                label, _, end = found[place]
+        position = lo
+        while position < hi:
+            if place < len(spans) and spans[place][1] == position and spans[place][2] <= hi:
+                label, _, end = spans[place]
                 place += 1
-                children.append((label, *build(at, end)))
-                at = end
+                children.append((label, *build(position, end)))
+                position = end
             else:
-                children.append(str(tags[at]))
-                at += 1
+                children.append(str(tags[position]))
+                position += 1
         return children
 
     return build(0, len(tags))[0]
@@ -82,7 +82,7 @@ def rules_of(tree: Node, parents: bool, above: str = "") -> Iterator[Rule]:
 
 def said(rule: Rule) -> str:
     """A rule as text: NP -> DT NN, with parents NP^S -> DT NN."""
-    head, *children = ["^".join(one) if isinstance(one, tuple) else one for one in rule]
+    head, *children = ["^".join(symbol) if isinstance(symbol, tuple) else symbol for symbol in rule]
     return f"{head} -> {' '.join(children)}"
 
 

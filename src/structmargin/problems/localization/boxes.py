@@ -41,13 +41,13 @@ def pyramids(
 ) -> sp.csr_matrix:
     """The pyramids of the first boxes of Y in the maps of X, as sorted sparse rows (n, cells * n_words)."""
     boxes = [as_boxes(y)[0] for y in Y]
-    most = sum(levels * max(int((b[2] - b[0]) * (b[3] - b[1])), 0) for b in boxes)
-    bins, values = np.empty(most, dtype=np.int64), np.empty(most)
+    max_bins = sum(levels * max(int((b[2] - b[0]) * (b[3] - b[1])), 0) for b in boxes)
+    bins, values = np.empty(max_bins, dtype=np.int64), np.empty(max_bins)
     start = np.zeros(len(boxes) + 1, dtype=np.int64)
     scratch = np.zeros(n_cells(levels) * n_words)
     for i, (x, box) in enumerate(zip(X, boxes, strict=True)):
-        at, words = start[i], np.ascontiguousarray(x[0], dtype=np.int64)
-        used = add_histogram(words, box, levels, kind, n_words, scratch, bins[at:], values[at:])
-        start[i + 1] = at + used
+        first, words = start[i], np.ascontiguousarray(x[0], dtype=np.int64)
+        used = add_histogram(words, box, levels, kind, n_words, scratch, bins[first:], values[first:])
+        start[i + 1] = first + used
     shape = (len(boxes), len(scratch))
     return sp.csr_matrix((values[: start[-1]], bins[: start[-1]], start), shape=shape)

@@ -119,14 +119,18 @@ class BoxChi2:
         if self.gamma is not None:
             mass = np.asarray(left.sum(axis=1)) + np.asarray(right.sum(axis=1)).T
             m = np.exp(-self.gamma * (mass - 2.0 * m))
-        return m[np.ix_(row, column)]
+        gram: np.ndarray = m[np.ix_(row, column)]
+        return gram
 
     def potentials(self, problem: object, x: Image, X: Images, Y: Boxes, coef: np.ndarray) -> np.ndarray:
         """Scores (m,) of all boxes of x under sum_j coef_j k((x_j, y_j), .)."""
         words, windows = as_input(x)
         support, tables = self._expansion(X, Y, coef)
         if self.gamma is not None:
-            return exponential_scan(words, windows, self._pyramid, support, float(self.gamma))
+            exponential: np.ndarray = exponential_scan(
+                words, windows, self._pyramid, support, float(self.gamma)
+            )
+            return exponential
         scores = []
         for window in windows:
             size = int(window[0]), int(window[1])

@@ -153,16 +153,18 @@ class Localization(Params):
 
     def delta(self, y: np.ndarray, ybar: np.ndarray) -> float:
         """Delta(y, ybar): the loss of predicting ybar where y is right."""
-        truths, found = (np.asarray(part, dtype=float) for part in (y, ybar))
-        if truths.ndim != 2 or found.ndim != 2 or not len(found):
+        truths, predicted = (np.asarray(part, dtype=float) for part in (y, ybar))
+        if truths.ndim != 2 or predicted.ndim != 2 or not len(predicted):
             raise ValueError(
-                f"an output is an array (k, 4) of boxes, but these are of {truths.shape} and {found.shape}"
+                f"an output is an array (k, 4) of boxes, but these have shapes {truths.shape} and "
+                f"{predicted.shape}"
             )
-        return float(box_loss(truths, found[0]))
+        return float(box_loss(truths, predicted[0]))
 
     def potentials(self, w: np.ndarray, x: Image) -> np.ndarray | Halves:
         """Scores (m,) of all boxes of x; for branch and bound, integral images."""
-        return SEARCHES[self.search].potentials(self, w, x)
+        potentials: np.ndarray | Halves = SEARCHES[self.search].potentials(self, w, x)
+        return potentials
 
     def worth(self, w: np.ndarray) -> np.ndarray:
         """w as the worth (cells, n_words) of each word in each cell."""
@@ -180,10 +182,10 @@ class Localization(Params):
 
     def argmax(self, f: BoxScorer, x: Image) -> np.ndarray:
         """The best-scoring output of x under the scorer f."""
-        found = self.detect(f, x, most=1)
-        if not len(found.boxes):
+        detections = self.detect(f, x, most=1)
+        if not len(detections.boxes):
             raise ValueError(f"no window of this example fits its map of {np.shape(x[0])}: give smaller ones")
-        return found.boxes
+        return detections.boxes
 
     def augmented_argmax(self, f: Scorer, x: Image, y: np.ndarray, H: Cost) -> np.ndarray:
         """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
@@ -206,8 +208,10 @@ class Localization(Params):
         largest = 0.0
         for height, width in fit[:, :2]:
             full = np.zeros((height, width), dtype=np.int64)
-            one = pyramids([(full, fit)], [[[0, 0, height, width]]], 1, self.levels, KINDS[self.normalise])
-            largest = max(largest, float(np.sqrt(one.multiply(one).sum())))
+            full_pyramid = pyramids(
+                [(full, fit)], [[[0, 0, height, width]]], 1, self.levels, KINDS[self.normalise]
+            )
+            largest = max(largest, float(np.sqrt(full_pyramid.multiply(full_pyramid).sum())))
         return float(np.sqrt(2.0)) * self.factor * largest
 
     def max_delta(self, y: np.ndarray) -> float:
@@ -289,7 +293,7 @@ class LocalizationBatch:
         return p.factor * pyramids(X, Y, p.n_words, p.levels, self.kind)
 
     def psi(self) -> sp.csr_matrix:
-        """Psi of every example, a row each."""
+        """Psi of every example, one row per example."""
         return self.truths
 
     def search(self, f: Any, indices: np.ndarray, H: Cost) -> Found:

@@ -14,7 +14,7 @@ from structmargin.problems.localization.boxes import KINDS, NO_BOXES, Image, as_
 if TYPE_CHECKING:
     from structmargin.problems.localization.problem import Localization
 
-PLAIN = Cost(1.0, 0.0, 1.0)
+SCORE_ALONE = Cost(1.0, 0.0, 1.0)
 """H = Delta - gap: without truths, the search for the best score."""
 
 
@@ -85,7 +85,8 @@ class Scan:
     def potentials(problem: Localization, w: np.ndarray, x: Image) -> np.ndarray:
         words, windows = as_input(x)
         S = integrals(words, problem.worth(w))
-        return scan(S, windows, problem.levels, KINDS[problem.normalise])
+        scores: np.ndarray = scan(S, windows, problem.levels, KINDS[problem.normalise])
+        return scores
 
     @staticmethod
     def detect(
@@ -138,15 +139,24 @@ class BranchAndBound:
         most: int,
     ) -> Detections:
         low, high = windows[:, :2].min(axis=0), windows[:, :2].max(axis=0)
-        found, scores = NO_BOXES, np.zeros(0)
+        boxes_so_far, scores = NO_BOXES, np.zeros(0)
         for _ in range(most):
             box, _, score, _ = branch_and_bound(
-                *halves, problem.levels, low, high, NO_BOXES, 0.0, PLAIN, found, float(down), float(across)
+                *halves,
+                problem.levels,
+                low,
+                high,
+                NO_BOXES,
+                0.0,
+                SCORE_ALONE,
+                boxes_so_far,
+                float(down),
+                float(across),
             )
             if box[0] < 0:
                 break
-            found, scores = np.vstack([found, box]), np.append(scores, score)
-        return Detections(found, scores)
+            boxes_so_far, scores = np.vstack([boxes_so_far, box]), np.append(scores, score)
+        return Detections(boxes_so_far, scores)
 
     @staticmethod
     def prepared(words: np.ndarray, windows: np.ndarray, y: np.ndarray, H: Cost) -> SizeRange:

@@ -1,8 +1,8 @@
 """Whole-sample performance measures of a linear rule (cacm09 Section 3.3; Joachims 2005).
 
-A binary sample is ONE structured example: x holds all n rows, y in {-1, +1}^n all labels, and Delta is whatever
-the sample is judged by. The ROC area has an output for every pair of a positive and a negative instead; any
-ranking of the rows gives one, and the truth ranks as its labels do.
+A binary sample is ONE structured example: x holds all n rows, y in {-1, +1}^n all labels, and Delta is
+whatever the sample is judged by. The ROC area has an output for every pair of a positive and a negative
+instead; any ranking of the rows gives one, and the truth ranks as its labels do.
 """
 
 from __future__ import annotations
@@ -124,12 +124,12 @@ class Measure(Params):
         """n rows and n labels as one example; with Y = None the rows alone."""
         rows = sp.csr_matrix(X, dtype=float) if sp.issparse(X) else np.asarray(X, dtype=float)
         if rows.ndim != 2:
-            raise ValueError(f"X must be a matrix with a row an instance, but has {rows.ndim} dimensions")
+            raise ValueError(f"X must be a matrix with one row per instance, but has {rows.ndim} dimensions")
         if Y is None:
             return [Sample(rows)], None
         labels = np.asarray(Y)
         if labels.shape != (rows.shape[0],):
-            raise ValueError(f"X has {rows.shape[0]} rows, but Y has shape {labels.shape}: one label a row")
+            raise ValueError(f"X has {rows.shape[0]} rows, but Y has shape {labels.shape}: one label per row")
         if self.positive is not None:
             y = np.where(labels == self.positive, 1, -1).astype(np.int8)
         else:
@@ -241,11 +241,12 @@ class Measure(Params):
             raise ValueError(f"the rows have {x.rows.shape[1]} features, but the weights are for {known}")
         if not self.intercept:
             return np.asarray(x.rows @ w)
-        return np.asarray(x.rows @ w[:-1]) + self.intercept * w[-1]
+        scores: np.ndarray = np.asarray(x.rows @ w[:-1]) + self.intercept * w[-1]
+        return scores
 
     def argmax(self, f: Scorer, x: Sample) -> np.ndarray:
         """Labels, or scores to rank by; of a sample with known classes 'prbep' labels the P highest."""
-        scores = f.potentials(x)
+        scores: np.ndarray = f.potentials(x)
         if self._pairs:
             return scores
         if self.measure == "prbep":

@@ -94,7 +94,7 @@ class Multiclass(Params):
 
     def potentials(self, w: np.ndarray, x: Matrix) -> np.ndarray:
         """Class scores: (n_classes,) for one input, (m, n_classes) for a matrix of inputs."""
-        scores = x @ w.reshape(self.n_features, self.n_classes)
+        scores: np.ndarray = x @ w.reshape(self.n_features, self.n_classes)
         return scores[0] if sp.issparse(x) and x.shape[0] == 1 else scores
 
     def argmax(self, f: Scorer, x: Matrix) -> int:
@@ -197,7 +197,8 @@ class MulticlassBatch:
 
     def argmax(self, f: Scorer) -> np.ndarray:
         """The best-scoring output of every example."""
-        return np.argmax(np.asarray(f.potentials(self.X)).reshape(self.X.shape[0], -1), axis=1)
+        labels: np.ndarray = np.argmax(np.asarray(f.potentials(self.X)).reshape(self.X.shape[0], -1), axis=1)
+        return labels
 
     def rows(self, example: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:
         """x (x) (e_y - e_ybar): each entry of x twice, with a plus and a minus."""

@@ -98,20 +98,20 @@ class Terms(NamedTuple):
 def terms(model: str) -> Terms:
     """The terms of a model and of those before it; a table's place in w is the same in all of them."""
     level = MODELS.index(model)
-    start, used, kept = 0, [], []
+    start, used, chosen = 0, [], []
     for name, a, b in _TERMS:
         if MODELS.index(name) <= level:
-            kept.append((a, b, start))
+            chosen.append((a, b, start))
             used.append(b)
             start += TEMPLATE[a] * TARGET[b]
     codes = tuple(b for b in TARGET if b in used)
-    kept.sort(key=lambda term: codes.index(term[1]))
+    chosen.sort(key=lambda term: codes.index(term[1]))
     return Terms(
-        tuple(a for a, _, _ in kept),
+        tuple(a for a, _, _ in chosen),
         codes,
-        np.array([codes.index(b) for _, b, _ in kept], dtype=np.int32),
-        np.array([at for _, _, at in kept], dtype=np.int64),
-        np.array([TARGET[b] for _, b, _ in kept], dtype=np.int64),
+        np.array([codes.index(b) for _, b, _ in chosen], dtype=np.int32),
+        np.array([first for _, _, first in chosen], dtype=np.int64),
+        np.array([TARGET[b] for _, b, _ in chosen], dtype=np.int64),
         start,
     )
 
@@ -157,15 +157,15 @@ def places(x: Pair) -> np.ndarray:
 
 def _shifted(values: np.ndarray, step: int, beyond: int) -> np.ndarray:
     """values[i + step], and `beyond` where the chain has ended."""
-    at = np.arange(len(values)) + step
-    inside = (at >= 0) & (at < len(values))
-    return np.where(inside, values[np.clip(at, 0, max(len(values) - 1, 0))], beyond)
+    index = np.arange(len(values)) + step
+    inside = (index >= 0) & (index < len(values))
+    return np.where(inside, values[np.clip(index, 0, max(len(values) - 1, 0))], beyond)
 
 
 def _pattern(residue: np.ndarray, steps: tuple[int, ...]) -> np.ndarray:
     """One bit a step: whether the residue there is hydrophobic."""
     greasy = _GREASY[residue].astype(np.int64)
-    found = np.zeros(len(residue), dtype=np.int64)
+    bits = np.zeros(len(residue), dtype=np.int64)
     for step in steps:
-        found = 2 * found + _shifted(greasy, step, 0)
-    return found
+        bits = 2 * bits + _shifted(greasy, step, 0)
+    return bits

@@ -1,8 +1,8 @@
 """Learning to align a protein's sequence with a known structure (cacm09 Section 3.2; Yu et al. 2007).
 
 Outputs and their gaps are those of `structmargin.oracles.chains`. Delta is 1 less 1/k for every match of ybar
-that is near enough: it folds into the scores of matches, and one search serves prediction and SVM1 margin. The
-chain of the truth has Delta = 0, and so have chains near it: margin re-scaling constrains them all.
+that is near enough: it folds into the scores of matches, and one search serves prediction and SVM1 margin.
+The chain of the truth has Delta = 0, and so have chains near it: margin re-scaling constrains them all.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ class ProteinAlignment(Params):
         y, ybar = np.asarray(y), np.asarray(ybar)
         placed = dict(zip(ybar[:, 1].tolist(), ybar[:, 0].tolist(), strict=True))
         near = sum(abs(placed[j] - i) <= self.tolerance for i, j in y.tolist() if j in placed)
-        return 1.0 - near / len(y)
+        loss: float = 1.0 - near / len(y)
+        return loss
 
     def potentials(self, w: np.ndarray, x: Pair) -> tuple[np.ndarray, np.ndarray]:
         """The scores of matches (n, m), and of gaps (n, 4) as `best_chain` wants them."""
@@ -151,8 +152,8 @@ class ProteinAlignment(Params):
 
     def augmented_argmax(self, f: Scorer, x: Pair, y: np.ndarray, H: Cost) -> np.ndarray:
         """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
-        found: np.ndarray = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
-        return found
+        chain: np.ndarray = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+        return chain
 
     def batch(self, X: Sequence[Pair], Y: Sequence[np.ndarray] | None) -> ProteinBatch:
         """The examples packed for both searches, or for `argmax` alone where Y is None."""
@@ -174,7 +175,7 @@ class ProteinAlignment(Params):
     def check(self, X: Sequence[Pair], Y: Sequence[np.ndarray] | None) -> None:
         """Codes within their ranges, strings of one length, and chains that fit; Y None: inputs only."""
         if Y is not None and len(X) != len(Y):
-            raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output an example")
+            raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output per example")
         for e, x in enumerate(X):
             where = f"example {e}"
             if len(x) < 4:
@@ -204,9 +205,10 @@ def _check_codes(where: str, name: str, codes: np.ndarray, limit: int) -> None:
             f"{name} of {where} must be a 1-d array of integers from 0 to {limit - 1}, not empty"
         )
     if codes.min() < 0 or codes.max() >= limit:
-        at = int(np.flatnonzero((codes < 0) | (codes >= limit))[0])
+        place = int(np.flatnonzero((codes < 0) | (codes >= limit))[0])
         raise ValueError(
-            f"{name} of {where} has the code {codes[at]} at place {at}, but codes go to {limit - 1}; recode"
+            f"{name} of {where} has the code {codes[place]} at place {place}, but codes go to {limit - 1}; "
+            "recode"
         )
 
 
@@ -231,5 +233,7 @@ def _check_chain(where: str, y: np.ndarray, n: int, m: int) -> None:
     if chain.min() < 0 or chain[:, 0].max() >= n or chain[:, 1].max() >= m:
         raise ValueError(f"the output of {where} matches places outside its pair of lengths {n} and {m}")
     if np.any(np.diff(chain, axis=0) <= 0):
-        at = int(np.flatnonzero((np.diff(chain, axis=0) <= 0).any(axis=1))[0]) + 1
-        raise ValueError(f"match {at} of the output of {where} does not rise in both columns; sort the chain")
+        place = int(np.flatnonzero((np.diff(chain, axis=0) <= 0).any(axis=1))[0]) + 1
+        raise ValueError(
+            f"match {place} of the output of {where} does not rise in both columns; sort the chain"
+        )

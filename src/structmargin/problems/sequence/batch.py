@@ -44,11 +44,13 @@ class SequenceBatch:
         indices = np.ascontiguousarray(indices, dtype=np.int64)
         offsets, rows = choose(self.tokens.offsets, indices)
         if f.w is None:
-            found = [
+            searches = [
                 self.problem.search(chains, self.y[self.tokens.offsets[i] : self.tokens.offsets[i + 1]], H)
                 for i, chains in zip(indices, self._kernel_chains(f, indices), strict=True)
             ]
-            return Found([labels for labels, _ in found], np.array([loss[0] for _, loss in found]), None)
+            return Found(
+                [labels for labels, _ in searches], np.array([loss[0] for _, loss in searches]), None
+            )
         labels, losses = self.problem.search(self.chains(f.w, offsets, rows), self.y[rows], H)
         return Found(_cut(labels, offsets), losses, self._rows(indices, offsets, labels))
 
@@ -60,7 +62,7 @@ class SequenceBatch:
         return _cut(self.problem.decode(self.chains(f.w, offsets, rows)), offsets)
 
     def psi(self) -> sp.csr_matrix:
-        """Psi(x_i, y_i) of all examples, a row each."""
+        """Psi(x_i, y_i) of all examples, one row per example."""
         return self._rows(self.all, self.tokens.offsets, np.full(len(self.y), -1))
 
     def chains(self, w: np.ndarray, offsets: np.ndarray, rows: np.ndarray) -> Chains:
@@ -70,7 +72,10 @@ class SequenceBatch:
         return self.problem.chains(self.problem.scores(w, self._products(rows, W), inputs), offsets)
 
     def _products(self, rows: np.ndarray, W: np.ndarray) -> np.ndarray:
-        return sparse_scores(self.tokens, rows, W) if self.dense is None else self.dense[rows] @ W
+        products: np.ndarray = (
+            sparse_scores(self.tokens, rows, W) if self.dense is None else self.dense[rows] @ W
+        )
+        return products
 
     def _kernel_chains(self, f: Scorer, indices: np.ndarray) -> list[Chains]:
         """The oracle's arrays of single examples, from a scorer that knows their potentials only."""

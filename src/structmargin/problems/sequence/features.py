@@ -1,6 +1,6 @@
 """Tokens of many sequences in one matrix, their scores, and the rows of Psi(x, y) - Psi(x, ybar).
 
-Weights stand in blocks, L labels and D features a token (jmlr05 Section 4.3.1, equation 13):
+Weights stand in blocks, L labels and D features per token (jmlr05 Section 4.3.1, equation 13):
 
     emissions           sum_t phi(x_t) (x) e_{y_t}                        column  k L + a
     transitions         eta sum_t e_{y_t} (x) e_{y_{t+1}}                 then    a L + b
@@ -8,7 +8,7 @@ Weights stand in blocks, L labels and D features a token (jmlr05 Section 4.3.1, 
     triplets            eta sum_t e_{y_t} (x) e_{y_{t+1}} (x) e_{y_{t+2}} then    (a L + b) L + c   optional
 
 Features come first in a column's number and labels last, so that a block of w is a C-contiguous
-matrix with one row a feature, which is how a token's scores read it.
+matrix with one row per feature, which is how a token's scores read it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from structmargin.compiled import compiled
 from structmargin.kernels import Matrix
 
-DENSE_FROM = 0.3
+MIN_DENSE_SHARE = 0.3
 """The share of non-zero features from which a dense product beats the sparse one."""
 
 
@@ -37,7 +37,7 @@ class FeatureLayout(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """The tokens of n sequences, a row each (CSR: no column twice in a row), for compiled code."""
+    """The tokens of n sequences as a CSR matrix, one row per token and no column twice in a row."""
 
     offsets: np.ndarray  # (n + 1,) int64: sequence i has rows offsets[i]:offsets[i + 1]
     indptr: np.ndarray  # (N + 1,) int64
@@ -61,7 +61,7 @@ def pack(X: Listed[Matrix], D: int, window: int) -> tuple[Tokens, np.ndarray | N
     if window > 0:
         tokens = Tokens(offsets, *_widen(tokens, D, window))
         D *= 2 * window + 1
-    if len(tokens.data) < DENSE_FROM * offsets[-1] * D:
+    if len(tokens.data) < MIN_DENSE_SHARE * offsets[-1] * D:
         return tokens, None
     return tokens, tokens.matrix(D).toarray()
 
@@ -154,13 +154,13 @@ def _add(place, columns, values, start, end, column, value):  # type: ignore[no-
 
 
 @compiled
-def _most(tokens, layout, lo, hi, y, ybar, at):  # type: ignore[no-untyped-def]
+def _max_entries(tokens, layout, lo, hi, y, ybar, first):  # type: ignore[no-untyped-def]
     """How many entries the row of one example may get before equal columns are summed."""
     indptr = tokens.indptr
     count = 0
     for t in range(hi - lo):
-        if y[lo + t] != ybar[at + t]:
-            # Two labels a feature; two pairs and three triplets hold the token, in each labelling.
+        if y[lo + t] != ybar[first + t]:
+            # Two labels per feature; two pairs and three triplets hold the token, in each labelling.
             count += 2 * (indptr[lo + t + 1] - indptr[lo + t]) + 2 * 2 + 2 * 3
             if layout.input_transitions:
                 count += 2 * (indptr[lo + t + 1] - indptr[max(lo + t - 1, lo)])
@@ -183,11 +183,11 @@ def difference_rows(tokens, layout, chosen, y, packed, ybar, place):  # type: ig
     if layout.input_transitions:
         at_triplets += D * L * L
     m = len(chosen)
-    most = 0
+    max_entries = 0
     for i in range(m):
         lo, hi = tokens.offsets[chosen[i]], tokens.offsets[chosen[i] + 1]
-        most += _most(tokens, layout, lo, hi, y, ybar, packed[i])
-    columns, values = np.empty(most, np.int32), np.empty(most)
+        max_entries += _max_entries(tokens, layout, lo, hi, y, ybar, packed[i])
+    columns, values = np.empty(max_entries, np.int32), np.empty(max_entries)
     indptr = np.zeros(m + 1, np.int32)
     end = 0
     for i in range(m):
@@ -224,11 +224,11 @@ def difference_rows(tokens, layout, chosen, y, packed, ybar, place):  # type: ig
                     column = at_triplets + (c * L + b) * L + a
                     end = _add(place, columns, values, start, end, column, sign * eta)
         # Contributions that cancelled are squeezed out.
-        kept = start
+        used = start
         for k in range(start, end):
             if values[k] != 0.0:
-                columns[kept], values[kept] = columns[k], values[k]
-                kept += 1
-        end = kept
+                columns[used], values[used] = columns[k], values[k]
+                used += 1
+        end = used
         indptr[i + 1] = end
     return indptr, columns[:end].copy(), values[:end].copy()

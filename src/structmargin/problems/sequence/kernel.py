@@ -23,7 +23,7 @@ from structmargin.compiled import compiled
 from structmargin.kernels import LinearKernel, Matrix
 from structmargin.problems._memory import KernelMemory
 
-BLOCK = 1 << 25
+MAX_PRODUCTS = 1 << 25
 """The most token products made at a time, where they are not kept."""
 
 TokenKernel = Callable[[Matrix, Matrix], np.ndarray]
@@ -160,7 +160,8 @@ class SequenceKernel:
 
     def gram(self, X: Inputs, Y: Labels, X2: Inputs, Y2: Labels) -> np.ndarray:
         """k_seq between two lists of pairs."""
-        return self.data_gram(X, Y, X2, Y2) + self.history_gram(X, Y, X2, Y2)
+        gram: np.ndarray = self.data_gram(X, Y, X2, Y2) + self.history_gram(X, Y, X2, Y2)
+        return gram
 
     def data_gram(self, X: Inputs, Y: Labels, X2: Inputs, Y2: Labels) -> np.ndarray:
         """The data term of k_seq between two lists of pairs."""
@@ -170,17 +171,28 @@ class SequenceKernel:
             return out
         n_labels = int(max(left.y.max(), right.y.max())) + 1
         store = self.memory.store
-        rows, columns = store.starts(left.inputs), store.starts(right.inputs)
-        if rows is not None and columns is not None:
-            everyone = np.arange(len(left.which))
-            _label_sums(store.G, rows[left.which], columns[right.which], left, right, everyone, n_labels, out)
+        row_start, column_start = store.starts(left.inputs), store.starts(right.inputs)
+        if row_start is not None and column_start is not None:
+            all_pairs = np.arange(len(left.which))
+            _label_sums(
+                store.G,
+                row_start[left.which],
+                column_start[right.which],
+                left,
+                right,
+                all_pairs,
+                n_labels,
+                out,
+            )
             return out
         others = _stack(right.inputs)
         per = np.diff(left.token_start)
         lo = 0
         while lo < len(per):
-            most = np.searchsorted(np.cumsum(per[lo:]), max(BLOCK // others.shape[0], 1), side="right")
-            hi = lo + max(int(most), 1)
+            n_inputs = np.searchsorted(
+                np.cumsum(per[lo:]), max(MAX_PRODUCTS // others.shape[0], 1), side="right"
+            )
+            hi = lo + max(int(n_inputs), 1)
             G = np.ascontiguousarray(self.kx(_stack(left.inputs[lo:hi]), others), dtype=float)
             some = np.flatnonzero((left.which >= lo) & (left.which < hi))
             begin = left.token_start[left.which] - left.token_start[lo]
@@ -268,24 +280,24 @@ class SequenceKernel:
 
 
 @compiled
-def _sums(G, rows, columns, y, offsets, y2, offsets2, some, n_labels, out):  # type: ignore[no-untyped-def]
+def _sums(G, row_start, column_start, y, offsets, y2, offsets2, some, n_labels, out):  # type: ignore[no-untyped-def]
     """The loop of `_label_sums`: rows of G are added up by label first, where that saves work."""
     width, longest = G.shape[1], 0
     for p in some:
         longest = max(longest, offsets[p + 1] - offsets[p])
-    few = offsets2[-1] < width
-    by_label = np.empty((1 if few else min(longest, n_labels), width))
+    few_columns = offsets2[-1] < width
+    by_label = np.empty((1 if few_columns else min(longest, n_labels), width))
     slot = np.full(n_labels, -1)
     for p in some:
         lo, hi = offsets[p], offsets[p + 1]
-        if few:
-            for q in range(columns.shape[0]):
+        if few_columns:
+            for q in range(column_start.shape[0]):
                 total = 0.0
                 for s in range(offsets2[q], offsets2[q + 1]):
-                    c = columns[q] + s - offsets2[q]
+                    c = column_start[q] + s - offsets2[q]
                     for r in range(lo, hi):
                         if y[r] == y2[s]:
-                            total += G[rows[p] + r - lo, c]
+                            total += G[row_start[p] + r - lo, c]
                 out[p, q] = total
             continue
         used = 0
@@ -294,13 +306,13 @@ def _sums(G, rows, columns, y, offsets, y2, offsets2, some, n_labels, out):  # t
                 slot[y[r]] = used
                 by_label[used] = 0.0
                 used += 1
-            by_label[slot[y[r]]] += G[rows[p] + r - lo]
-        for q in range(columns.shape[0]):
+            by_label[slot[y[r]]] += G[row_start[p] + r - lo]
+        for q in range(column_start.shape[0]):
             total = 0.0
             for s in range(offsets2[q], offsets2[q + 1]):
                 k = slot[y2[s]]
                 if k >= 0:
-                    total += by_label[k, columns[q] + s - offsets2[q]]
+                    total += by_label[k, column_start[q] + s - offsets2[q]]
             out[p, q] = total
         for r in range(lo, hi):
             slot[y[r]] = -1
@@ -308,8 +320,8 @@ def _sums(G, rows, columns, y, offsets, y2, offsets2, some, n_labels, out):  # t
 
 def _label_sums(
     G: np.ndarray | None,
-    rows: np.ndarray,
-    columns: np.ndarray,
+    row_start: np.ndarray,
+    column_start: np.ndarray,
     left: LabelledPairs,
     right: LabelledPairs,
     some: np.ndarray,
@@ -318,11 +330,11 @@ def _label_sums(
 ) -> None:
     """out[p, q] = sum of G over the positions of p and q with equal labels, for the left pairs in `some`.
 
-    rows[p] and columns[q] say where the tokens of pairs p and q begin in G.
+    row_start[p] and column_start[q] say where the tokens of pairs p and q begin in G.
     """
     _sums(
-        G, rows.astype(np.int64), columns.astype(np.int64), left.y, left.offsets, right.y, right.offsets,
-        some, n_labels, out,
+        G, row_start.astype(np.int64), column_start.astype(np.int64), left.y, left.offsets, right.y,
+        right.offsets, some, n_labels, out,
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from structmargin.formulation import Cost
 from structmargin.kernels import Matrix
 from structmargin.oracles.viterbi import Chains, best, best_folded, best_other
-from structmargin.oracles.viterbi_by_distance import ROUNDS, best_by_loss
+from structmargin.oracles.viterbi_by_distance import MAX_BOUNDS, best_by_loss
 from structmargin.problem import Scorer
 from structmargin.problems._params import Params
 from structmargin.problems.sequence.batch import SequenceBatch
@@ -172,7 +172,7 @@ class Sequence(Params):
         return float(wrong if loss.counts else wrong > 0) / (len(y) if loss.share else 1)
 
     def phi(self, x: Matrix) -> Matrix:
-        """The tokens' features, a row each: x itself, or with a window a (T, D) CSR matrix."""
+        """The tokens' features, one row per token: x itself, or with a window a (T, D) CSR matrix."""
         if self.window == 0:
             return x if sp.issparse(x) else np.asarray(x, dtype=float)
         return pack([x], self.n_features, self.window)[0].matrix(self.layout.n_features)
@@ -211,6 +211,7 @@ class Sequence(Params):
 
     def decode(self, packed: Chains) -> np.ndarray:
         """The best labels (N,) of packed sequences."""
+        labels: np.ndarray
         labels, scores = best(packed)
         if not np.all(scores > -np.inf):
             i = int(np.flatnonzero(~(scores > -np.inf))[0])
@@ -229,7 +230,7 @@ class Sequence(Params):
         elif H.folds:
             labels = best_folded(packed, y, scale)[0]
         else:
-            labels = best_by_loss(packed, y, scale, H, ROUNDS)[0]
+            labels = best_by_loss(packed, y, scale, H, MAX_BOUNDS)[0]
         wrong = np.add.reduceat(labels != y, packed.offsets[:-1], dtype=np.int64)
         return labels, wrong * scale if loss.counts else (wrong > 0).astype(float)
 

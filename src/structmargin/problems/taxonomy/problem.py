@@ -1,4 +1,4 @@
-"""Classes with features of their own: Psi(x, y) = Phi(x) (x) Lambda(y) (jmlr05 Section 4.2, Propositions 21, 22)."""
+"""Classes with features of their own: Psi(x, y) = Phi(x) (x) Lambda(y) (jmlr05 Section 4.2)."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class Taxonomy(Multiclass):
     @property
     def L(self) -> np.ndarray:
         """<Lambda(y), Lambda(y')> of all classes, (n_classes, n_classes)."""
-        found: np.ndarray = (self.class_features @ self.class_features.T).toarray()
-        return found
+        products: np.ndarray = (self.class_features @ self.class_features.T).toarray()
+        return products
 
     @property
     def n_weights(self) -> int:
@@ -116,7 +116,7 @@ class Taxonomy(Multiclass):
         return TaxonomyBatch(self, X, Y)
 
     def check(self, X: Matrix, Y: Labels) -> None:
-        """As for `Multiclass`; besides, a label an input, and a finite row of Lambda, not all 0, a class."""
+        """As for `Multiclass`; besides, one label per input, and a finite row of Lambda for each class."""
         n = X.shape[0] if sp.issparse(X) else len(X)
         if n != len(Y):
             raise ValueError(f"X has {n} examples but Y has {len(Y)} labels; they must be of one length")
@@ -162,9 +162,9 @@ def tensor_rows(left: sp.csr_matrix, right: sp.csr_matrix) -> sp.csr_matrix:
     of_left, of_right = np.diff(left.indptr), np.diff(right.indptr)
     repeats = np.repeat(of_right, of_left)  # each entry on the left meets all of its row on the right
     first = np.repeat(np.repeat(right.indptr[:-1], of_left), repeats)
-    at = first + np.arange(len(first)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    place = first + np.arange(len(first)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
     R = right.shape[1]
-    columns = np.repeat(left.indices.astype(np.int64), repeats) * R + right.indices[at]
-    data = np.repeat(left.data, repeats) * right.data[at]
+    columns = np.repeat(left.indices.astype(np.int64), repeats) * R + right.indices[place]
+    data = np.repeat(left.data, repeats) * right.data[place]
     indptr = np.concatenate([[0], np.cumsum(of_left * of_right)])
     return sp.csr_matrix((data, columns, indptr), shape=(left.shape[0], left.shape[1] * R))
