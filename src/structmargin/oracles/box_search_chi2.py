@@ -1,6 +1,6 @@
 """Chi-squared scores of boxes against support boxes, by histograms that change as a window slides.
 
-For pyramids h (weighted counts a bin) and support pyramids h_j with coefficients,
+For pyramids h (one weighted count per bin) and support pyramids h_j with coefficients,
 
     additive      f = sum_j coef_j m_j,               m_j = sum over bins of 2 h h_j / (h + h_j)
     exponential   f = sum_j coef_j exp(-gamma D_j),   D_j = sum (h - h_j)^2 / (h + h_j) = |h| + |h_j| - 2 m_j

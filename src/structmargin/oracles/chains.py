@@ -37,7 +37,7 @@ START, MATCH, DELETE, INSERT = 0, 1, 2, 3
 """What a chain came from: nothing, a match, a template place or a target place left out."""
 
 
-class Room(NamedTuple):
+class WorkSpace(NamedTuple):
     """Work space: match scores S[i * m + j], and M, D and I with a border before the first row and column."""
 
     S: np.ndarray  # (n * m,)
@@ -46,9 +46,9 @@ class Room(NamedTuple):
     I: np.ndarray  # noqa: E741
 
 
-def room(cells: int, bordered: int) -> Room:
+def work_space(cells: int, bordered: int) -> WorkSpace:
     """Work space for pairs of at most n * m = `cells` and (n + 1) * (m + 1) = `bordered`."""
-    return Room(np.empty(cells), np.empty(bordered), np.empty(bordered), np.empty(bordered))
+    return WorkSpace(np.empty(cells), np.empty(bordered), np.empty(bordered), np.empty(bordered))
 
 
 def best_chain(S: np.ndarray, gaps: np.ndarray) -> tuple[float, np.ndarray]:
@@ -57,7 +57,7 @@ def best_chain(S: np.ndarray, gaps: np.ndarray) -> tuple[float, np.ndarray]:
     if not (np.isfinite(S).all() and np.isfinite(gaps).all()):
         raise ValueError("the match and gap scores must be finite; look for NaN or infinity in w")
     n, m = S.shape
-    work, chain = room(n * m, (n + 1) * (m + 1)), np.empty((min(n, m), 2), np.int32)
+    work, chain = work_space(n * m, (n + 1) * (m + 1)), np.empty((min(n, m), 2), np.int32)
     work.S[:] = S.ravel()
     score, low = search(work, n, m, gaps, chain, len(chain))
     return float(score), chain[low:]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structmargin.oracles.cky import Rules
-from structmargin.problems.grammar.trees import Node, Rule, Symbol, Tree, said
+from structmargin.problems.grammar.trees import Node, Rule, Symbol, Tree, rule_text
 
 MAX_CHAINS = 100_000
 
@@ -53,7 +53,7 @@ class Tables:
         unary: dict[int, list[tuple[int, int]]] = {}
         for rule in learnt:
             if len(rule) == 2:
-                weight = self._weight(rule, said(rule), rule[0])
+                weight = self._weight(rule, rule_text(rule), rule[0])
                 unary.setdefault(self.symbols[rule[1]], []).append((self.symbols[rule[0]], weight))
             else:
                 self._read(rule)
@@ -91,16 +91,16 @@ class Tables:
         if not whole:
             before: list[Hashable] = [None, *path[:-1]]
             weights = [
-                self._weight((head, state, c), _said(head, state, c), (head, state) if state else head)
+                self._weight((head, state, c), step_text(head, state, c), (head, state) if state else head)
                 for state, c in zip(before, children, strict=True)
             ]
         self._first[symbols[0], self._state(path[0])] = weights[0]
         for k in range(1, len(children)):
             self._step[self._state(path[k - 1]), symbols[k]] = self._state(path[k]), weights[k]
         end = (
-            self._weight(rule, said(rule), head)
+            self._weight(rule, rule_text(rule), head)
             if whole
-            else self._weight((head, path[-1]), _said(head, path[-1], "stop"), (head, path[-1]))
+            else self._weight((head, path[-1]), step_text(head, path[-1], "stop"), (head, path[-1]))
         )
         self._end[self._state(path[-1]), self.symbols[head]] = end
 
@@ -176,7 +176,7 @@ class Tables:
                     chain, step, hi = below(child, node[0], lo)
                 up = self._up.get((chain, self.symbols.get(head, -1)))
                 if up is None:
-                    raise KeyError(said((head, symbol(child, node[0]))))
+                    raise KeyError(rule_text((head, symbol(child, node[0]))))
                 return up[0], add(up[0], lo, hi, step, -1, up[1]), hi
             parts = node[1:]
             children = [symbol(child, node[0]) for child in parts]
@@ -188,7 +188,7 @@ class Tables:
                 weights += [self._step[p, c][1] for p, c in zip(path, inner[1:], strict=False)]
                 end = self._end[path[-1], chain]
             except KeyError:
-                raise KeyError(said((head, *children))) from None
+                raise KeyError(rule_text((head, *children))) from None
             step, hi = top(parts[0], node[0], lo)
             step = add(K + V + path[0], lo, hi, step, -1, weights[0])
             for child, state, weight in zip(parts[1:], path[1:], weights[1:], strict=True):
@@ -203,7 +203,7 @@ class Tables:
         return steps
 
 
-def _said(head: Symbol, state: Any, child: Any) -> str:
+def step_text(head: Symbol, state: Any, child: Any) -> str:
     """A step as text: NP: DT JJ + NN is NN after DT and JJ within an NP; with h = 0, before is nothing."""
     seen = [] if state is None else state[-1] or ["..."]
     texts = ["^".join(symbol) if isinstance(symbol, tuple) else symbol for symbol in (head, *seen, child)]

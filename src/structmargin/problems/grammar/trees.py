@@ -80,7 +80,7 @@ def rules_of(tree: Node, parents: bool, above: str = "") -> Iterator[Rule]:
             yield from rules_of(child, parents, tree[0])
 
 
-def said(rule: Rule) -> str:
+def rule_text(rule: Rule) -> str:
     """A rule as text: NP -> DT NN, with parents NP^S -> DT NN."""
     head, *children = ["^".join(symbol) if isinstance(symbol, tuple) else symbol for symbol in rule]
     return f"{head} -> {' '.join(children)}"

@@ -18,7 +18,7 @@ from structmargin.oracles.box_search import box_loss, n_cells
 from structmargin.problem import Found, Scorer
 from structmargin.problems._params import Params
 from structmargin.problems.localization.boxes import KINDS, Image, as_boxes, as_input, pyramids
-from structmargin.problems.localization.search import SEARCHES, Detections, Halves
+from structmargin.problems.localization.search import SEARCHES, Detections, SignedIntegrals
 
 MAX_PREPARED_BYTES = 1 << 28
 """The memory that a batch spends on boxes and losses that are the same in every pass: 256 MB."""
@@ -161,9 +161,9 @@ class Localization(Params):
             )
         return float(box_loss(truths, predicted[0]))
 
-    def potentials(self, w: np.ndarray, x: Image) -> np.ndarray | Halves:
+    def potentials(self, w: np.ndarray, x: Image) -> np.ndarray | SignedIntegrals:
         """Scores (m,) of all boxes of x; for branch and bound, integral images."""
-        potentials: np.ndarray | Halves = SEARCHES[self.search].potentials(self, w, x)
+        potentials: np.ndarray | SignedIntegrals = SEARCHES[self.search].potentials(self, w, x)
         return potentials
 
     def worth(self, w: np.ndarray) -> np.ndarray:

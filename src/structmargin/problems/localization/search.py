@@ -43,7 +43,7 @@ class SizeRange(NamedTuple):
     H: Cost
 
 
-class Halves(NamedTuple):
+class SignedIntegrals(NamedTuple):
     """Integral images of the positive and the negative worth of words: what branch and bound works on."""
 
     positive: np.ndarray
@@ -124,14 +124,14 @@ class BranchAndBound:
     """All boxes between the smallest and the largest window; potentials are integral images."""
 
     @staticmethod
-    def potentials(problem: Localization, w: np.ndarray, x: Image) -> Halves:
+    def potentials(problem: Localization, w: np.ndarray, x: Image) -> SignedIntegrals:
         words, W = as_input(x)[0], problem.worth(w)
-        return Halves(integrals(words, np.maximum(W, 0.0)), integrals(words, np.minimum(W, 0.0)))
+        return SignedIntegrals(integrals(words, np.maximum(W, 0.0)), integrals(words, np.minimum(W, 0.0)))
 
     @staticmethod
     def detect(
         problem: Localization,
-        halves: Halves,
+        integral_images: SignedIntegrals,
         words: np.ndarray,
         windows: np.ndarray,
         down: float,
@@ -142,7 +142,7 @@ class BranchAndBound:
         boxes_so_far, scores = NO_BOXES, np.zeros(0)
         for _ in range(most):
             box, _, score, _ = branch_and_bound(
-                *halves,
+                *integral_images,
                 problem.levels,
                 low,
                 high,
@@ -165,11 +165,11 @@ class BranchAndBound:
 
     @staticmethod
     def violator(
-        problem: Localization, halves: Halves, among: SizeRange, at_truth: float
+        problem: Localization, integral_images: SignedIntegrals, among: SizeRange, at_truth: float
     ) -> tuple[np.ndarray | None, float, float]:
         low, high, y, H = among
         box, loss, score, _ = branch_and_bound(
-            *halves, problem.levels, low, high, y, at_truth, H, NO_BOXES, 0.0, 0.0
+            *integral_images, problem.levels, low, high, y, at_truth, H, NO_BOXES, 0.0, 0.0
         )
         return (None, 0.0, at_truth) if box[0] < 0 else (box[None], float(loss), float(score))
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from structmargin.compiled import compiled
 from structmargin.formulation import Cost
-from structmargin.oracles.chains import room, search
+from structmargin.oracles.chains import search, work_space
 from structmargin.problem import Found
 from structmargin.problems.proteins.features import TARGET, Pair, places, target_codes, template_codes
 
@@ -84,7 +84,7 @@ class ProteinBatch:
             ),
         )
         self.sizes = sizes
-        self.work = room(*(int((sizes + edge).prod(axis=1).max(initial=0)) for edge in (0, 1)))
+        self.work = work_space(*(int((sizes + edge).prod(axis=1).max(initial=0)) for edge in (0, 1)))
         if Y is not None:
             self.truth = _chains(Y)
 

@@ -33,7 +33,7 @@ MODELS = ("simple", "anova2", "tensor", "window", "profile")
 N_PLACES = len(STATES) * N_ACCESS
 """Kinds of places of the template, state x access: what gaps and profile scores depend on."""
 
-_GREASY = np.array([letter in HYDROPHOBIC for letter in RESIDUES])
+_IS_HYDROPHOBIC = np.array([letter in HYDROPHOBIC for letter in RESIDUES])
 _AROUND = (-2, -1, 0, 1, 2)
 
 TEMPLATE = {
@@ -122,7 +122,7 @@ def template_codes(x: Pair, names: tuple[str, ...]) -> np.ndarray:
     around = np.zeros(len(r), dtype=np.int64)
     for step in _AROUND:
         around = 3 * around + _shifted(s, step, STATES.index("L"))
-    greasy = _pattern(r, _AROUND)
+    hydrophobic = _pattern(r, _AROUND)
     codes = {
         "residue": r,
         "state": s,
@@ -132,8 +132,8 @@ def template_codes(x: Pair, names: tuple[str, ...]) -> np.ndarray:
         "state x access": 5 * s + a,
         "residue x state x access": 15 * r + 5 * s + a,
         "states": around,
-        "hydrophobic": greasy,
-        "states x hydrophobic": 32 * around + greasy,
+        "hydrophobic": hydrophobic,
+        "states x hydrophobic": 32 * around + hydrophobic,
     }
     return np.column_stack([codes[name] for name in names]).astype(np.int32)
 
@@ -164,8 +164,8 @@ def _shifted(values: np.ndarray, step: int, beyond: int) -> np.ndarray:
 
 def _pattern(residue: np.ndarray, steps: tuple[int, ...]) -> np.ndarray:
     """One bit a step: whether the residue there is hydrophobic."""
-    greasy = _GREASY[residue].astype(np.int64)
+    hydrophobic = _IS_HYDROPHOBIC[residue].astype(np.int64)
     bits = np.zeros(len(residue), dtype=np.int64)
     for step in steps:
-        bits = 2 * bits + _shifted(greasy, step, 0)
+        bits = 2 * bits + _shifted(hydrophobic, step, 0)
     return bits

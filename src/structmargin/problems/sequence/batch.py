@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Listed
+from collections import abc
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,9 @@ class SequenceBatch:
 
     takes_kernels = True
 
-    def __init__(self, problem: Sequence, X: Listed[Matrix], Y: Listed[np.ndarray] | None) -> None:
+    def __init__(
+        self, problem: Sequence, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray] | None
+    ) -> None:
         self.problem, self.X = problem, X
         problem.check_tokens(X)
         self.tokens, self.dense = pack(X, problem.n_features, problem.window)

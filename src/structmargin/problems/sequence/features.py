@@ -13,7 +13,7 @@ matrix with one row per feature, which is how a token's scores read it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Listed
+from collections import abc
 from typing import NamedTuple
 
 import numpy as np
@@ -49,7 +49,7 @@ class Tokens(NamedTuple):
         return sp.csr_matrix((self.data, self.indices, self.indptr), shape=(len(self.indptr) - 1, D))
 
 
-def pack(X: Listed[Matrix], D: int, window: int) -> tuple[Tokens, np.ndarray | None]:
+def pack(X: abc.Sequence[Matrix], D: int, window: int) -> tuple[Tokens, np.ndarray | None]:
     """The tokens of all (T, D) arrays of X, each with its `window` neighbours on either side.
 
     A neighbour beyond the end of its sequence has no features. The second result is the same matrix
@@ -66,7 +66,7 @@ def pack(X: Listed[Matrix], D: int, window: int) -> tuple[Tokens, np.ndarray | N
     return tokens, tokens.matrix(D).toarray()
 
 
-def _sparse(X: Listed[Matrix]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _sparse(X: abc.Sequence[Matrix]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     matrix = sp.csr_matrix(X[0] if len(X) == 1 else sp.vstack(X, format="csr"), dtype=np.float64)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -74,7 +74,7 @@ def _sparse(X: Listed[Matrix]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
 
 
-def _dense(X: Listed[Matrix], D: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _dense(X: abc.Sequence[Matrix], D: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     matrix = np.concatenate([np.zeros((0, D)), *X])
     rows, columns = np.nonzero(matrix)
     indptr = np.searchsorted(rows, np.arange(len(matrix) + 1))

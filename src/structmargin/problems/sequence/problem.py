@@ -7,7 +7,7 @@ counts, else by the number of wrong labels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Listed
+from collections import abc
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -24,7 +24,13 @@ from structmargin.problem import Scorer
 from structmargin.problems._params import Params
 from structmargin.problems.sequence.batch import SequenceBatch
 from structmargin.problems.sequence.features import FeatureLayout, pack
-from structmargin.problems.sequence.potentials import Bars, PotentialArrays, Potentials, bar, chains
+from structmargin.problems.sequence.potentials import (
+    MaskScores,
+    PotentialArrays,
+    Potentials,
+    chains,
+    mask_scores,
+)
 
 
 class Loss(NamedTuple):
@@ -154,9 +160,9 @@ class Sequence(Params):
         return D * L + L**2 + self.layout.input_transitions * D * L**2 + self.layout.triplets * L**3
 
     @cached_property
-    def bars(self) -> Bars:
+    def masks(self) -> MaskScores:
         """The masks as scores: 0 where a label may stand, -inf where it may not."""
-        return Bars(bar(self.allowed), bar(self.first), bar(self.final))
+        return MaskScores(mask_scores(self.allowed), mask_scores(self.first), mask_scores(self.final))
 
     def psi(self, x: Matrix, y: np.ndarray) -> sp.csr_matrix:
         """Psi(x, y), a sparse row of shape (1, n_weights)."""
@@ -207,7 +213,7 @@ class Sequence(Params):
 
     def chains(self, potentials: PotentialArrays, offsets: np.ndarray) -> Chains:
         """What the oracles search, for sequences packed at `offsets`."""
-        return chains(potentials, offsets, self.bars)
+        return chains(potentials, offsets, self.masks)
 
     def decode(self, packed: Chains) -> np.ndarray:
         """The best labels (N,) of packed sequences."""
@@ -244,19 +250,19 @@ class Sequence(Params):
         packed = self.chains(f.potentials(x), np.array([0, x.shape[0]]))
         return self.search(packed, np.asarray(y, dtype=np.int64), H)[0]
 
-    def batch(self, X: Listed[Matrix], Y: Listed[np.ndarray] | None) -> SequenceBatch:
+    def batch(self, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray] | None) -> SequenceBatch:
         """All tokens packed for both searches, or for `argmax` alone where Y is None."""
         return SequenceBatch(self, X, Y)
 
-    def check(self, X: Listed[Matrix], Y: Listed[np.ndarray]) -> None:
+    def check(self, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray]) -> None:
         """Shapes, finite features, labels in range and allowed; the error names the first bad example."""
         self.check_tokens(X)
         self.check_labels(X, Y)
         for i, y in enumerate(Y):
-            if self.bars.forbid(np.asarray(y, dtype=np.int64)):
+            if self.masks.forbid(np.asarray(y, dtype=np.int64)):
                 raise ValueError(f"allowed, first or final forbid the labels of example {i}: correct either")
 
-    def check_tokens(self, X: Listed[Matrix]) -> None:
+    def check_tokens(self, X: abc.Sequence[Matrix]) -> None:
         """Raise unless every x is a non-empty (T, n_features) array of finite numbers."""
         for i, x in enumerate(X):
             shape, D = getattr(x, "shape", None), self.n_features
@@ -267,7 +273,7 @@ class Sequence(Params):
             if not np.all(np.isfinite(x.data if sp.issparse(x) else x)):
                 raise ValueError(f"x of example {i} has a NaN or infinite feature: correct or leave it out")
 
-    def check_labels(self, X: Listed[Matrix], Y: Listed[np.ndarray]) -> None:
+    def check_labels(self, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray]) -> None:
         """Raise unless every y has an integer from 0 to n_labels - 1 for each token of its x."""
         for i, (x, labels) in enumerate(zip(X, Y, strict=True)):
             y, top = np.asarray(labels), self.n_labels - 1
