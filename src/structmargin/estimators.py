@@ -54,7 +54,7 @@ def same(then: Any, now: Any) -> bool:
     return isinstance(now, (bool, int, float, str, np.generic)) and bool(then == now)
 
 
-class Structured(BaseEstimator, ABC):
+class Structured(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """What both estimators share: predicting with a scorer, scoring by loss, nested parameters."""
 
     problem: Problem

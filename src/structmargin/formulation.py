@@ -24,40 +24,69 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structmargin.compiled import compiled
 
 
 class Cost(NamedTuple):
-    """The cost whose maximiser is the next constraint: H(Delta, gap) = t(Delta) - s(Delta) * gap.
+    """The cost whose maximiser is the next constraint: H(Delta, gap) = t(Delta) - s(Delta) gap.
 
-    `gap` is <w, deltaPsi_i(ybar)> = f(x, y) - f(x, ybar). For a fixed loss H never rises with
-    the gap, so the best-scoring output at each loss value is all that any formulation needs.
-    A plain tuple of numbers: compiled searches take it as an argument and call `h_value`.
+    `gap` is <w, deltaPsi_i(ybar)> = f(x, y) - f(x, ybar), and with d = Delta^power
+
+        t = d,    s = s0 + s1 d.
+
+    For a fixed loss H never rises with the gap, so the best-scoring output at each loss value is all that any
+    formulation needs. A plain tuple of numbers: compiled searches take it as an argument and call `h_value`.
+
+    Parameters
+    ----------
+    s0 : float
+        1 for margin re-scaling, else 0.
+    s1 : float
+        0 for margin re-scaling, else 1.
+    power : float
+        1 for linear slack, 1/2 for squared slack, 0 where the size of the loss does not count (then d is 1
+        where Delta > 0, and 0 elsewhere).
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Section 2.2 and Algorithm 1.
+
+    Examples
+    --------
+    >>> from structmargin.formulation import FORMULATIONS
+    >>> H = FORMULATIONS["SVM1 margin"].H
+    >>> float(H(2.0, 0.5))
+    1.5
+    >>> float(FORMULATIONS["SVM1 slack"].H(2.0, 0.5))
+    1.0
     """
 
     s0: float
     s1: float
     power: float
 
-    def d(self, delta: Any) -> Any:
+    def d(self, delta: ArrayLike) -> np.ndarray:
         """Delta^power, elementwise; 1 where Delta > 0 and 0 elsewhere when the power is 0."""
         delta = np.asarray(delta, dtype=float)
         return np.where(delta > 0, np.power(np.maximum(delta, 0.0), self.power), 0.0)
 
-    def s(self, delta: Any) -> Any:
+    def s(self, delta: ArrayLike) -> np.ndarray:
         """The factor on deltaPsi."""
         return self.s0 + self.s1 * self.d(delta)
 
-    def t(self, delta: Any) -> Any:
+    def t(self, delta: ArrayLike) -> np.ndarray:
         """The offset of the half-space."""
         return self.d(delta)
 
-    def __call__(self, delta: Any, gap: Any) -> Any:
-        return self.t(delta) - self.s(delta) * np.asarray(gap, dtype=float)
+    def __call__(self, delta: ArrayLike, gap: ArrayLike) -> np.ndarray:
+        values: np.ndarray = self.t(delta) - self.s(delta) * np.asarray(gap, dtype=float)
+        return values
 
     @property
     def folds(self) -> bool:
@@ -76,7 +105,37 @@ def h_value(H, delta, gap):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True)
 class Formulation:
-    """One of the seven: its name, the power p of the slacks it pays for (0: no slack), and H."""
+    """One of the seven learning problems: a penalty on the slacks and a scaling by the loss.
+
+        minimise 1/2 |w|^2 + price(xi)   subject to   s(Delta) <w, deltaPsi_i(ybar)> >= t(Delta) - xi_i
+
+    for all examples i and outputs ybar. `FORMULATIONS` has the seven by name.
+
+    Parameters
+    ----------
+    name : str
+        The name, such as "SVM1 margin".
+    p : int
+        The power of the slacks in the price: 1 for C/n sum xi, 2 for C/(2n) sum xi^2, 0 for no slack at all.
+    H : Cost
+        s and t, as the cost that a search for violated constraints maximises.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Section 2.2, equations 4 to 9.
+
+    Examples
+    --------
+    >>> from structmargin.formulation import FORMULATIONS
+    >>> list(FORMULATIONS)
+    ['SVM0', 'SVM1', 'SVM1 slack', 'SVM1 margin', 'SVM2', 'SVM2 slack', 'SVM2 margin']
+    >>> margin = FORMULATIONS["SVM1 margin"]
+    >>> margin.price([0.5, 1.5], C=1.0, n=2)
+    1.0
+    >>> margin.cap(C=1.0, n=2), margin.ridge(C=1.0, n=2)
+    (0.5, 0.0)
+    """
 
     name: str
     p: int
@@ -90,7 +149,7 @@ class Formulation:
         """What the squared penalty adds to the Gram matrix inside each block: n/C, else 0."""
         return n / C if self.p == 2 else 0.0
 
-    def price(self, xi: Any, C: float, n: int) -> float:
+    def price(self, xi: ArrayLike, C: float, n: int) -> float:
         """What the slacks cost: C/n sum xi, C/(2n) sum xi^2, or 0 or infinity for hard margins."""
         xi = np.asarray(xi, dtype=float)
         if self.p == 0:
@@ -128,4 +187,8 @@ def _seven() -> dict[str, Formulation]:
 
 
 FORMULATIONS = _seven()
-"""The seven by name, in the order of the papers."""
+"""The seven formulations by name, in the order of the papers.
+
+SVM0 has hard margins, SVM1 linear and SVM2 squared slack. A name alone asks for a margin of 1 wherever
+Delta > 0; `slack` divides the slack by the loss, `margin` asks for a margin of the size of the loss.
+"""

@@ -7,16 +7,19 @@ arrays the problem's oracle works on; a kernel for problems that only ask f(x, y
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+Matrix: TypeAlias = Any
+"""A matrix with one row per input: a 2-d array or a scipy.sparse matrix (scipy ships no types)."""
 
-def stacked(X: Any) -> Any:
-    """Inputs as one matrix with a row each: a matrix as it is, a list of rows put together."""
+
+def stacked(X: Matrix) -> Matrix:
+    """Inputs as one matrix with one row per input: a matrix as it is, a list of rows stacked."""
     if sp.issparse(X):
         return X.tocsr()
     if isinstance(X, np.ndarray) and X.ndim == 2:
@@ -26,12 +29,12 @@ def stacked(X: Any) -> Any:
     return np.asarray([np.ravel(x) for x in X], dtype=float)
 
 
-def _products(X: Any, Z: Any) -> np.ndarray:
+def _products(X: Matrix, Z: Matrix) -> np.ndarray:
     XZ = stacked(X) @ stacked(Z).T
     return XZ.toarray() if sp.issparse(XZ) else np.asarray(XZ)
 
 
-def _norms2(X: Any) -> np.ndarray:
+def _norms2(X: Matrix) -> np.ndarray:
     X = stacked(X)
     squares = X.multiply(X) if sp.issparse(X) else X * X
     return np.asarray(squares.sum(axis=1)).ravel()
@@ -39,57 +42,134 @@ def _norms2(X: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LinearKernel:
-    """<x, z>."""
+    """The inner product <x, z>.
 
-    def __call__(self, X: Any, Z: Any) -> np.ndarray:
+    Examples
+    --------
+    >>> from structmargin.kernels import LinearKernel
+    >>> LinearKernel()([[1.0, 2.0]], [[3.0, 4.0], [0.0, 1.0]])
+    array([[11.,  2.]])
+    """
+
+    def __call__(self, X: Matrix, Z: Matrix) -> np.ndarray:
+        """The kernel between the rows of X and those of Z: a matrix (len(X), len(Z))."""
         return _products(X, Z)
 
 
 @dataclass(frozen=True)
 class Polynomial:
-    """(gamma <x, z> + coef0)^degree."""
+    """The polynomial kernel (gamma <x, z> + coef0)^degree.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        The degree.
+    gamma : float, default=1.0
+        The factor of the inner product.
+    coef0 : float, default=1.0
+        What is added to it; 0 makes the kernel homogeneous.
+
+    Examples
+    --------
+    >>> from structmargin.kernels import Polynomial
+    >>> Polynomial(degree=2)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+    """
 
     degree: int = 2
     gamma: float = 1.0
     coef0: float = 1.0
 
-    def __call__(self, X: Any, Z: Any) -> np.ndarray:
+    def __call__(self, X: Matrix, Z: Matrix) -> np.ndarray:
+        """The kernel between the rows of X and those of Z: a matrix (len(X), len(Z))."""
         return (self.gamma * _products(X, Z) + self.coef0) ** self.degree
 
 
 @dataclass(frozen=True)
 class RBF:
-    """exp(-gamma |x - z|^2)."""
+    """The Gaussian kernel exp(-gamma |x - z|^2).
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        The inverse width, above 0.
+
+    Examples
+    --------
+    >>> from structmargin.kernels import RBF
+    >>> RBF(gamma=0.5)([[0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]]).round(3)
+    array([[1.   , 0.368]])
+    """
 
     gamma: float = 1.0
 
-    def __call__(self, X: Any, Z: Any) -> np.ndarray:
+    def __call__(self, X: Matrix, Z: Matrix) -> np.ndarray:
+        """The kernel between the rows of X and those of Z: a matrix (len(X), len(Z))."""
         squares = _norms2(X)[:, None] + _norms2(Z)[None, :] - 2.0 * _products(X, Z)
-        return np.exp(-self.gamma * np.maximum(squares, 0.0))
+        gram: np.ndarray = np.exp(-self.gamma * np.maximum(squares, 0.0))
+        return gram
+
+
+class HasClasses(Protocol):
+    """A problem whose outputs are class numbers."""
+
+    @property
+    def n_classes(self) -> int: ...
 
 
 @dataclass(frozen=True)
 class Product:
-    """k((x, y), (z, y')) = kx(x, z) * L[y, y'] for class labels y; L is the identity unless given.
+    """A joint kernel for class labels: one kernel on inputs times one on classes.
 
-    The joint kernel of Psi = Phi(x) (x) Lambda(y) with L = <Lambda(y), Lambda(y')> (jmlr05 4.2).
+        k((x, y), (z, y')) = kx(x, z) L[y, y']
+
+    It is the kernel of Psi = Phi(x) (x) Lambda(y) with L[y, y'] = <Lambda(y), Lambda(y')>, for `Multiclass`
+    and `Taxonomy`.
+
+    Parameters
+    ----------
+    kx : callable
+        A kernel on inputs: kx(X, Z) is the matrix of its values between the rows of X and those of Z, as of
+        `LinearKernel`, `Polynomial` and `RBF`.
+    L : ndarray of shape (n_classes, n_classes), default=None
+        The kernel on classes, symmetric and positive semi-definite. None is the identity.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Proposition 21.
+
+    Examples
+    --------
+    The four corners of a square, where opposite corners are of one class:
+
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.kernels import RBF, Product
+    >>> from structmargin.problems import Multiclass
+    >>> X, Y = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), np.array([0, 0, 1, 1])
+    >>> model = StructuredSVM(Multiclass(2, 2), kernel=Product(RBF(gamma=2.0)), C=100.0).fit(X, Y)
+    >>> [int(y) for y in model.predict(X)]
+    [0, 0, 1, 1]
     """
 
-    kx: Callable[[Any, Any], np.ndarray]
+    kx: Callable[[Matrix, Matrix], np.ndarray]
     L: np.ndarray | None = None
 
-    def gram(self, X: Sequence[Any], Y: Sequence[Any], X2: Sequence[Any], Y2: Sequence[Any]) -> np.ndarray:
+    def gram(self, X: Matrix, Y: Sequence[int], X2: Matrix, Y2: Sequence[int]) -> np.ndarray:
+        """k((x, y), (x2, y2)) between two lists of pairs: a matrix (len(X), len(X2))."""
         left, right = np.asarray(Y, dtype=int), np.asarray(Y2, dtype=int)
         on_y = left[:, None] == right[None, :] if self.L is None else self.L[np.ix_(left, right)]
-        return self.kx(X, X2) * on_y
+        gram: np.ndarray = self.kx(X, X2) * on_y
+        return gram
 
     def potentials(
-        self, problem: Any, X_new: Any, X: Sequence[Any], Y: Sequence[Any], coef: np.ndarray
+        self, problem: HasClasses, X_new: Matrix, X: Matrix, Y: Sequence[int], coef: np.ndarray
     ) -> np.ndarray:
         """Scores of every class: (K,) for one input, (m, K) for a matrix of inputs."""
         single = X_new.shape[0] == 1 if sp.issparse(X_new) else np.ndim(X_new) == 1
-        rows = X_new if not single or sp.issparse(X_new) else np.reshape(X_new, (1, -1))
-        scores = np.zeros((rows.shape[0], problem.n_classes))
+        inputs = X_new if not single or sp.issparse(X_new) else np.reshape(X_new, (1, -1))
+        scores = np.zeros((inputs.shape[0], problem.n_classes))
         if len(coef):
             table = np.zeros((len(coef), problem.n_classes))
             labels = np.asarray(Y, dtype=int)
@@ -97,23 +177,57 @@ class Product:
                 table[np.arange(len(coef)), labels] = coef
             else:
                 table = coef[:, None] * self.L[labels]
-            scores = self.kx(rows, X) @ table
+            scores = self.kx(inputs, X) @ table
         return scores[0] if single else scores
 
 
 @dataclass(frozen=True)
 class Pairwise:
-    """Any function k(x, y, x2, y2), evaluated pair by pair; for problems that only ask f(x, y)."""
+    """A joint kernel from any function k(x, y, x2, y2), evaluated pair by pair.
+
+    For problems that ask a scorer for single scores f(x, y) only, such as one's own with `best_of` and
+    `top_of` (`structmargin.problem`): there are no potentials. It is slow, one call of Python for each pair
+    of pairs.
+
+    Parameters
+    ----------
+    k : callable
+        A symmetric and positive semi-definite function (x, y, x2, y2) -> float.
+
+    Examples
+    --------
+    >>> from structmargin.kernels import Pairwise
+    >>> kernel = Pairwise(lambda x, y, x2, y2: x * x2 * (y == y2))
+    >>> kernel.gram([1.0, 2.0], ["a", "b"], [3.0], ["b"])
+    array([[0.],
+           [6.]])
+    """
 
     k: Callable[[Any, Any, Any, Any], float]
 
     def gram(self, X: Sequence[Any], Y: Sequence[Any], X2: Sequence[Any], Y2: Sequence[Any]) -> np.ndarray:
+        """k((x, y), (x2, y2)) between two lists of pairs: a matrix (len(X), len(X2))."""
         return np.array([[self.k(x, y, x2, y2) for x2, y2 in zip(X2, Y2)] for x, y in zip(X, Y)]).reshape(
             len(X), len(X2)
         )
 
 
-def degree2(X: Any, columns: np.ndarray | None = None) -> sp.csr_matrix:
+def entry_pairs(X: sp.csr_matrix) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """All pairs of entries of one row, each with itself included, for blocks of rows with k entries each.
+
+    Yields (rows (r,), first (r, p), second (r, p)) with p = k (k + 1) / 2: the rows of the block, and for
+    each of them the places of both entries in X.indices and X.data, the first never after the second. In
+    blocks, because all pairs of a large matrix at once would fill the memory.
+    """
+    lengths = np.diff(X.indptr)
+    for k in np.unique(lengths[lengths > 0]):
+        rows = np.flatnonzero(lengths == k)
+        entries = X.indptr[rows, None] + np.arange(k)
+        a, b = np.triu_indices(k)
+        yield rows, entries[:, a], entries[:, b]
+
+
+def degree2(X: Matrix, columns: np.ndarray | None = None) -> sp.csr_matrix:
     """Features phi with <phi(x), phi(z)> = (1 + <x, z>)^2 for every two rows of X (n, D), dense or sparse.
 
     Column 0 is the constant 1, column 1 + i is sqrt(2) x_i, and then x_i^2 or sqrt(2) x_i x_j for i <= j, in
@@ -123,27 +237,19 @@ def degree2(X: Any, columns: np.ndarray | None = None) -> sp.csr_matrix:
     X = sp.csr_matrix(X, dtype=float, copy=True)
     X.sum_duplicates()
     n, D = X.shape
-    lengths = np.diff(X.indptr)
-    row, column = (
-        [np.arange(n), np.repeat(np.arange(n), lengths)],
-        [np.zeros(n, np.int64), 1 + X.indices.astype(np.int64)],
-    )
+    row = [np.arange(n), np.repeat(np.arange(n), np.diff(X.indptr))]
+    column = [np.zeros(n, np.int64), 1 + X.indices.astype(np.int64)]
     value = [np.ones(n), np.sqrt(2.0) * X.data]
-    for k in np.unique(lengths[lengths > 0]):
-        rows = np.flatnonzero(lengths == k)
-        entries = X.indptr[rows, None] + np.arange(k)
-        a, b = np.triu_indices(k)
-        i, j = X.indices[entries[:, a]].astype(np.int64), X.indices[entries[:, b]].astype(np.int64)
-        row.append(np.repeat(rows, len(a)))
+    for rows, first, second in entry_pairs(X):
+        i, j = X.indices[first].astype(np.int64), X.indices[second].astype(np.int64)
+        row.append(np.repeat(rows, first.shape[1]))
         column.append((1 + D + i * D - i * (i - 1) // 2 + j - i).ravel())
-        value.append(
-            (X.data[entries[:, a]] * X.data[entries[:, b]] * np.where(a == b, 1.0, np.sqrt(2.0))).ravel()
-        )
-    rows, codes, values = np.concatenate(row), np.concatenate(column), np.concatenate(value)
+        value.append((X.data[first] * X.data[second] * np.where(first == second, 1.0, np.sqrt(2.0))).ravel())
+    example, code, phi = np.concatenate(row), np.concatenate(column), np.concatenate(value)
     width = (D + 1) * (D + 2) // 2
     if columns is not None:
         width = len(columns)
-        place = np.minimum(np.searchsorted(columns, codes), max(width - 1, 0))
-        known = columns[place] == codes if width else np.zeros(len(codes), dtype=bool)
-        rows, codes, values = rows[known], place[known], values[known]
-    return sp.csr_matrix((values, (rows, codes)), shape=(n, width))
+        place = np.minimum(np.searchsorted(columns, code), max(width - 1, 0))
+        known = columns[place] == code if width else np.zeros(len(code), dtype=bool)
+        example, code, phi = example[known], place[known], phi[known]
+    return sp.csr_matrix((phi, (example, code)), shape=(n, width))

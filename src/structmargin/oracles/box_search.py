@@ -37,6 +37,27 @@ def cell_weight(kind, levels, height, width, area):  # type: ignore[no-untyped-d
 
 
 @compiled
+def pyramid_cells(height, width, levels, kind):  # type: ignore[no-untyped-def]
+    """The cells of the pyramid of a box of height x width, level by level, then row by row.
+
+    Returns their (top, bottom, left, right), half open and counted from the corner of the box, (cells, 4)
+    int64, and their weights (cells,).
+    """
+    n = levels * (levels + 1) * (2 * levels + 1) // 6
+    edges, weights = np.empty((n, 4), np.int64), np.empty(n)
+    c = 0
+    for L in range(1, levels + 1):
+        for i in range(L):
+            for j in range(L):
+                top, bottom = i * height // L, (i + 1) * height // L
+                left, right = j * width // L, (j + 1) * width // L
+                edges[c, 0], edges[c, 1], edges[c, 2], edges[c, 3] = top, bottom, left, right
+                weights[c] = cell_weight(kind, levels, height, width, (bottom - top) * (right - left))
+                c += 1
+    return edges, weights
+
+
+@compiled
 def integrals(words, W):  # type: ignore[no-untyped-def]
     """S (cells, rows + 1, columns + 1): S[c, r, k] sums W[c, word] over the first r rows and k columns."""
     rows, columns = words.shape
@@ -74,15 +95,15 @@ def count_boxes(rows, columns, windows):  # type: ignore[no-untyped-def]
 def boxes_of(rows, columns, windows):  # type: ignore[no-untyped-def]
     """All boxes (m, 4), in the order of scores."""
     boxes = np.empty((count_boxes(rows, columns, windows), 4), np.int64)
-    at = 0
+    used = 0
     for window in windows:
         height, width, step = window[0], window[1], window[2]
         down, across = places(rows, columns, window)
         for r in range(down):
             for k in range(across):
-                boxes[at, 0], boxes[at, 1] = r * step, k * step
-                boxes[at, 2], boxes[at, 3] = r * step + height, k * step + width
-                at += 1
+                boxes[used, 0], boxes[used, 1] = r * step, k * step
+                boxes[used, 2], boxes[used, 3] = r * step + height, k * step + width
+                used += 1
     return boxes
 
 
@@ -91,26 +112,22 @@ def scan(S, windows, levels, kind):  # type: ignore[no-untyped-def]
     """Scores (m,) of all boxes, from the integral images S (cells, rows + 1, columns + 1)."""
     rows, columns = S.shape[1] - 1, S.shape[2] - 1
     scores = np.zeros(count_boxes(rows, columns, windows))
-    at = 0
+    first = 0
     for window in windows:
         height, width, step = window[0], window[1], window[2]
         down, across = places(rows, columns, window)
-        c = 0
-        for L in range(1, levels + 1):
-            for i in range(L):
-                t, b = i * height // L, (i + 1) * height // L
-                for j in range(L):
-                    left, r = j * width // L, (j + 1) * width // L
-                    weight = cell_weight(kind, levels, height, width, (b - t) * (r - left))
-                    for y in range(down):
-                        upper, lower = S[c, y * step + t], S[c, y * step + b]
-                        out = scores[at + y * across : at + (y + 1) * across]
-                        for x in range(across):
-                            k = x * step
-                            inside = lower[k + r] - lower[k + left] - upper[k + r] + upper[k + left]
-                            out[x] += weight * inside
-                    c += 1
-        at += down * across
+        edges, weights = pyramid_cells(height, width, levels, kind)
+        for c in range(len(weights)):
+            t, b, left, r = edges[c, 0], edges[c, 1], edges[c, 2], edges[c, 3]
+            weight = weights[c]
+            for y in range(down):
+                upper, lower = S[c, y * step + t], S[c, y * step + b]
+                out = scores[first + y * across : first + (y + 1) * across]
+                for x in range(across):
+                    k = x * step
+                    inside = lower[k + r] - lower[k + left] - upper[k + r] + upper[k + left]
+                    out[x] += weight * inside
+        first += down * across
     return scores
 
 
@@ -158,10 +175,10 @@ def most_violated(scores, t, s, at_truth):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def near(box, found, down, across):  # type: ignore[no-untyped-def]
-    """Whether two centres are nearer than `down` heights and `across` widths of the found box."""
-    rows = abs(box[0] + box[2] - found[0] - found[2]) < 2.0 * down * (found[2] - found[0])
-    return rows and abs(box[1] + box[3] - found[1] - found[3]) < 2.0 * across * (found[3] - found[1])
+def near(box, other, down, across):  # type: ignore[no-untyped-def]
+    """Whether two centres are nearer than `down` heights and `across` widths of the other box."""
+    close_down = abs(box[0] + box[2] - other[0] - other[2]) < 2.0 * down * (other[2] - other[0])
+    return close_down and abs(box[1] + box[3] - other[1] - other[3]) < 2.0 * across * (other[3] - other[1])
 
 
 @compiled
@@ -192,26 +209,20 @@ def add_histogram(words, box, levels, kind, n_words, scratch, bins, values):  # 
 
     `scratch` (cells * n_words,) holds zeros before and after; returns how many bins were written.
     """
-    height, width = box[2] - box[0], box[3] - box[1]
-    used, c = 0, 0
-    for L in range(1, levels + 1):
-        for i in range(L):
-            t, b = i * height // L, (i + 1) * height // L
-            for j in range(L):
-                left, r = j * width // L, (j + 1) * width // L
-                weight = cell_weight(kind, levels, height, width, (b - t) * (r - left))
-                first = used
-                for y in range(max(box[0] + t, 0), min(box[0] + b, words.shape[0])):
-                    for x in range(max(box[1] + left, 0), min(box[1] + r, words.shape[1])):
-                        if words[y, x] >= 0:
-                            k = c * n_words + words[y, x]
-                            if scratch[k] == 0.0:
-                                bins[used] = k
-                                used += 1
-                            scratch[k] += 1.0
-                bins[first:used].sort()
-                for p in range(first, used):
-                    values[p] = weight * scratch[bins[p]]
-                    scratch[bins[p]] = 0.0
-                c += 1
+    edges, weights = pyramid_cells(box[2] - box[0], box[3] - box[1], levels, kind)
+    used = 0
+    for c in range(len(weights)):
+        first = used
+        for y in range(max(box[0] + edges[c, 0], 0), min(box[0] + edges[c, 1], words.shape[0])):
+            for x in range(max(box[1] + edges[c, 2], 0), min(box[1] + edges[c, 3], words.shape[1])):
+                if words[y, x] >= 0:
+                    k = c * n_words + words[y, x]
+                    if scratch[k] == 0.0:
+                        bins[used] = k
+                        used += 1
+                    scratch[k] += 1.0
+        bins[first:used].sort()
+        for p in range(first, used):
+            values[p] = weights[c] * scratch[bins[p]]
+            scratch[bins[p]] = 0.0
     return used

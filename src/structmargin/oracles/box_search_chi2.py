@@ -1,6 +1,6 @@
 """Chi-squared scores of boxes against support boxes, by histograms that change as a window slides.
 
-For pyramids h (weighted counts a bin) and support pyramids h_j with coefficients,
+For pyramids h (one weighted count per bin) and support pyramids h_j with coefficients,
 
     additive      f = sum_j coef_j m_j,               m_j = sum over bins of 2 h h_j / (h + h_j)
     exponential   f = sum_j coef_j exp(-gamma D_j),   D_j = sum (h - h_j)^2 / (h + h_j) = |h| + |h_j| - 2 m_j
@@ -9,17 +9,36 @@ A window that moves by a step changes few bins. The additive score is a sum over
 bin's count alone: each value is worked out once, when first met, and looked up from then on, so the cost of a
 box does not depend on how many support boxes there are. The exponential one keeps every m_j up to date.
 
-Support comes bin by bin: bin k holds entries at[k] .. at[k + 1] of (owner j, value h_j).
+Both scans walk the same cells, rows and words, in two loops: a word costs the additive scan a look-up or two,
+and the exponential one a walk over the support of its bin.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from structmargin.compiled import compiled
-from structmargin.oracles.box_search import cell_weight, count_boxes, n_cells, places
+from structmargin.oracles.box_search import count_boxes, places, pyramid_cells
 
-n_cells_of = compiled(n_cells)
+
+class Pyramid(NamedTuple):
+    """What pyramids are made of: levels, the weights of their cells (RAW, CELL or BOX), visual words."""
+
+    levels: int
+    kind: int
+    n_words: int
+
+
+class Support(NamedTuple):
+    """Support pyramids h_j bin by bin: bin k holds the entries start[k] .. start[k + 1]."""
+
+    start: np.ndarray  # (bins + 1,) int64
+    owner: np.ndarray  # (entries,) int64: j
+    value: np.ndarray  # (entries,): h_j in this bin, above 0
+    coef: np.ndarray  # (support,)
+    mass: np.ndarray  # (support,): |h_j|, the sum of its bins
 
 
 @compiled
@@ -43,11 +62,11 @@ def chi2_rows(bins, values, start, bins2, values2, start2, width):  # type: igno
 
 
 @compiled
-def _worth(at, owner, value, coef, k, v):  # type: ignore[no-untyped-def]
+def _worth(support, k, v):  # type: ignore[no-untyped-def]
     """sum_j coef_j 2 v h_j / (v + h_j) over the support of bin k."""
     total = 0.0
-    for e in range(at[k], at[k + 1]):
-        total += coef[owner[e]] * value[e] / (v + value[e])
+    for e in range(support.start[k], support.start[k + 1]):
+        total += support.coef[support.owner[e]] * support.value[e] / (v + support.value[e])
     return 2.0 * v * total
 
 
@@ -65,114 +84,118 @@ def _slid(x, step, left, right, part):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def additive_table(window, levels, n_words):  # type: ignore[no-untyped-def]
+def additive_table(window, pyramid):  # type: ignore[no-untyped-def]
     """(values still unknown, where each cell's begin) of a window (height, width, step), for `additive_scan`.
 
     Cell c has area + 1 values for each word: what a count of 0, 1, .. area of it is worth.
     """
-    begin = np.zeros(n_cells_of(levels) + 1, np.int64)
-    c = 0
-    for L in range(1, levels + 1):
-        for i in range(L):
-            for j in range(L):
-                down = (i + 1) * window[0] // L - i * window[0] // L
-                across = (j + 1) * window[1] // L - j * window[1] // L
-                begin[c + 1] = begin[c] + n_words * (down * across + 1)
-                c += 1
+    edges, weights = pyramid_cells(window[0], window[1], pyramid.levels, pyramid.kind)
+    begin = np.zeros(len(weights) + 1, np.int64)
+    for c in range(len(weights)):
+        area = (edges[c, 1] - edges[c, 0]) * (edges[c, 3] - edges[c, 2])
+        begin[c + 1] = begin[c] + pyramid.n_words * (area + 1)
     return np.full(begin[-1], np.nan), begin
 
 
 @compiled
-def additive_scan(words, window, levels, kind, n_words, at, owner, value, coef, table, begin):  # type: ignore[no-untyped-def]
+def _count_additive(word, change, bin_start, first, room, weight, support, counts, table, score):  # type: ignore[no-untyped-def]
+    """The score after one word more or less in a cell with bins from bin_start and values from `first`."""
+    b = bin_start + word
+    if support.start[b] == support.start[b + 1]:
+        return score
+    p = first + word * room + counts[b]
+    before, after = table[p], table[p + change]
+    if np.isnan(before):
+        before = _worth(support, b, weight * counts[b])
+        table[p] = before
+    counts[b] += change
+    if np.isnan(after):
+        after = _worth(support, b, weight * counts[b])
+        table[p + change] = after
+    return score + (after - before)
+
+
+@compiled
+def additive_scan(words, window, pyramid, support, table, begin):  # type: ignore[no-untyped-def]
     """Additive scores (m,) of all boxes of one window in one map, in the order of `box_search.scan`.
 
     `table` and `begin` are of `additive_table`; values met for the first time are written into the table,
     which serves every map as long as the support stays the same.
     """
-    height, width, step = window[0], window[1], window[2]
+    step = window[2]
     down, across = places(words.shape[0], words.shape[1], window)
+    edges, weights = pyramid_cells(window[0], window[1], pyramid.levels, pyramid.kind)
     scores = np.zeros(down * across)
-    counts = np.zeros(n_cells_of(levels) * n_words, np.int32)
+    counts = np.zeros(len(weights) * pyramid.n_words, np.int32)
     for y in range(down):
         counts[:] = 0
         score = 0.0
         for x in range(across):
-            c = 0
-            for L in range(1, levels + 1):
-                for i in range(L):
-                    top, bottom = y * step + i * height // L, y * step + (i + 1) * height // L
-                    for j in range(L):
-                        left, right = x * step + j * width // L, x * step + (j + 1) * width // L
-                        room = (bottom - top) * (right - left) + 1
-                        weight = cell_weight(kind, levels, height, width, room - 1)
-                        for part in range(2):  # what leaves the cell, then what enters it
-                            change = 2 * part - 1
-                            lo, hi = _slid(x, step, left, right, part)
-                            for r in range(top, bottom):
-                                for k in range(lo, hi):
-                                    word = words[r, k]
-                                    if word < 0:
-                                        continue
-                                    b = c * n_words + word
-                                    if at[b] == at[b + 1]:
-                                        continue
-                                    p = begin[c] + word * room + counts[b]
-                                    before, after = table[p], table[p + change]
-                                    if np.isnan(before):
-                                        before = _worth(at, owner, value, coef, b, weight * counts[b])
-                                        table[p] = before
-                                    counts[b] += change
-                                    if np.isnan(after):
-                                        after = _worth(at, owner, value, coef, b, weight * counts[b])
-                                        table[p + change] = after
-                                    score += after - before
-                        c += 1
+            for c in range(len(weights)):
+                top, bottom = y * step + edges[c, 0], y * step + edges[c, 1]
+                left, right = x * step + edges[c, 2], x * step + edges[c, 3]
+                room = (bottom - top) * (right - left) + 1
+                for part in range(2):  # what leaves the cell, then what enters it
+                    lo, hi = _slid(x, step, left, right, part)
+                    for r in range(top, bottom):
+                        for k in range(lo, hi):
+                            if words[r, k] >= 0:
+                                score = _count_additive(
+                                    words[r, k], 2 * part - 1, c * pyramid.n_words, begin[c], room,
+                                    weights[c], support, counts, table, score,
+                                )  # fmt: skip
             scores[y * across + x] = score
     return scores
 
 
 @compiled
-def exponential_scan(words, windows, levels, kind, n_words, at, owner, value, coef, mass, gamma):  # type: ignore[no-untyped-def]
-    """Exponential scores (m,) of all boxes of one map; mass (support,) is each |h_j|."""
+def _count_exponential(b, change, weight, support, counts, m):  # type: ignore[no-untyped-def]
+    """Bring every m_j up to date for one word more or less in bin b."""
+    v = weight * counts[b]
+    counts[b] += change
+    u = weight * counts[b]
+    for e in range(support.start[b], support.start[b + 1]):
+        h = support.value[e]
+        m[support.owner[e]] += 2.0 * h * (u / (u + h) - v / (v + h))
+
+
+@compiled
+def _exponential_sum(support, gamma, mass, m):  # type: ignore[no-untyped-def]
+    """sum_j coef_j exp(-gamma D_j) for a box with |h| = mass."""
+    score = 0.0
+    for j in range(len(support.coef)):
+        score += support.coef[j] * np.exp(-gamma * (mass + support.mass[j] - 2.0 * m[j]))
+    return score
+
+
+@compiled
+def exponential_scan(words, windows, pyramid, support, gamma):  # type: ignore[no-untyped-def]
+    """Exponential scores (m,) of all boxes of one map, in the order of `box_search.scan`."""
     rows, columns = words.shape
     scores = np.zeros(count_boxes(rows, columns, windows))
-    counts = np.zeros(n_cells_of(levels) * n_words, np.int32)
-    m = np.zeros(len(coef))
+    m = np.zeros(len(support.coef))
     done = 0
     for window in windows:
-        height, width, step = window[0], window[1], window[2]
+        step = window[2]
         down, across = places(rows, columns, window)
+        edges, weights = pyramid_cells(window[0], window[1], pyramid.levels, pyramid.kind)
+        counts = np.zeros(len(weights) * pyramid.n_words, np.int32)
         for y in range(down):
             counts[:] = 0
             m[:] = 0.0
-            total = 0.0
+            mass = 0.0
             for x in range(across):
-                c = 0
-                for L in range(1, levels + 1):
-                    for i in range(L):
-                        top, bottom = y * step + i * height // L, y * step + (i + 1) * height // L
-                        for j in range(L):
-                            left, right = x * step + j * width // L, x * step + (j + 1) * width // L
-                            weight = cell_weight(kind, levels, height, width, (bottom - top) * (right - left))
-                            for part in range(2):
-                                change = 2 * part - 1
-                                lo, hi = _slid(x, step, left, right, part)
-                                for r in range(top, bottom):
-                                    for k in range(lo, hi):
-                                        if words[r, k] < 0:
-                                            continue
-                                        b = c * n_words + words[r, k]
-                                        v = weight * counts[b]
-                                        counts[b] += change
-                                        u = weight * counts[b]
-                                        total += change * weight
-                                        for e in range(at[b], at[b + 1]):
-                                            h = value[e]
-                                            m[owner[e]] += 2.0 * h * (u / (u + h) - v / (v + h))
-                            c += 1
-                score = 0.0
-                for j in range(len(coef)):
-                    score += coef[j] * np.exp(-gamma * (total + mass[j] - 2.0 * m[j]))
-                scores[done + y * across + x] = score
+                for c in range(len(weights)):
+                    top, bottom = y * step + edges[c, 0], y * step + edges[c, 1]
+                    for part in range(2):
+                        change = 2 * part - 1
+                        lo, hi = _slid(x, step, x * step + edges[c, 2], x * step + edges[c, 3], part)
+                        for r in range(top, bottom):
+                            for k in range(lo, hi):
+                                if words[r, k] >= 0:
+                                    bin_ = c * pyramid.n_words + words[r, k]
+                                    _count_exponential(bin_, change, weights[c], support, counts, m)
+                                    mass += change * weights[c]
+                scores[done + y * across + x] = _exponential_sum(support, gamma, mass, m)
         done += down * across
     return scores

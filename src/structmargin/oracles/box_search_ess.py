@@ -63,9 +63,9 @@ def _loss_bound(truths, t0, t1, b0, b1, l0, l1, r0, r1):  # type: ignore[no-unty
 
 
 @compiled
-def _swallowed(found, down, across, t0, t1, b0, b1, l0, l1, r0, r1):  # type: ignore[no-untyped-def]
-    """Whether every box of a state is near one that was found."""
-    for y in found:
+def _swallowed(earlier, down, across, t0, t1, b0, b1, l0, l1, r0, r1):  # type: ignore[no-untyped-def]
+    """Whether every box of a state is near one of the earlier boxes."""
+    for y in earlier:
         first, last = np.array([t0, l0, b0, r0]), np.array([t1, l1, b1, r1])
         if near(first, y, down, across) and near(last, y, down, across):
             return True
@@ -73,15 +73,15 @@ def _swallowed(found, down, across, t0, t1, b0, b1, l0, l1, r0, r1):  # type: ig
 
 
 @compiled
-def branch_and_bound(P, N, levels, low, high, truths, at_truth, H, found, down, across):  # type: ignore[no-untyped-def]
+def branch_and_bound(P, N, levels, low, high, truths, at_truth, H, earlier, down, across):  # type: ignore[no-untyped-def]
     """(box (4,), loss, score, states looked at) with the largest H(loss, at_truth - score).
 
     P, N (cells, rows + 1, columns + 1) are integral images of the positive and negative parts. low and high
     are (height, width). Without `truths` the loss is 0 everywhere; with some, boxes without loss are left
-    out. Boxes near those in `found` (k, 4) are left out too. top is -1 where no box is left.
+    out. Boxes near those in `earlier` (k, 4) are left out too. top is -1 where no box is left.
     """
     rows, columns = P.shape[1] - 1, P.shape[2] - 1
-    looked, none = 0, np.full(4, -1)
+    looked, no_box = 0, np.full(4, -1)
     heap = [(-np.inf, 0, 0, rows, 0, rows, 0, columns, 0, columns)]
     while len(heap):
         _, _, t0, t1, b0, b1, l0, l1, r0, r1 = heapq.heappop(heap)
@@ -104,7 +104,7 @@ def branch_and_bound(P, N, levels, low, high, truths, at_truth, H, found, down, 
             if s[3] <= s[0] or s[7] <= s[4]:
                 continue
             t = (s[0], s[1], max(s[2], s[0] + 1), s[3], s[4], s[5], max(s[6], s[4] + 1), s[7])
-            if _swallowed(found, down, across, *t):
+            if _swallowed(earlier, down, across, *t):
                 continue
             gap = at_truth - _score_bound(P, N, levels, *t)
             if t[0] == t[1] and t[2] == t[3] and t[4] == t[5] and t[6] == t[7]:
@@ -113,7 +113,7 @@ def branch_and_bound(P, N, levels, low, high, truths, at_truth, H, found, down, 
                     continue
                 bound = h_value(H, loss, gap)
             else:
-                most = _loss_bound(truths, *t) if len(truths) else 0.0
-                bound = max(h_value(H, 0.0, gap), h_value(H, most, gap))
+                max_loss = _loss_bound(truths, *t) if len(truths) else 0.0
+                bound = max(h_value(H, 0.0, gap), h_value(H, max_loss, gap))
             heapq.heappush(heap, (-bound, looked * 2 + half) + t)  # noqa: RUF005
-    return none, 0.0, 0.0, looked
+    return no_box, 0.0, 0.0, looked

@@ -37,7 +37,7 @@ START, MATCH, DELETE, INSERT = 0, 1, 2, 3
 """What a chain came from: nothing, a match, a template place or a target place left out."""
 
 
-class Room(NamedTuple):
+class WorkSpace(NamedTuple):
     """Work space: match scores S[i * m + j], and M, D and I with a border before the first row and column."""
 
     S: np.ndarray  # (n * m,)
@@ -46,9 +46,9 @@ class Room(NamedTuple):
     I: np.ndarray  # noqa: E741
 
 
-def room(cells: int, bordered: int) -> Room:
+def work_space(cells: int, bordered: int) -> WorkSpace:
     """Work space for pairs of at most n * m = `cells` and (n + 1) * (m + 1) = `bordered`."""
-    return Room(np.empty(cells), np.empty(bordered), np.empty(bordered), np.empty(bordered))
+    return WorkSpace(np.empty(cells), np.empty(bordered), np.empty(bordered), np.empty(bordered))
 
 
 def best_chain(S: np.ndarray, gaps: np.ndarray) -> tuple[float, np.ndarray]:
@@ -57,7 +57,7 @@ def best_chain(S: np.ndarray, gaps: np.ndarray) -> tuple[float, np.ndarray]:
     if not (np.isfinite(S).all() and np.isfinite(gaps).all()):
         raise ValueError("the match and gap scores must be finite; look for NaN or infinity in w")
     n, m = S.shape
-    work, chain = room(n * m, (n + 1) * (m + 1)), np.empty((min(n, m), 2), np.int32)
+    work, chain = work_space(n * m, (n + 1) * (m + 1)), np.empty((min(n, m), 2), np.int32)
     work.S[:] = S.ravel()
     score, low = search(work, n, m, gaps, chain, len(chain))
     return float(score), chain[low:]
@@ -87,24 +87,24 @@ def search(work, n, m, gaps, chain, high):  # type: ignore[no-untyped-def]
         if state == MATCH:
             low -= 1
             chain[low, 0], chain[low, 1] = i, j
-            at = i * wide + j
+            cell = i * wide + j
             v, state = 0.0, START
-            if M[at] > v:
-                v, state = M[at], MATCH
-            if D[at] > v:
-                v, state = D[at], DELETE
-            if I[at] > v:
+            if M[cell] > v:
+                v, state = M[cell], MATCH
+            if D[cell] > v:
+                v, state = D[cell], DELETE
+            if I[cell] > v:
                 state = INSERT
             i -= 1
             j -= 1
         elif state == DELETE:
-            at = i * wide + j + 1
-            state = DELETE if D[at] + gaps[i, 1] > M[at] + gaps[i, 0] else MATCH
+            cell = i * wide + j + 1
+            state = DELETE if D[cell] + gaps[i, 1] > M[cell] + gaps[i, 0] else MATCH
             i -= 1
         else:
-            at = (i + 1) * wide + j
-            opened = max(M[at], D[at]) + gaps[i, 2]
-            state = INSERT if I[at] + gaps[i, 3] > opened else DELETE if D[at] > M[at] else MATCH
+            cell = (i + 1) * wide + j
+            opened = max(M[cell], D[cell]) + gaps[i, 2]
+            state = INSERT if I[cell] + gaps[i, 3] > opened else DELETE if D[cell] > M[cell] else MATCH
             j -= 1
     return best, low
 

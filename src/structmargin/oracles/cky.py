@@ -59,7 +59,7 @@ class Forests(NamedTuple):
     label: np.ndarray  # (N,) int32, the label of the node's bracket, -1 for none
     lo: np.ndarray  # (N,) int32
     hi: np.ndarray  # (N,) int32
-    at: np.ndarray  # (N + 1,) int64, first edge of each node; leaves have none
+    edge_start: np.ndarray  # (N + 1,) int64, first edge of each node; leaves have none
     left: np.ndarray  # (E,) int32, a node of the same sentence, counted from its first one
     right: np.ndarray  # (E,) int32, -1 for an edge from one node
     rule: np.ndarray  # (E,) int32, -1 for an edge worth nothing
@@ -67,15 +67,15 @@ class Forests(NamedTuple):
 
 def forests(rules: Rules, sentences: Sequence[np.ndarray]) -> Forests:
     """The forests of sentences, each an int64 array of tags; a tag outside 0 .. n_tags - 1 has no tree."""
-    found = [_forest(rules, words) for words in sentences]
-    starts, edges = (_offsets([len(one[k]) for one in found]) for k in (0, 5))
-    item, label, lo, hi, at, left, right, rule = (
-        np.concatenate([np.zeros(0, np.int32), *(one[k] for one in found)]) for k in range(8)
+    parts = [_forest(rules, words) for words in sentences]
+    starts, edges = (_offsets([len(part[k]) for part in parts]) for k in (0, 5))
+    item, label, lo, hi, edge_start, left, right, rule = (
+        np.concatenate([np.zeros(0, np.int32), *(part[k] for part in parts)]) for k in range(8)
     )
-    at = np.concatenate(
-        [[0], *(one[4][1:] + first for one, first in zip(found, edges[:-1], strict=True))]
+    edge_start = np.concatenate(
+        [[0], *(part[4][1:] + first for part, first in zip(parts, edges[:-1], strict=True))]
     ).astype(np.int64)
-    return Forests(starts, item, label, lo, hi, at, left, right, rule)
+    return Forests(starts, item, label, lo, hi, edge_start, left, right, rule)
 
 
 def _offsets(lengths: list[int]) -> np.ndarray:
@@ -114,109 +114,213 @@ def _clear(array):  # type: ignore[no-untyped-def]
         array[k] = -1
 
 
+class Chart(NamedTuple):
+    """Which node stands for an item over a span, -1 where none does; spans are numbered by `_cell`.
+
+    States that span c has are listed in the order in which they were reached, listed[begin[c]:begin[c + 1]].
+    """
+
+    states: np.ndarray  # (spans * n_states,) int64
+    tops: np.ndarray  # (spans * n_symbols,) int64: a finished symbol
+    begin: np.ndarray  # (spans + 1,) int64
+    chains: np.ndarray  # (n_chains,) int64, of the span at hand alone
+    times: np.ndarray  # (n_symbols,) int64: how many chains of the span at hand have the symbol on top
+
+
+class Growth(NamedTuple):
+    """Arrays that grow while a forest is built, each with its length in use."""
+
+    nodes: np.ndarray  # (., 4) int64: item, label, lo, hi
+    n: np.int64
+    edges: np.ndarray  # (., 4) int64: head, left, right, rule
+    m: np.int64
+    listed: np.ndarray  # (., 1) int64: states
+    used: np.int64
+
+
+class Span(NamedTuple):
+    """The tags lo .. hi - 1 and the span's number."""
+
+    lo: int
+    hi: int
+    cell: np.int64
+
+
 @compiled
 def _forest(rules, words):  # type: ignore[no-untyped-def]
     """(item, label, lo, hi, at, left, right, rule) of one sentence's forest, empty if it has no tree."""
     T, V = words.shape[0], rules.first_at.shape[0] - 1
     Q, K = rules.step_at.shape[0] - 1, rules.symbol.shape[0]
-    none, n, m = np.int64(-1), np.int64(0), np.int64(0)  # typed: literals would compile anew
-    nodes, edges = np.empty((512, 4), np.int64), np.empty((1024, 4), np.int64)
     cells = T * (T + 1) // 2
-    states, tops = np.empty(cells * Q, np.int64), np.empty(cells * V, np.int64)  # their nodes, by span
+    states, tops = np.empty(cells * Q, np.int64), np.empty(cells * V, np.int64)
     _clear(states)
     _clear(tops)
-    # States that some span has: listed[begin[cell]:begin[cell + 1], 0].
-    listed, begin, used = np.empty((1024, 1), np.int64), np.zeros(cells + 1, np.int64), np.int64(0)
-    chains, times = np.empty(K, np.int64), np.empty(V, np.int64)
-    cell = 0
+    begin = np.zeros(cells + 1, np.int64)
+    chart = Chart(states, tops, begin, np.empty(K, np.int64), np.empty(V, np.int64))
+    nodes, edges, listed = (
+        np.empty((512, 4), np.int64),
+        np.empty((1024, 4), np.int64),
+        np.empty((1024, 1), np.int64),
+    )
+    zero = np.int64(0)  # typed: literals would compile anew
+    growth = Growth(nodes, zero, edges, zero, listed, zero)
+    cell = zero
     for length in range(1, T + 1):
         for lo in range(T - length + 1):
-            hi = lo + length
-            _clear(chains)
-            if length == 1 and 0 <= words[lo] < rules.n_tags:
-                nodes = _put(nodes, n, words[lo], none, lo, hi)
-                chains[words[lo]] = n
-                n += 1
-            for mid in range(lo + 1, hi):
-                a, b = _cell(T, lo, mid), _cell(T, mid, hi)
-                for k in range(begin[a], begin[a + 1]):
-                    p = listed[k, 0]
-                    for s in range(rules.step_at[p], rules.step_at[p + 1]):
-                        right = tops[b * V + rules.step_symbol[s]]
-                        if right < 0:
-                            continue
-                        at = cell * Q + rules.step_state[s]
-                        if states[at] < 0:
-                            nodes = _put(nodes, n, K + V + rules.step_state[s], none, lo, hi)
-                            states[at] = n
-                            n += 1
-                            listed = _room(listed, used)
-                            listed[used, 0] = rules.step_state[s]
-                            used += 1
-                        edges = _put(edges, m, states[at], states[a * Q + p], right, rules.step_rule[s])
-                        m += 1
-            for k in range(begin[cell], used):
-                q = listed[k, 0]
-                for s in range(rules.end_at[q], rules.end_at[q + 1]):
-                    c = rules.end_symbol[s]
-                    if chains[c] < 0:
-                        nodes = _put(nodes, n, c, rules.label[c], lo, hi)
-                        chains[c] = n
-                        n += 1
-                    edges = _put(edges, m, chains[c], states[cell * Q + q], none, rules.end_rule[s])
-                    m += 1
-            for c in range(V):
-                times[c] = 0
-            for c in range(K):
-                if chains[c] < 0:
-                    continue
-                times[rules.symbol[c]] += 1
-                for s in range(rules.up_at[c], rules.up_at[c + 1]):
-                    above = rules.up_chain[s]
-                    nodes = _put(nodes, n, above, rules.label[above], lo, hi)
-                    chains[above] = n
-                    edges = _put(edges, m, n, chains[c], none, rules.up_rule[s])
-                    n += 1
-                    m += 1
-            for c in range(K):
-                if chains[c] < 0:
-                    continue
-                at = cell * V + rules.symbol[c]
-                if times[rules.symbol[c]] == 1:  # one chain only: it stands for the top itself
-                    tops[at] = chains[c]
-                    continue
-                if tops[at] < 0:
-                    nodes = _put(nodes, n, K + rules.symbol[c], none, lo, hi)
-                    tops[at] = n
-                    n += 1
-                edges = _put(edges, m, tops[at], chains[c], none, none)
-                m += 1
-            for c in range(V):
-                top = tops[cell * V + c]
-                if top < 0:
-                    continue
-                for s in range(rules.first_at[c], rules.first_at[c + 1]):
-                    at = cell * Q + rules.first_state[s]
-                    if states[at] < 0:
-                        states[at] = top  # worth nothing: the child stands for the state
-                        if rules.first_rule[s] >= 0:
-                            nodes = _put(nodes, n, K + V + rules.first_state[s], none, lo, hi)
-                            states[at] = n
-                            n += 1
-                        listed = _room(listed, used)
-                        listed[used, 0] = rules.first_state[s]
-                        used += 1
-                    if rules.first_rule[s] >= 0:
-                        edges = _put(edges, m, states[at], top, none, rules.first_rule[s])
-                        m += 1
+            span = Span(lo, lo + length, cell)
+            _clear(chart.chains)
+            growth = _read_tag(rules, words, chart, span, growth)
+            growth = _read_next_children(rules, T, chart, span, growth)
+            growth = _complete_nodes(rules, chart, span, growth)
+            growth = _stack_unary_rules(rules, chart, span, growth)
+            growth = _finish_symbols(rules, chart, span, growth)
+            growth = _read_first_children(rules, chart, span, growth)
             cell += 1
-            begin[cell] = used
+            begin[cell] = growth.used
+    nodes, n, edges, m, _, _ = _reach_goal(rules, T, chart, growth)
+    return _swept(nodes, n, edges, m)
+
+
+@compiled
+def _read_tag(rules, words, chart, span, growth):  # type: ignore[no-untyped-def]
+    """The node of the tag itself, for a span of one known tag."""
+    nodes, n, edges, m, listed, used = growth
+    if span.hi - span.lo == 1 and 0 <= words[span.lo] < rules.n_tags:
+        nodes = _put(nodes, n, words[span.lo], np.int64(-1), span.lo, span.hi)
+        chart.chains[words[span.lo]] = n
+        n += 1
+    return Growth(nodes, n, edges, m, listed, used)
+
+
+@compiled
+def _read_next_children(rules, T, chart, span, growth):  # type: ignore[no-untyped-def]
+    """States that a state over lo .. mid reaches by reading a finished symbol over mid .. hi."""
+    nodes, n, edges, m, listed, used = growth
+    V, Q = chart.times.shape[0], rules.step_at.shape[0] - 1
+    K = chart.chains.shape[0]
+    states = chart.states
+    for mid in range(span.lo + 1, span.hi):
+        left, right = _cell(T, span.lo, mid), _cell(T, mid, span.hi)
+        for k in range(chart.begin[left], chart.begin[left + 1]):
+            p = listed[k, 0]
+            for s in range(rules.step_at[p], rules.step_at[p + 1]):
+                child = chart.tops[right * V + rules.step_symbol[s]]
+                if child < 0:
+                    continue
+                place = span.cell * Q + rules.step_state[s]
+                if states[place] < 0:
+                    nodes = _put(nodes, n, K + V + rules.step_state[s], np.int64(-1), span.lo, span.hi)
+                    states[place] = n
+                    n += 1
+                    listed = _room(listed, used)
+                    listed[used, 0] = rules.step_state[s]
+                    used += 1
+                edges = _put(edges, m, states[place], states[left * Q + p], child, rules.step_rule[s])
+                m += 1
+    return Growth(nodes, n, edges, m, listed, used)
+
+
+@compiled
+def _complete_nodes(rules, chart, span, growth):  # type: ignore[no-untyped-def]
+    """Symbols over the span whose last child a state has read."""
+    nodes, n, edges, m, listed, used = growth
+    Q, chains = rules.step_at.shape[0] - 1, chart.chains
+    for k in range(chart.begin[span.cell], used):
+        q = listed[k, 0]
+        for s in range(rules.end_at[q], rules.end_at[q + 1]):
+            c = rules.end_symbol[s]
+            if chains[c] < 0:
+                nodes = _put(nodes, n, c, rules.label[c], span.lo, span.hi)
+                chains[c] = n
+                n += 1
+            state = chart.states[span.cell * Q + q]
+            edges = _put(edges, m, chains[c], state, np.int64(-1), rules.end_rule[s])
+            m += 1
+    return Growth(nodes, n, edges, m, listed, used)
+
+
+@compiled
+def _stack_unary_rules(rules, chart, span, growth):  # type: ignore[no-untyped-def]
+    """Longer chains over the span, shorter ones first; counts how many have each symbol on top."""
+    nodes, n, edges, m, listed, used = growth
+    chains, times = chart.chains, chart.times
+    for c in range(times.shape[0]):
+        times[c] = 0
+    for c in range(chains.shape[0]):
+        if chains[c] < 0:
+            continue
+        times[rules.symbol[c]] += 1
+        for s in range(rules.up_at[c], rules.up_at[c + 1]):
+            above = rules.up_chain[s]
+            nodes = _put(nodes, n, above, rules.label[above], span.lo, span.hi)
+            chains[above] = n
+            edges = _put(edges, m, n, chains[c], np.int64(-1), rules.up_rule[s])
+            n += 1
+            m += 1
+    return Growth(nodes, n, edges, m, listed, used)
+
+
+@compiled
+def _finish_symbols(rules, chart, span, growth):  # type: ignore[no-untyped-def]
+    """One node per symbol over the span, from all chains that have it on top."""
+    nodes, n, edges, m, listed, used = growth
+    K, V = chart.chains.shape[0], chart.times.shape[0]
+    chains, tops = chart.chains, chart.tops
+    for c in range(K):
+        if chains[c] < 0:
+            continue
+        place = span.cell * V + rules.symbol[c]
+        if chart.times[rules.symbol[c]] == 1:  # one chain only: it stands for the symbol itself
+            tops[place] = chains[c]
+            continue
+        if tops[place] < 0:
+            nodes = _put(nodes, n, K + rules.symbol[c], np.int64(-1), span.lo, span.hi)
+            tops[place] = n
+            n += 1
+        edges = _put(edges, m, tops[place], chains[c], np.int64(-1), np.int64(-1))
+        m += 1
+    return Growth(nodes, n, edges, m, listed, used)
+
+
+@compiled
+def _read_first_children(rules, chart, span, growth):  # type: ignore[no-untyped-def]
+    """States that have read a symbol over the span as their first child."""
+    nodes, n, edges, m, listed, used = growth
+    K, V = chart.chains.shape[0], chart.times.shape[0]
+    Q, states = rules.step_at.shape[0] - 1, chart.states
+    for c in range(V):
+        top = chart.tops[span.cell * V + c]
+        if top < 0:
+            continue
+        for s in range(rules.first_at[c], rules.first_at[c + 1]):
+            place = span.cell * Q + rules.first_state[s]
+            if states[place] < 0:
+                states[place] = top  # worth nothing: the child stands for the state
+                if rules.first_rule[s] >= 0:
+                    nodes = _put(nodes, n, K + V + rules.first_state[s], np.int64(-1), span.lo, span.hi)
+                    states[place] = n
+                    n += 1
+                listed = _room(listed, used)
+                listed[used, 0] = rules.first_state[s]
+                used += 1
+            if rules.first_rule[s] >= 0:
+                edges = _put(edges, m, states[place], top, np.int64(-1), rules.first_rule[s])
+                m += 1
+    return Growth(nodes, n, edges, m, listed, used)
+
+
+@compiled
+def _reach_goal(rules, T, chart, growth):  # type: ignore[no-untyped-def]
+    """The goal, after all other nodes: a start symbol over the whole sentence."""
+    nodes, n, edges, m, listed, used = growth
+    V, Q, K = chart.times.shape[0], rules.step_at.shape[0] - 1, chart.chains.shape[0]
+    none, last = np.int64(-1), chart.begin.shape[0] - 2
     nodes = _put(nodes, n, K + V + Q, none, np.int64(0), T)
     for c in range(V):
-        if T > 0 and rules.start[c] and tops[(cells - 1) * V + c] >= 0:
-            edges = _put(edges, m, n, tops[(cells - 1) * V + c], none, none)
+        if T > 0 and rules.start[c] and chart.tops[last * V + c] >= 0:
+            edges = _put(edges, m, n, chart.tops[last * V + c], none, none)
             m += 1
-    return _swept(nodes, n + 1, edges, m)
+    return Growth(nodes, n + 1, edges, m, listed, used)
 
 
 @compiled
@@ -229,25 +333,25 @@ def _cell(T, lo, hi):  # type: ignore[no-untyped-def]
 @compiled
 def _swept(nodes, n, edges, m):  # type: ignore[no-untyped-def]
     """What of n nodes and m edges belongs to a whole tree, edges by heads; node n - 1 is the goal."""
-    at = np.zeros(n + 1, np.int64)
+    first_edge = np.zeros(n + 1, np.int64)
     for e in range(m):
-        at[edges[e, 0] + 1] += 1
+        first_edge[edges[e, 0] + 1] += 1
     for u in range(n):
-        at[u + 1] += at[u]
+        first_edge[u + 1] += first_edge[u]
     order, fill = np.empty(m, np.int64), np.empty(n, np.int64)
     for u in range(n):
-        fill[u] = at[u]
+        fill[u] = first_edge[u]
     for e in range(m):
         order[fill[edges[e, 0]]] = e
         fill[edges[e, 0]] += 1
     wanted = np.zeros(n, np.bool_)
-    wanted[n - 1] = at[n] > at[n - 1]
+    wanted[n - 1] = first_edge[n] > first_edge[n - 1]
     n_kept, m_kept = 0, 0
     for u in range(n - 1, -1, -1):
         if wanted[u]:
             n_kept += 1
-            m_kept += at[u + 1] - at[u]
-            for k in range(at[u], at[u + 1]):
+            m_kept += first_edge[u + 1] - first_edge[u]
+            for k in range(first_edge[u], first_edge[u + 1]):
                 e = order[k]
                 wanted[edges[e, 1]] = True
                 if edges[e, 2] >= 0:
@@ -263,7 +367,7 @@ def _swept(nodes, n, edges, m):  # type: ignore[no-untyped-def]
             continue
         place[u] = i
         item[i], label[i], lo[i], hi[i] = nodes[u, 0], nodes[u, 1], nodes[u, 2], nodes[u, 3]
-        for k in range(at[u], at[u + 1]):
+        for k in range(first_edge[u], first_edge[u + 1]):
             e = order[k]
             left[j], rule[j] = place[edges[e, 1]], edges[e, 3]
             right[j] = place[edges[e, 2]] if edges[e, 2] >= 0 else -1

@@ -29,7 +29,7 @@ def _inside(forest, i, score, extra, v, back):  # type: ignore[no-untyped-def]
     first = forest.start[i]
     for u in range(first, forest.start[i + 1]):
         value, chosen = -np.inf, -1
-        for e in range(forest.at[u], forest.at[u + 1]):
+        for e in range(forest.edge_start[u], forest.edge_start[u + 1]):
             total = _edge_value(forest, e, score) + v[forest.left[e]]
             if forest.right[e] >= 0:
                 total += v[forest.right[e]]
@@ -62,25 +62,25 @@ def _trace(forest, root, back, stack, out, count):  # type: ignore[no-untyped-de
 
 
 @compiled
-def _appended(all_edges, used, found, count):  # type: ignore[no-untyped-def]
-    """all_edges, grown if need be, with found[:count] at `used`."""
+def _appended(all_edges, used, new_edges, count):  # type: ignore[no-untyped-def]
+    """all_edges, grown if need be, with new_edges[:count] at `used`."""
     if used + count > all_edges.shape[0]:
         larger = np.empty(2 * (used + count), np.int64)
         for k in range(used):
             larger[k] = all_edges[k]
         all_edges = larger
     for k in range(count):
-        all_edges[used + k] = found[k]
+        all_edges[used + k] = new_edges[k]
     return all_edges
 
 
 @compiled
 def _largest(forest, which):  # type: ignore[no-untyped-def]
-    most = 1
+    max_nodes = 1
     for r in range(which.shape[0]):
         i = which[r]
-        most = max(most, forest.start[i + 1] - forest.start[i])
-    return most
+        max_nodes = max(max_nodes, forest.start[i + 1] - forest.start[i])
+    return max_nodes
 
 
 @compiled
@@ -89,9 +89,9 @@ def best(forest, which, score, extra):  # type: ignore[no-untyped-def]
 
     score (n_rules,) and extra (N,) or (0,) are float64; -inf where a sentence has no tree.
     """
-    most = _largest(forest, which)
-    v, back = np.empty(most), np.empty(most, np.int64)
-    stack, found = np.empty(most + 1, np.int64), np.empty(most, np.int64)
+    max_nodes = _largest(forest, which)
+    v, back = np.empty(max_nodes), np.empty(max_nodes, np.int64)
+    stack, tree_edges = np.empty(max_nodes + 1, np.int64), np.empty(max_nodes, np.int64)
     scores, start = np.empty(which.shape[0]), np.zeros(which.shape[0] + 1, np.int64)
     edges, used = np.empty(64 * (which.shape[0] + 1), np.int64), 0
     for r in range(which.shape[0]):
@@ -101,8 +101,8 @@ def best(forest, which, score, extra):  # type: ignore[no-untyped-def]
         if size > 0:
             _inside(forest, i, score, extra, v, back)
             scores[r] = v[size - 1]
-            count = _trace(forest, size - 1, back, stack, found, 0)
-            edges = _appended(edges, used, found, count)
+            count = _trace(forest, size - 1, back, stack, tree_edges, 0)
+            edges = _appended(edges, used, tree_edges, count)
             used += count
         start[r + 1] = used
     return scores, start, edges[:used]
@@ -115,10 +115,10 @@ def best_other(forest, which, score, extra, given):  # type: ignore[no-untyped-d
     given (N,) int64 holds the edge of every node of the given tree, -1 at leaves and other nodes. Where it
     is the only tree of its sentence the score is -inf and there are no edges.
     """
-    most = _largest(forest, which)
-    v, back = np.empty(most), np.empty(most, np.int64)
-    o, turn, side = np.empty(most), np.empty(most, np.int64), np.empty(most, np.int64)
-    stack, found = np.empty(most + 1, np.int64), np.empty(most, np.int64)
+    max_nodes = _largest(forest, which)
+    v, back = np.empty(max_nodes), np.empty(max_nodes, np.int64)
+    o, turn, side = np.empty(max_nodes), np.empty(max_nodes, np.int64), np.empty(max_nodes, np.int64)
+    stack, tree_edges = np.empty(max_nodes + 1, np.int64), np.empty(max_nodes, np.int64)
     scores, start = np.empty(which.shape[0]), np.zeros(which.shape[0] + 1, np.int64)
     edges, used = np.empty(64 * (which.shape[0] + 1), np.int64), 0
     for r in range(which.shape[0]):
@@ -134,7 +134,7 @@ def best_other(forest, which, score, extra, given):  # type: ignore[no-untyped-d
             if g < 0:
                 continue  # only the given tree's own nodes are asked for
             own = extra[u] if extra.shape[0] > 0 else 0.0
-            for e in range(forest.at[u], forest.at[u + 1]):
+            for e in range(forest.edge_start[u], forest.edge_start[u + 1]):
                 if e != g:
                     total = own + _edge_value(forest, e, score) + v[forest.left[e]]
                     if forest.right[e] >= 0:
@@ -157,8 +157,8 @@ def best_other(forest, which, score, extra, given):  # type: ignore[no-untyped-d
             if side[u] == 0:
                 break
             u = forest.left[turn[u]] if side[u] == 1 else forest.right[turn[u]]
-        count = _trace(forest, size - 1, back, stack, found, 0)
-        edges = _appended(edges, used, found, count)
+        count = _trace(forest, size - 1, back, stack, tree_edges, 0)
+        edges = _appended(edges, used, tree_edges, count)
         used += count
         start[r + 1] = used
     return scores, start, edges[:used]

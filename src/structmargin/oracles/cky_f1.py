@@ -32,7 +32,7 @@ from structmargin.oracles.cky_f1_bounds import (
     _value,
 )
 
-ROUNDS = 3
+MAX_BOUNDS = 3
 """How many bounds are tried before derivations are enumerated; by measurement."""
 
 
@@ -43,14 +43,14 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
     given (N,) is as for `best_other`; correct (N,) bool says which nodes' brackets are given ones, n_gold
     (n,) how many these are, limit (n, 3) what `limits` found; at most `rounds` bounds are tried.
     """
-    most = _largest(forest, which)
-    v, o = np.empty((rounds, most)), np.empty((rounds, most))
+    max_nodes = _largest(forest, which)
+    v, o = np.empty((rounds, max_nodes)), np.empty((rounds, max_nodes))
     lam, F = np.empty((rounds, 2)), np.empty(rounds)
-    back, tree = np.empty(most, np.int64), np.empty((most, 3))
-    stack, found = np.empty(most + 1, np.int64), np.empty(most, np.int64)
+    back, tree = np.empty(max_nodes, np.int64), np.empty((max_nodes, 3))
+    stack, tree_edges = np.empty(max_nodes + 1, np.int64), np.empty(max_nodes, np.int64)
     table = _losses(H, n_gold, limit)
     bound = np.empty(table.shape)
-    begin = np.empty(most + 1, np.int64)
+    begin = np.empty(max_nodes + 1, np.int64)
     room, worth = np.empty((1024, 5), np.int64), np.empty(1024)
     values, losses = np.zeros(which.shape[0]), np.zeros(which.shape[0])
     start = np.zeros(which.shape[0] + 1, np.int64)
@@ -76,7 +76,7 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
             value = _value(H, table[c, g + p], truth - tree[size - 1, 0])
             if value > best:
                 best, best_c, best_p = value, c, p
-                count = _trace(forest, size - 1, back, stack, found, 0)
+                count = _trace(forest, size - 1, back, stack, tree_edges, 0)
             at_c, at_p = _tightened(
                 H, table, g, limit[i], truth, best, lam[J, 0], lam[J, 1], v[J, size - 1], bound, J == 0
             )
@@ -93,13 +93,13 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
                 if value > best:
                     best, best_c, best_p, chosen = value, c, p, k
             if chosen >= 0:
-                count = _walk(forest, chosen, room, stack, found)
+                count = _walk(forest, chosen, room, stack, tree_edges)
         if count < 0:  # nothing beats the given tree
             for u in range(first, first + size):
                 back[u - first] = given[u]
-            count = _trace(forest, size - 1, back, stack, found, 0)
+            count = _trace(forest, size - 1, back, stack, tree_edges, 0)
         values[r], losses[r] = best, 1.0 - 2.0 * best_c / (g + best_p)
-        edges = _appended(edges, used, found, count)
+        edges = _appended(edges, used, tree_edges, count)
         used += count
         start[r + 1] = used
     return values, losses, start, edges[:used]
@@ -120,22 +120,22 @@ def _enumerate(forest, i, score, extra, correct, lam, F, J, v, o, begin, room, w
         begin[k] = n
         if n + 1 >= room.shape[0]:
             room, worth = _roomier(room, worth)
-        if forest.at[u] == forest.at[u + 1]:
+        if forest.edge_start[u] == forest.edge_start[u + 1]:
             room[n, 0], room[n, 1], room[n, 2], room[n, 3], room[n, 4] = 0, 0, -1, -1, -1
             worth[n] = 0.0
             n += 1
             continue
         own = extra[u] if extra.shape[0] > 0 else 0.0
-        one = 1 if forest.label[u] >= 0 else 0
-        hit = 1 if one == 1 and correct[u] else 0
-        for e in range(forest.at[u], forest.at[u + 1]):
+        bracket = 1 if forest.label[u] >= 0 else 0
+        hit = 1 if bracket == 1 and correct[u] else 0
+        for e in range(forest.edge_start[u], forest.edge_start[u + 1]):
             a, b = forest.left[e], forest.right[e]
             plus = own + _edge_value(forest, e, score)
             hopeless = False
             for j in range(J):
                 # What derivations of the parts must have left, beyond the best of the others, to pass.
                 left_over[j] = F[j] - o[j, k]
-                whole = plus - lam[j, 0] * hit + lam[j, 1] * one + v[j, a] + (v[j, b] if b >= 0 else 0.0)
+                whole = plus - lam[j, 0] * hit + lam[j, 1] * bracket + v[j, a] + (v[j, b] if b >= 0 else 0.0)
                 if whole <= left_over[j]:
                     hopeless = True
                     break
@@ -144,7 +144,7 @@ def _enumerate(forest, i, score, extra, correct, lam, F, J, v, o, begin, room, w
             for x in range(begin[a], begin[a + 1]):
                 lo, hi = (begin[b], begin[b + 1]) if b >= 0 else (0, 1)
                 for y in range(lo, hi):
-                    s, c, p = plus + worth[x], room[x, 0] + hit, room[x, 1] + one
+                    s, c, p = plus + worth[x], room[x, 0] + hit, room[x, 1] + bracket
                     if b >= 0:
                         s, c, p = s + worth[y], c + room[y, 0], p + room[y, 1]
                     refused = False

@@ -24,7 +24,7 @@ def _folded(forest, i, score, extra, correct, lam_c, lam_p, v, back, tree):  # t
     first = forest.start[i]
     for u in range(first, forest.start[i + 1]):
         value, chosen = -np.inf, -1
-        for e in range(forest.at[u], forest.at[u + 1]):
+        for e in range(forest.edge_start[u], forest.edge_start[u + 1]):
             total = _edge_value(forest, e, score) + v[forest.left[e]]
             if forest.right[e] >= 0:
                 total += v[forest.right[e]]
@@ -73,7 +73,7 @@ def _outside(forest, i, score, extra, correct, lam_c, lam_p, v, o):  # type: ign
         if o[u - first] == -np.inf:
             continue
         own = o[u - first] + _own(forest, u, extra, correct, lam_c, lam_p)
-        for e in range(forest.at[u], forest.at[u + 1]):
+        for e in range(forest.edge_start[u], forest.edge_start[u + 1]):
             a, b = forest.left[e], forest.right[e]
             total = own + _edge_value(forest, e, score)
             if b >= 0:
@@ -86,30 +86,30 @@ def _outside(forest, i, score, extra, correct, lam_c, lam_p, v, o):  # type: ign
 def limits(forest, correct):  # type: ignore[no-untyped-def]
     """(n, 3) int64: the fewest and the most brackets, and the fewest correct ones, of any tree."""
     n = forest.start.shape[0] - 1
-    found = np.zeros((n, 3), np.int64)
-    most = 1
+    limit = np.zeros((n, 3), np.int64)
+    max_nodes = 1
     for i in range(n):
-        most = max(most, forest.start[i + 1] - forest.start[i])
-    v = np.empty((most, 3), np.int64)
+        max_nodes = max(max_nodes, forest.start[i + 1] - forest.start[i])
+    v = np.empty((max_nodes, 3), np.int64)
     for i in range(n):
         first, size = forest.start[i], forest.start[i + 1] - forest.start[i]
         for u in range(first, first + size):
             k = u - first
-            one = 1 if forest.label[u] >= 0 else 0
-            hit = 1 if one == 1 and correct[u] else 0
+            bracket = 1 if forest.label[u] >= 0 else 0
+            hit = 1 if bracket == 1 and correct[u] else 0
             for t in range(3):
                 value = -1
-                for e in range(forest.at[u], forest.at[u + 1]):
+                for e in range(forest.edge_start[u], forest.edge_start[u + 1]):
                     total = v[forest.left[e], t]
                     if forest.right[e] >= 0:
                         total += v[forest.right[e], t]
                     if value < 0 or (total > value if t == 1 else total < value):
                         value = total
-                v[k, t] = max(value, 0) + (hit if t == 2 else one)
+                v[k, t] = max(value, 0) + (hit if t == 2 else bracket)
         if size > 0:
             for t in range(3):
-                found[i, t] = v[size - 1, t]
-    return found
+                limit[i, t] = v[size - 1, t]
+    return limit
 
 
 @compiled

@@ -137,14 +137,14 @@ def best_table_folded(pos, neg, scale, table, H):  # type: ignore[no-untyped-def
 
 
 @compiled
-def beaten(mine, others, out):  # type: ignore[no-untyped-def]
-    """out[i] = how many of `others` are above mine[i], equals counting one half; both sorted, rising."""
-    n, m = mine.shape[0], others.shape[0]
+def beaten(own, others, out):  # type: ignore[no-untyped-def]
+    """out[i] = how many of `others` are above own[i], equals counting one half; both sorted, rising."""
+    n, m = own.shape[0], others.shape[0]
     below, upto = 0, 0
     for i in range(n):
-        while below < m and others[below] < mine[i]:
+        while below < m and others[below] < own[i]:
             below += 1
-        while upto < m and others[upto] <= mine[i]:
+        while upto < m and others[upto] <= own[i]:
             upto += 1
         out[i] = m - 0.5 * (below + upto)
 

@@ -72,7 +72,7 @@ def best_subset(indptr, items, worth, K):  # type: ignore[no-untyped-def]
     top, depth, d = -np.inf, 0, 0
     while True:
         left = K - depth
-        most = 0.0
+        bound = 0.0
         if 0 < left <= n - d:
             bounds = np.zeros(n - d)
             for other in range(d, n):
@@ -81,8 +81,8 @@ def best_subset(indptr, items, worth, K):  # type: ignore[no-untyped-def]
                         bounds[other - d] += max(worth[items[j]], 0.0)
             bounds.sort()
             for j in range(n - d - left, n - d):
-                most += bounds[j]
-        if left == 0 or left > n - d or value[depth] + most <= top:
+                bound += bounds[j]
+        if left == 0 or left > n - d or value[depth] + bound <= top:
             if left == 0 and value[depth] > top:
                 top = value[depth]
                 best[:] = path

@@ -26,7 +26,7 @@ Ties. Of the cells that attain the maximum the one with the smallest i', then th
 the path; walking back from there the path stops at the first cell of value 0, and otherwise prefers
 M, then D, then I. So a score of 0 gives the empty path in cell (0, 0).
 
-Four pairs are filled side by side, one a lane, so that the loops run on vector registers; cells
+Four pairs are filled side by side, one per lane, so that the loops run on vector registers; cells
 beyond a pair's own rectangle are filled and never looked at, since no path leaves a rectangle and
 comes back.
 """
@@ -144,15 +144,15 @@ def _run(strings: Strings, pairs: np.ndarray, substitution: np.ndarray, gap: flo
     ops = np.empty(size.sum() if trace else 0, np.uint8)
     a, b = np.zeros((n, LANES), np.uint32), np.zeros(m * LANES, np.uint32)
     V, s = np.empty((n + 1 if trace else 2, (m + 1) * LANES)), np.empty(m * LANES)
-    top, at = np.empty((m + 1) * LANES), np.empty((m + 1) * LANES, np.int64)
-    work = (size, a, b, s, V, top, at)
+    top, top_row = np.empty((m + 1) * LANES), np.empty((m + 1) * LANES, np.int64)
+    work = (size, a, b, s, V, top, top_row)
     _align(*strings, pairs, substitution.ravel(), B, float(gap), trace, work, score, cell, ops, start)
     return Aligned(score, cell, ops[: start[P]], start)
 
 
 @compiled
 def _align(letters, start, pairs, substitution, B, gap, trace, work, score, cell, ops, ops_start):  # type: ignore[no-untyped-def]
-    size, a, b, s, V, top, at = work
+    size, a, b, s, V, top, top_row = work
     P = len(pairs)
     for first in range(0, P, LANES):
         last = min(first + LANES, P)
@@ -162,7 +162,9 @@ def _align(letters, start, pairs, substitution, B, gap, trace, work, score, cell
                 a[i, lane] = letters[at_a + i] * B  # where the letter's row of the substitution matrix begins
             for j in range(size[p, 1]):
                 b[j * LANES + lane] = letters[at_b + j]
-        _fill(size[first:last], a, b, s, substitution, gap, V, top, at, score[first:last], cell[first:last])
+        _fill(
+            size[first:last], a, b, s, substitution, gap, V, top, top_row, score[first:last], cell[first:last]
+        )
         if trace:
             for p in range(first, last):
                 low = ops_start[p]
@@ -170,11 +172,11 @@ def _align(letters, start, pairs, substitution, B, gap, trace, work, score, cell
 
 
 @compiled
-def _fill(size, a, b, s, substitution, gap, V, top, at, score, cell):  # type: ignore[no-untyped-def]
+def _fill(size, a, b, s, substitution, gap, V, top, top_row, score, cell):  # type: ignore[no-untyped-def]
     """Fill V for as many pairs as there are lanes, and set each one's best score and the cell it stands in.
 
     Entry j * LANES + lane of a row of V is cell (i, j) of that lane. V has a row for each i, or two
-    rows used in turn when nobody will walk back. `top` holds the best of each column so far and `at`
+    rows used in turn where paths are not asked for. `top` holds the best of each column so far and `top_row`
     the first row that has it.
     """
     n = width = 0
@@ -182,19 +184,19 @@ def _fill(size, a, b, s, substitution, gap, V, top, at, score, cell):  # type: i
         n, width = max(n, size[lane, 0]), max(width, size[lane, 1] * LANES)
     for k in range(width + LANES):
         V[0, k] = max(V[0, k - LANES] + gap, 0.0) if k >= LANES else 0.0
-        top[k], at[k] = V[0, k], 0
+        top[k], top_row[k] = V[0, k], 0
     for i in range(n + 1):
         if i > 0:
             above, here = V[(i - 1) % len(V)], V[i % len(V)]
             for lane in range(LANES):
                 here[lane] = max(above[lane] + gap, 0.0)
                 if here[lane] > top[lane]:
-                    top[lane], at[lane] = here[lane], i
+                    top[lane], top_row[lane] = here[lane], i
             _look_up(substitution, a[i - 1], b, width, s)
-            _row(above, here, s, gap, width, top, at, i)
+            _row(above, here, s, gap, width, top, top_row, i)
         for lane in range(len(size)):
             if size[lane, 0] == i:
-                score[lane], cell[lane, 0], cell[lane, 1] = _peak(top, at, size[lane, 1], lane)
+                score[lane], cell[lane, 0], cell[lane, 1] = _peak(top, top_row, size[lane, 1], lane)
 
 
 @compiled
@@ -206,7 +208,7 @@ def _look_up(substitution, a, b, width, s):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _row(above, here, s, gap, width, top, at, i):  # type: ignore[no-untyped-def]
+def _row(above, here, s, gap, width, top, top_row, i):  # type: ignore[no-untyped-def]
     """Cells (i, 1), (i, 2), ... of all lanes, and the running maximum of each column."""
     for k in range(width):
         v = above[k] + s[k]
@@ -217,20 +219,20 @@ def _row(above, here, s, gap, width, top, at, i):  # type: ignore[no-untyped-def
         v = v if v > u else u
         here[k + LANES] = v
         u = top[k + LANES]
-        row = at[k + LANES]
+        row = top_row[k + LANES]
         top[k + LANES] = v if v > u else u
-        at[k + LANES] = i if v > u else row
+        top_row[k + LANES] = i if v > u else row
 
 
 @compiled
-def _peak(top, at, m, lane):  # type: ignore[no-untyped-def]
+def _peak(top, top_row, m, lane):  # type: ignore[no-untyped-def]
     """The best value of a lane and its cell: the first row that has it, then the first column."""
     j = 0
     for k in range(1, m + 1):
         v, u = top[k * LANES + lane], top[j * LANES + lane]
-        if v > u or (v == u and at[k * LANES + lane] < at[j * LANES + lane]):
+        if v > u or (v == u and top_row[k * LANES + lane] < top_row[j * LANES + lane]):
             j = k
-    return top[j * LANES + lane], at[j * LANES + lane], j
+    return top[j * LANES + lane], top_row[j * LANES + lane], j
 
 
 @compiled

@@ -10,7 +10,7 @@ with m = 2 it is a pair of labels, so that A scores triplets of labels and E pai
 that no first token can be in (s >= L) must have E = -inf there. Forbidden labels and transitions
 are entries equal to -inf; no entry may be NaN or +inf.
 
-Each search takes packed sequences of any lengths >= 1 in one call and costs O(S L) a token:
+Each search takes packed sequences of any lengths >= 1 in one call and costs O(S L) per token:
   best           the best labelling: Viterbi
   best_folded    the best of score(y) + lam * Hamming distance, for a loss that folds into the scores
   best_other     the best labelling other than a given one: all that 0/1 loss needs, and the second

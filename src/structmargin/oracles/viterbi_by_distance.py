@@ -34,7 +34,7 @@ from structmargin.oracles.viterbi import (
     _viterbi,
 )
 
-ROUNDS = 3
+MAX_BOUNDS = 3
 """How many bounds `best_by_loss` tries before it fills its table; by measurement."""
 
 
@@ -103,7 +103,7 @@ def by_distance(chains, y):  # type: ignore[no-untyped-def]
     states, values = np.empty(T_max, np.int64), np.empty(T_max)
     v = np.empty((T_max * (T_max + 1) + 1, A.shape[1]))
     labels = np.empty(E.shape[0], np.int64)
-    at, at_path = 0, 0
+    first_score, first_label = 0, 0
     for i in range(len(offsets) - 1):
         lo, hi = offsets[i], offsets[i + 1]
         T = hi - lo
@@ -111,13 +111,13 @@ def by_distance(chains, y):  # type: ignore[no-untyped-def]
         _fill(chains, lo, hi, y, T, states, values, v)
         for d in range(T + 1):
             last = v[(T - 1) * (T + 1) + d]
-            scores[at + d] = last[_top(last)]
+            scores[first_score + d] = last[_top(last)]
             _copy(y[lo:hi], labels[lo:hi])
-            if scores[at + d] > -np.inf:
+            if scores[first_score + d] > -np.inf:
                 _trace(chains, lo, hi, y, T, d, v, labels)
-            _copy(labels[lo:hi], paths[at_path : at_path + T])
-            at_path += T
-        at += T + 1
+            _copy(labels[lo:hi], paths[first_label : first_label + T])
+            first_label += T
+        first_score += T + 1
     return scores, paths
 
 

@@ -20,7 +20,13 @@ from structmargin.oracles.box_search import (
     scan,
     suppressed,
 )
-from structmargin.oracles.box_search_chi2 import additive_scan, additive_table, exponential_scan
+from structmargin.oracles.box_search_chi2 import (
+    Pyramid,
+    Support,
+    additive_scan,
+    additive_table,
+    exponential_scan,
+)
 from structmargin.oracles.box_search_ess import branch_and_bound
 
 KINDS = {"none": 0, "cell": 1, "box": 2}
@@ -156,25 +162,25 @@ def test_sliding_histograms_agree_with_scikit_learn(seed: int, kind: str, levels
     support = np.array([pyramid(other, (t, t, t + 5, t + 4), levels, kind, 4).ravel() for t in range(4)])
     coef, gamma = rng.normal(size=4), float(rng.uniform(0.1, 2.0))
     hits = [[(j, h[k]) for j, h in enumerate(support) if h[k] > 0.0] for k in range(support.shape[1])]
-    at = np.concatenate([[0], np.cumsum([len(hit) for hit in hits])]).astype(np.int64)
+    start = np.concatenate([[0], np.cumsum([len(hit) for hit in hits])]).astype(np.int64)
     owner = np.array([j for hit in hits for j, _ in hit], dtype=np.int64)
     value = np.array([h for hit in hits for _, h in hit])
-    shape, packed = (levels, KINDS[kind], 4), (at, owner, value, coef)
+    shape, packed = Pyramid(levels, KINDS[kind], 4), Support(start, owner, value, coef, support.sum(axis=1))
     boxes = boxes_of(*words.shape, windows)
     here = np.array([pyramid(words, box, levels, kind, 4).ravel() for box in boxes])
     expected = chi2_kernel(here, support, gamma=gamma) @ coef
     np.testing.assert_allclose(
-        exponential_scan(words, windows, *shape, *packed, support.sum(axis=1), gamma),
+        exponential_scan(words, windows, shape, packed, gamma),
         expected,
         rtol=1e-5,
         atol=1e-9,
     )
     both = here[:, None] + support[None]
     shares = np.divide(2 * here[:, None] * support[None], both, out=np.zeros_like(both), where=both > 0)
-    found = []
+    scores = []
     for window in windows:
-        table = additive_table(window, levels, 4)
-        once, again = (additive_scan(words, window, *shape, *packed, *table) for _ in range(2))
+        table = additive_table(window, shape)
+        once, again = (additive_scan(words, window, shape, packed, *table) for _ in range(2))
         np.testing.assert_array_equal(once, again)
-        found.append(once)
-    np.testing.assert_allclose(np.concatenate(found), shares.sum(axis=2) @ coef, rtol=1e-9, atol=1e-9)
+        scores.append(once)
+    np.testing.assert_allclose(np.concatenate(scores), shares.sum(axis=2) @ coef, rtol=1e-9, atol=1e-9)

@@ -50,7 +50,7 @@ def test_a_forest_holds_every_tree_once(seed):
     forest = forests(tables.rules, [tables.words(x)])
     ways = np.zeros(len(forest.item), dtype=int)
     for u in range(len(ways)):
-        edges = range(forest.at[u], forest.at[u + 1])
+        edges = range(forest.edge_start[u], forest.edge_start[u + 1])
         ways[u] = sum(
             ways[forest.left[e]] * (ways[forest.right[e]] if forest.right[e] >= 0 else 1) for e in edges
         )
@@ -74,7 +74,7 @@ def test_every_formulation_against_all_trees(seed):
         delta = {t: float(t != y) if loss == "zero_one" else one_minus_f1(y, t) for t in trees}
         for name, formulation in FORMULATIONS.items():
             H = formulation.H
-            with patch.object(grammar_batch, "ROUNDS", 1 + 2 * (seed % 2)):
+            with patch.object(grammar_batch, "MAX_BOUNDS", 1 + 2 * (seed % 2)):
                 found = batch.search(f, np.array([1]), H)
             ybar = found.outputs[0]
             assert found.losses[0] == pytest.approx(delta[ybar]), (loss, name)

@@ -53,7 +53,7 @@ def test_pruning_loses_no_tree_where_many_nearly_tie(name):
     for problem, batch, delta, dpsi in cases():
         for k in range(TRIES):
             w = near_ties(rng, name, delta, dpsi)
-            with patch.object(grammar_batch, "ROUNDS", (1, 3, 6)[k % 3]):
+            with patch.object(grammar_batch, "MAX_BOUNDS", (1, 3, 6)[k % 3]):
                 found = batch.search(LinearScorer(problem, w), np.array([0]), H)
             mine = float(H(found.losses[0], (found.rows @ w)[0]))
             largest = max(0.0, float(np.max(H(delta, dpsi @ w))))

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from structmargin.formulation import FORMULATIONS
 from structmargin.oracles.viterbi import Chains, best, best_folded, best_other
-from structmargin.oracles.viterbi_by_distance import ROUNDS, best_by_loss, by_distance
+from structmargin.oracles.viterbi_by_distance import MAX_BOUNDS, best_by_loss, by_distance
 
 thorough = settings(max_examples=150, deadline=None)
 
@@ -161,7 +161,7 @@ def test_by_distance_has_the_best_labelling_at_each_distance(case: Case) -> None
 
 @pytest.mark.parametrize("name", FORMULATIONS)
 @settings(max_examples=60, deadline=None)
-@given(case=cases(), share=st.booleans(), rounds=st.sampled_from([0, 1, ROUNDS, 10]))
+@given(case=cases(), share=st.booleans(), rounds=st.sampled_from([0, 1, MAX_BOUNDS, 10]))
 def test_best_by_loss_maximises_every_H(name: str, case: Case, share: bool, rounds: int) -> None:
     H = FORMULATIONS[name].H
     lengths = np.diff(case.chains.offsets)
@@ -191,7 +191,7 @@ def test_bounds_on_the_distance_leave_no_winner_out(name: str, favour: float) ->
     E[np.arange(N), y] += favour
     chains = Chains(E, offsets, rng.normal(scale=0.4, size=(1, L, L)), np.zeros(N, dtype=np.int64))
     scores, _ = by_distance(chains, y)
-    values = best_by_loss(chains, y, np.ones(n), H, ROUNDS)[2]
+    values = best_by_loss(chains, y, np.ones(n), H, MAX_BOUNDS)[2]
     for i, table in enumerate(np.split(scores, np.cumsum(lengths + 1)[:-1])):
         assert values[i] == pytest.approx(np.max(H(np.arange(lengths[i] + 1), table[0] - table)), abs=1e-9)
 
@@ -204,13 +204,13 @@ def test_sequences_packed_together_are_searched_as_if_alone(case: Case) -> None:
     together = [
         best(case.chains)[0],
         best_other(case.chains, case.y)[0],
-        best_by_loss(case.chains, case.y, np.ones(case.n), H, ROUNDS)[0],
+        best_by_loss(case.chains, case.y, np.ones(case.n), H, MAX_BOUNDS)[0],
     ]
     for i in range(case.n):
         part = case.span(i)
         one = Chains(E[part].copy(), offsets[i : i + 2] - offsets[i], A, which[part].copy())
         y = case.y[part].copy()
-        alone = [best(one)[0], best_other(one, y)[0], best_by_loss(one, y, np.ones(1), H, ROUNDS)[0]]
+        alone = [best(one)[0], best_other(one, y)[0], best_by_loss(one, y, np.ones(1), H, MAX_BOUNDS)[0]]
         for labels, own in zip(together, alone):
             assert np.array_equal(labels[part], own)
 
@@ -234,6 +234,6 @@ def test_the_only_labelling_is_returned_when_no_other_exists() -> None:
     labels, scores = best_other(chains, y)
     assert labels.tolist() == [0, 0, 0]
     assert scores.tolist() == [-np.inf, -np.inf]
-    labels, losses, values = best_by_loss(chains, y, np.ones(2), FORMULATIONS["SVM2 margin"].H, ROUNDS)
+    labels, losses, values = best_by_loss(chains, y, np.ones(2), FORMULATIONS["SVM2 margin"].H, MAX_BOUNDS)
     assert labels.tolist() == [0, 0, 0]
     assert losses.tolist() == values.tolist() == [0.0, 0.0]

@@ -84,6 +84,30 @@ def test_searches_agree_with_enumeration(seed: int, name: str, normalise: str, g
         assert gap == pytest.approx(f(x, y) - f(x, found.outputs[i]), abs=1e-9)
 
 
+@pytest.mark.parametrize(("room", "n_kept"), [(0, 0), (6000, 2), (1 << 20, 6)])
+def test_a_batch_keeps_boxes_and_losses_within_its_limit(room: int, n_kept: int, monkeypatch: Any) -> None:
+    """A batch with room for no example, for some and for all finds the same outputs."""
+    X, Y = scenes(6)
+    problem = Localization(WORDS, levels=2, scale=1.0)
+    rng = np.random.default_rng(0)
+    scorers = [LinearScorer(problem, rng.normal(size=problem.n_weights)) for _ in range(2)]
+    expected = [
+        problem.batch(X, Y).search(f, np.arange(6), FORMULATIONS[name].H)
+        for f in scorers
+        for name in sorted(FORMULATIONS)
+    ]
+    monkeypatch.setattr("structmargin.problems.localization.problem.MAX_PREPARED_BYTES", room)
+    batch = problem.batch(X, Y)
+    for f in scorers:
+        for name in sorted(FORMULATIONS):
+            violators, other = batch.search(f, np.arange(6), FORMULATIONS[name].H), expected.pop(0)
+            np.testing.assert_array_equal(np.concatenate(violators.outputs), np.concatenate(other.outputs))
+            np.testing.assert_array_equal(violators.losses, other.losses)
+            sizes = [sum(part.nbytes for part in entry) for entry in batch.prepared.entries.values()]
+            assert sum(sizes) <= room
+            assert len(sizes) == n_kept
+
+
 def test_psi_and_the_kernels_are_those_of_the_pyramids() -> None:
     X, Y = scenes(4)
     for normalise in ("none", "cell", "box"):

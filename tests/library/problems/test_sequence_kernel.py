@@ -67,7 +67,7 @@ def test_gram_is_the_papers_sum(name: str, known: bool, seed: int, T: int, repea
 def test_gram_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     X, Y = pairs(0, 8)
     whole = SequenceKernel(RBF(0.1)).gram(X, Y, X, Y)
-    monkeypatch.setattr("structmargin.problems.sequence.kernel.BLOCK", 60)
+    monkeypatch.setattr("structmargin.problems.sequence.kernel.MAX_PRODUCTS", 60)
     np.testing.assert_allclose(SequenceKernel(RBF(0.1)).gram(X, Y, X, Y), whole, atol=1e-12)
 
 

@@ -1,25 +1,10 @@
 """Learning to align: which candidate is the homolog of a native string (jmlr05 Section 4.4).
 
-x = (native, candidates): strings of letters 0 .. n_letters - 1, as 1-d arrays of integers. Of the
-candidates one is the homolog and the others are decoys. y = (candidate, path): the candidate's index
-and a local alignment of native and candidate, written as in `structmargin.oracles.smith_waterman`:
-(i, j, ops), where M sets letter against letter, D leaves out a letter of the native and I one of
-the candidate.
-
-    Psi(x, y)      how often the path uses each operation: the n_letters^2 substitutions (the native's
-                   letter first, equal letters included), then the letters left out of either string
-    Delta(y, ybar) 1 when the candidates differ, else 0
-    prediction     the candidate whose best alignment scores highest (equation 15)
-    constraints    <w, Psi(x, homolog, given path)> must exceed <w, Psi(x, decoy, path)> for every
-                   decoy and every path
-
-The homolog's alignment is given in training and unknown in prediction. Other alignments of the
-homolog have Delta = 0 and are equally right: the paper constrains only decoys, so the augmented search
-leaves the homolog out. With 0/1 loss H(1, gap) = 1 - gap in every formulation: the best path of the
-best decoy maximises them all.
-
-Searches are exact for every w; a gap weight that turns positive is no exception (see the oracle).
-Equal scores go to the candidate with the smallest index.
+Prediction takes the candidate whose best alignment scores highest (equation 15). A constraint says that <w,
+Psi(x, homolog, given path)> exceeds <w, Psi(x, decoy, path)>, for every decoy and every path. With 0/1 loss
+H(1, gap) = 1 - gap in every formulation: the best path of the best decoy maximises them all. A gap weight
+that turns positive is no exception (see `structmargin.oracles.smith_waterman`). Equal scores go to the
+candidate with the smallest index.
 """
 
 from __future__ import annotations
@@ -27,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,7 +21,11 @@ from structmargin.compiled import compiled
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.smith_waterman import Aligned, Path, add_steps, align, count_steps, pack, scores
+from structmargin.problem import Scorer
 from structmargin.problems._params import Params
+
+Input = tuple[np.ndarray, Sequence[np.ndarray]]
+"""The native string and the candidates."""
 
 
 class Choice(NamedTuple):
@@ -48,7 +37,50 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Alignment(Params):
-    """Strings over `n_letters` letters; n_letters^2 substitution weights and one gap weight."""
+    """Learning to align: which of several candidate strings is the homolog of a native string.
+
+    An input x = (native, candidates) holds strings as integer arrays of letters 0 .. n_letters - 1. An output
+    y = (candidate, (i, j, ops)) is the index of a candidate and a local alignment of the native with it,
+    which begins at letter i of the native and letter j of the candidate. In the text `ops`, M sets letter
+    against letter, D leaves out a letter of the native, and I one of the candidate.
+
+        Psi(x, y)       how often the alignment uses each of the n_letters^2 substitutions, then how many
+                        letters it leaves out
+        Delta(y, ybar)  1 if the candidates differ, else 0
+
+    The homolog's alignment is given in training and unknown in prediction. Only decoys are constrained:
+    another alignment of the homolog is equally right. Searches are exact for every w and every formulation.
+
+    Parameters
+    ----------
+    n_letters : int, default=20
+        The size of the alphabet.
+
+    Attributes
+    ----------
+    n_weights : int
+        n_letters^2 substitution weights and one gap weight.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Sections 4.4 and 5.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Alignment
+    >>> native = np.array([0, 1, 1, 0])
+    >>> candidates = [np.array([1, 0, 0, 1]), np.array([0, 1, 0])]
+    >>> x, y = (native, candidates), (1, (0, 0, "MMDM"))
+    >>> problem = Alignment(n_letters=2)
+    >>> problem.psi(x, y).tolist()
+    [2.0, 0.0, 0.0, 1.0, 1.0]
+    >>> model = StructuredSVM(problem, C=100.0).fit([x], [y])
+    >>> model.predict([x])[0].candidate
+    1
+    """
 
     n_letters: int = 20
 
@@ -56,34 +88,41 @@ class Alignment(Params):
 
     @property
     def n_weights(self) -> int:
+        """The length of w and of Psi(x, y)."""
         return self.n_letters**2 + 1
 
-    def psi(self, x: Any, y: Any) -> np.ndarray:
+    def psi(self, x: Input, y: Choice) -> np.ndarray:
+        """Psi(x, y), an array of shape (n_weights,)."""
         _check_output("this example", x, y)
         native, candidate = x[0], x[1][y[0]]
         for string in (native, candidate):
             self._check_letters(string, "a string of this example")
         pair, shape = np.array([[0, 1]]), (self.n_letters, self.n_letters)
-        return count_steps(pack([native, candidate]), pair, _aligned([y]), shape)[0]
+        counts: np.ndarray = count_steps(pack([native, candidate]), pair, _aligned([y]), shape)[0]
+        return counts
 
-    def delta(self, y: Any, ybar: Any) -> float:
+    def delta(self, y: Choice, ybar: Choice) -> float:
+        """Delta(y, ybar): the loss of predicting ybar where y is right."""
         return float(y[0] != ybar[0])
 
-    def potentials(self, w: np.ndarray, x: Any = None) -> tuple[np.ndarray, float]:
+    def potentials(self, w: np.ndarray, x: Input | None = None) -> tuple[np.ndarray, float]:
         """The substitution matrix (n_letters, n_letters) and the gap weight; the same for every x."""
         return w[:-1].reshape(self.n_letters, self.n_letters), float(w[-1])
 
-    def argmax(self, f: Any, x: Any) -> Choice:
+    def argmax(self, f: Scorer, x: Input) -> Choice:
+        """The best-scoring output of x under the scorer f."""
         return self.batch([x], None).argmax(f)[0]
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> Choice:
-        return self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+    def augmented_argmax(self, f: Scorer, x: Input, y: Choice, H: Cost) -> Choice:
+        """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
+        ybar: Choice = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+        return ybar
 
-    def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> AlignmentBatch:
+    def batch(self, X: Sequence[Input], Y: Sequence[Choice] | None) -> AlignmentBatch:
         """The examples packed for both searches, or for `argmax` alone where Y is None."""
         return AlignmentBatch(self, X, Y)
 
-    def radius(self, x: Any) -> float:
+    def radius(self, x: Input) -> float:
         """sqrt((n + m)^2 + min(n, m)^2) for a native of length n and a longest candidate of length m.
 
         A path of s substitutions and g gaps reads 2s + g <= n + m letters, and counts are never
@@ -93,13 +132,14 @@ class Alignment(Params):
         n, m = len(x[0]), max((len(candidate) for candidate in x[1]), default=0)
         return float(np.hypot(n + m, min(n, m)))
 
-    def max_delta(self, y: Any) -> float:
+    def max_delta(self, y: Choice) -> float:
+        """An upper bound on Delta(y, .)."""
         return 1.0
 
-    def check(self, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def check(self, X: Sequence[Input], Y: Sequence[Choice] | None) -> None:
         """Letters within the alphabet, at least one decoy, and alignments that fit; Y None: inputs only."""
         if Y is not None and len(X) != len(Y):
-            raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output an example")
+            raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output per example")
         for i, x in enumerate(X):
             if len(x) != 2:
                 raise ValueError(f"example {i} is not a pair (native, candidates) but has {len(x)} parts")
@@ -116,8 +156,8 @@ class Alignment(Params):
                 if len(x[1]) == 1:
                     raise ValueError(f"example {i} has no decoys; give candidates beside the homolog")
 
-    def _letters_fit(self, strings: Sequence[Any]) -> bool:
-        """Whether all is well, at the speed of one array; when not, somebody must look closer."""
+    def _letters_fit(self, strings: Sequence[np.ndarray]) -> bool:
+        """Whether all letters are in the alphabet, tested as one array: faster than one by one."""
         try:
             letters = np.concatenate(strings) if len(strings) else np.zeros(0, int)
         except (ValueError, TypeError):
@@ -125,7 +165,7 @@ class Alignment(Params):
         integers = letters.ndim == 1 and letters.dtype.kind in "iu"
         return integers and not np.any((letters < 0) | (letters >= self.n_letters))
 
-    def _check_letters(self, string: Any, where: str) -> None:
+    def _check_letters(self, string: np.ndarray, where: str) -> None:
         letters = np.asarray(string)
         if letters.ndim != 1 or (letters.size and letters.dtype.kind not in "iu"):
             raise ValueError(f"{where} must be a 1-d array of integers from 0 to {self.n_letters - 1}")
@@ -140,7 +180,7 @@ class Alignment(Params):
 class AlignmentBatch:
     """All strings of all examples end to end, and the pairs (native, candidate) to align."""
 
-    def __init__(self, problem: Alignment, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def __init__(self, problem: Alignment, X: Sequence[Input], Y: Sequence[Choice] | None) -> None:
         problem.check(X, Y)
         self.problem, self.x = problem, X[0] if len(X) else None
         self.strings = pack([string for native, candidates in X for string in (native, *candidates)])
@@ -157,19 +197,21 @@ class AlignmentBatch:
             self.decoys = np.delete(np.arange(len(self.pairs)), homolog)
             self.decoy_start = self.start - np.arange(len(X) + 1)
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts:
         """The best path of the best decoy of each example, whatever H is."""
         low, high = self.decoy_start[indices], self.decoy_start[indices + 1]
         groups = np.concatenate([[0], np.cumsum(high - low)])
         taken = np.arange(groups[-1]) + np.repeat(low - groups[:-1], high - low)
-        best, found = self._best(f, self.decoys[taken], groups)
-        rows = self._rows(indices, best, found)
-        return Cuts.of_search(H, indices, self._choices(best, found), np.ones(len(indices)), rows @ f.w, rows)
+        best, aligned = self._best(f, self.decoys[taken], groups)
+        rows = self._rows(indices, best, aligned)
+        outputs = self._choices(best, aligned)
+        return Cuts.of_search(H, indices, outputs, np.ones(len(indices)), rows @ f.w, rows)
 
-    def argmax(self, f: Any) -> list[Choice]:
+    def argmax(self, f: Scorer) -> list[Choice]:
+        """The best-scoring output of every example."""
         return self._choices(*self._best(f, np.arange(len(self.pairs)), self.start))
 
-    def _best(self, f: Any, which: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, Aligned]:
+    def _best(self, f: Scorer, which: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, Aligned]:
         """The best pair of each group of pairs, and its alignment: only winners are walked back."""
         if len(groups) == 1:
             return which, _aligned([])
@@ -177,15 +219,15 @@ class AlignmentBatch:
         best = which[_first_best(scores(self.strings, self.pairs[which], substitution, gap), groups)]
         return best, align(self.strings, self.pairs[best], substitution, gap)
 
-    def _choices(self, best: np.ndarray, found: Aligned) -> list[Choice]:
-        return [Choice(int(self.candidate[p]), found.path(k)) for k, p in enumerate(best)]
+    def _choices(self, best: np.ndarray, aligned: Aligned) -> list[Choice]:
+        return [Choice(int(self.candidate[p]), aligned.path(k)) for k, p in enumerate(best)]
 
-    def _rows(self, indices: np.ndarray, best: np.ndarray, found: Aligned) -> sp.csr_matrix:
+    def _rows(self, indices: np.ndarray, best: np.ndarray, aligned: Aligned) -> sp.csr_matrix:
         """Psi(x, y) - Psi(x, ybar) as sorted sparse rows."""
         indices = np.ascontiguousarray(indices, dtype=np.int64)
-        room = len(found.ops) + int(np.sum(self.truth.start[indices + 1] - self.truth.start[indices]))
+        room = len(aligned.ops) + int(np.sum(self.truth.start[indices + 1] - self.truth.start[indices]))
         data, columns, indptr = np.empty(room), np.empty(room, np.int32), np.zeros(len(indices) + 1, np.int32)
-        truth, violator = (self.truth_pairs, *self.truth[1:]), (self.pairs[best], *found[1:])
+        truth, violator = (self.truth_pairs, *self.truth[1:]), (self.pairs[best], *aligned[1:])
         counts, B = np.zeros(self.problem.n_weights), self.problem.n_letters
         _subtract(*self.strings, truth, indices, violator, B, counts, data, columns, indptr)
         used = indptr[-1]
@@ -208,9 +250,9 @@ def _subtract(letters, start, truth, indices, violator, B, counts, data, columns
     """Write row r: the steps of truth's path indices[r] less those of the violator's path r."""
     used = 0
     for r in range(len(indices)):
-        for (pairs, begin, ops, at), k, sign in ((truth, indices[r], 1.0), (violator, r, -1.0)):
+        for (pairs, begin, ops, ops_start), k, sign in ((truth, indices[r], 1.0), (violator, r, -1.0)):
             s, t, i, j = pairs[k, 0], pairs[k, 1], begin[k, 0], begin[k, 1]
-            add_steps(letters, start, s, t, i, j, ops, at[k], at[k + 1], B, sign, counts)
+            add_steps(letters, start, s, t, i, j, ops, ops_start[k], ops_start[k + 1], B, sign, counts)
         for c in range(len(counts)):
             if counts[c] != 0.0:
                 data[used], columns[used] = counts[c], c
@@ -219,7 +261,7 @@ def _subtract(letters, start, truth, indices, violator, B, counts, data, columns
         indptr[r + 1] = used
 
 
-def _aligned(Y: Sequence[Any]) -> Aligned:
+def _aligned(Y: Sequence[Choice]) -> Aligned:
     """The paths of outputs, packed; no scores."""
     paths = [y[1] for y in Y]
     start = np.zeros(len(paths) + 1, dtype=np.int64)
@@ -229,7 +271,7 @@ def _aligned(Y: Sequence[Any]) -> Aligned:
     return Aligned(np.zeros(len(paths)), begin, ops, start)
 
 
-def _check_output(where: str, x: Any, y: Any) -> None:
+def _check_output(where: str, x: Input, y: Choice) -> None:
     """A candidate that exists, and a path that fits it and its native."""
     try:
         chosen, (i, j, ops) = y

@@ -1,32 +1,24 @@
 """Diverse subsets: K documents that together cover what a query is about (cacm09 Section 3.1).
 
-    x    the n candidate documents of a query, each a set of items (a word at some level of coverage: in the
-         title, in the body so many times), and phi(v, x), the features of every item
-    y    K of the documents;  V(y) are the items that at least one of them has
-    Psi  (x, y) = sum of phi(v, x) over v in V(y), so that <w, phi(v, x)> is what covering v is worth
-
-What a set misses is the weighted share of the query's subtopics that none of its documents has. K documents
-can seldom have them all, so the loss in training is counted from the best set y* found from the subtopics:
-
-    Delta(y, ybar) = max(0, missed(ybar) - missed(y)),    y = y*
-
-Prediction and the search for a violated constraint are budgeted coverage: subtopics are more items, worth
-minus their weight once covered, and max(0, a) + b = max(b, a + b) takes two searches. Both are greedy, so
-nothing is certified; `exact=True` searches all sets instead, which is for small n and K.
+K documents can seldom have all subtopics, so the loss in training is counted from the best set y* found from
+the subtopics. Prediction and the search for a violated constraint are budgeted coverage: subtopics are more
+items, worth minus their weight once covered, and max(0, a) + b = max(b, a + b) takes two searches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.greedy import best_subset, coverage, greedy, union
+from structmargin.problem import Scorer
 from structmargin.problems._params import Params
 
 
@@ -54,12 +46,12 @@ class Selection(NamedTuple):
     weights: np.ndarray | None = None
 
 
-def missed(y: Selection, documents: Any) -> float:
+def missed(y: Selection, documents: ArrayLike) -> float:
     """The weighted share of y's subtopics that none of the documents has."""
     if y.subtopics is None or y.weights is None:
         raise ValueError("the loss of a selection needs the subtopics of the right one, but it has none")
-    found = y.subtopics[np.asarray(documents, dtype=np.int64)].any(axis=0)
-    return float(max(0.0, 1.0 - y.weights[found].sum()))
+    covered = y.subtopics[np.asarray(documents, dtype=np.int64)].any(axis=0)
+    return float(max(0.0, 1.0 - y.weights[covered].sum()))
 
 
 def best_selection(
@@ -88,9 +80,55 @@ def joined(x: Candidates, subtopics: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Diversity(Params):
-    """Choose K of each query's candidates: inputs are `Candidates`, outputs `Selection` (`best_selection`).
+    """Diversified retrieval: K documents that together cover what a query is about.
 
-    n_features : the length of phi. K : how many documents to choose. exact : whether all sets are searched.
+    An input x is a `Candidates`: n documents, each a set of items (such as words at some level of
+    importance), and phi (m, n_features), the features of every item. An output y is a `Selection` of K
+    documents; the right one also says which document has which subtopic of the query (`best_selection` makes
+    it from subtopics).
+
+        Psi(x, y)       the sum of phi(v, x) over the items v that at least one selected document has
+        Delta(y, ybar)  max(0, missed(ybar) - missed(y)), where `missed` is the weighted share of the query's
+                        subtopics that no selected document has
+
+    Both searches are greedy, so that no gap is certified; they fold the loss into the worth of items, which
+    is right for "SVM1 margin" only.
+
+    Parameters
+    ----------
+    n_features : int
+        The number of features of an item.
+    K : int, default=5
+        How many documents to select.
+    exact : bool, default=False
+        Whether all sets of K documents are searched instead: for small n and K.
+
+    Attributes
+    ----------
+    n_weights : int
+        n_features.
+
+    References
+    ----------
+    .. [1] Yue and Joachims, "Predicting diverse subsets using structural SVMs", ICML 2008.
+    .. [2] Joachims, Hofmann, Yue and Yu, "Predicting structured objects with support vector machines",
+       Communications of the ACM 52(11), 2009, Section 3.1.
+
+    Examples -------- Three documents with the items {0, 1}, {0, 1} and {2}; the first two are on one
+    subtopic, the third on another:
+
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Diversity
+    >>> from structmargin.problems.diversity.problem import Candidates, best_selection
+    >>> x = Candidates(indptr=np.array([0, 2, 4, 5]), items=np.array([0, 1, 0, 1, 2]), phi=np.ones((3, 1)))
+    >>> subtopics = np.array([[True, False], [True, False], [False, True]])
+    >>> y = best_selection(x, subtopics, K=2)
+    >>> y.documents.tolist()
+    [0, 2]
+    >>> model = StructuredSVM(Diversity(n_features=1, K=2), C=100.0).fit([x], [y])
+    >>> model.predict([x])[0].documents.tolist()
+    [0, 2]
     """
 
     n_features: int
@@ -101,6 +139,7 @@ class Diversity(Params):
 
     @property
     def n_weights(self) -> int:
+        """The length of w and of Psi(x, y)."""
         return self.n_features
 
     def check(self, X: Sequence[Candidates], Y: Sequence[Selection]) -> None:
@@ -129,10 +168,12 @@ class Diversity(Params):
     # -- Psi and Delta -----------------------------------------------------------------------------
 
     def psi(self, x: Candidates, y: Selection) -> np.ndarray:
+        """Psi(x, y), an array of shape (n_weights,)."""
         covered = union(x.indptr, x.items, len(x.phi), np.asarray(y.documents, dtype=np.int64))
         return np.asarray(x.phi[covered].sum(axis=0), dtype=float)
 
     def delta(self, y: Selection, ybar: Selection) -> float:
+        """Delta(y, ybar): the loss of predicting ybar where y is right."""
         return max(0.0, missed(y, ybar.documents) - missed(y, y.documents))
 
     def potentials(self, w: np.ndarray, x: Candidates) -> np.ndarray:
@@ -153,10 +194,12 @@ class Diversity(Params):
             return np.asarray(best_subset(indptr, items, worth, self.K)[1])
         return np.asarray(greedy(indptr, items, worth, self.K))
 
-    def argmax(self, f: Any, x: Candidates) -> Selection:
+    def argmax(self, f: Scorer, x: Candidates) -> Selection:
+        """The best-scoring output of x under the scorer f."""
         return Selection(self.choose(x.indptr, x.items, f.potentials(x)))
 
-    def augmented_argmax(self, f: Any, x: Candidates, y: Selection, H: Cost) -> Selection:
+    def augmented_argmax(self, f: Scorer, x: Candidates, y: Selection, H: Cost) -> Selection:
+        """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
         assert y.subtopics is not None
         return self.violator(f.potentials(x), x, y, *joined(x, y.subtopics))
 
@@ -166,19 +209,21 @@ class Diversity(Params):
         """The better of two searches, with the loss and without; indptr and items have the subtopics too."""
         assert y.weights is not None
         with_loss = np.concatenate([worth, -y.weights])
-        found = (self.choose(indptr, items, with_loss), self.choose(x.indptr, x.items, worth))
+        choices = (self.choose(indptr, items, with_loss), self.choose(x.indptr, x.items, worth))
         values = [
             self.delta(y, Selection(documents)) + coverage(x.indptr, x.items, worth, documents)
-            for documents in found
+            for documents in choices
         ]
-        return Selection(found[int(values[1] > values[0])])
+        return Selection(choices[int(values[1] > values[0])])
 
     def refuse(self, H: Cost) -> str | None:
+        """One sentence that says why the augmented search cannot handle H, or None if it can."""
         if not H.folds:
             return "the search adds up words and subtopics, which gives the H of 'SVM1 margin' only"
         return None
 
     def batch(self, X: Sequence[Candidates], Y: Sequence[Selection] | None) -> DiversityBatch:
+        """The examples packed, so that many are searched in one call."""
         return DiversityBatch(self, X, Y)
 
     def radius(self, x: Candidates) -> float:
@@ -186,6 +231,7 @@ class Diversity(Params):
         return float(np.linalg.norm(np.abs(x.phi).sum(axis=0)))
 
     def max_delta(self, y: Selection) -> float:
+        """An upper bound on Delta(y, .)."""
         return 1.0 - missed(y, y.documents)
 
 
@@ -198,7 +244,8 @@ class DiversityBatch:
         self.joined = [joined(x, y.subtopics) for x, y in known if y.subtopics is not None]
         self.truth = [problem.psi(x, y) for x, y in known]
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts:
+        """The most violated output of each example in `indices`."""
         assert self.Y is not None
         problem, outputs, losses, rows = self.problem, [], np.empty(len(indices)), []
         for j, i in enumerate(indices):
@@ -210,5 +257,6 @@ class DiversityBatch:
         matrix = sp.csr_matrix(np.array(rows))
         return Cuts.of_search(H, indices, outputs, losses, matrix @ f.w, matrix)
 
-    def argmax(self, f: Any) -> list[Selection]:
+    def argmax(self, f: Scorer) -> list[Selection]:
+        """The best-scoring output of every example."""
         return [self.problem.argmax(f, x) for x in self.X]

@@ -14,36 +14,41 @@ from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.cky import Forests, forests
 from structmargin.oracles.cky_best import best, best_other
-from structmargin.oracles.cky_f1 import ROUNDS, best_by_f1
+from structmargin.oracles.cky_f1 import MAX_BOUNDS, best_by_f1
 from structmargin.oracles.cky_f1_bounds import limits
-from structmargin.problems.grammar.trees import brackets, from_brackets
+from structmargin.problem import Scorer
+from structmargin.problems.grammar.trees import Node, Tree, brackets, from_brackets
 
 if TYPE_CHECKING:
     from structmargin.problems.grammar.problem import Grammar
 
-AT_A_TIME = 500
+Tags = Sequence[str]
+
+FORESTS_AT_A_TIME = 500
 """How many sentences' forests are held at a time where only the best trees are asked for."""
 
 
-class Packed:
+class PackedForests:
     """The forests of some sentences, and the weights that their edges and nodes carry."""
 
-    def __init__(self, problem: Grammar, X: Sequence[Any]) -> None:
+    def __init__(self, problem: Grammar, X: Sequence[Tags]) -> None:
         self.problem, self.X = problem, X
         words = [problem.tables.words(x) for x in X]
         self.forest: Forests = forests(problem.tables.rules, words)
         self.all = np.arange(len(X), dtype=np.int64)
-        self.head = np.repeat(np.arange(len(self.forest.item)), np.diff(self.forest.at)).astype(np.int64)
+        self.head = np.repeat(np.arange(len(self.forest.item)), np.diff(self.forest.edge_start)).astype(
+            np.int64
+        )
         self.columns = problem.span_columns(self.forest, words)
 
-    def scores(self, f: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(a score a rule, a score a node or nothing)."""
+    def scores(self, f: Scorer) -> tuple[np.ndarray, np.ndarray]:
+        """One score per rule, and one score per node or none at all."""
         w = np.asarray(f.potentials(None), dtype=np.float64)
         if not len(self.columns):
             return w, np.zeros(0)
         return w[: self.problem.tables.n_rules], np.append(w, 0.0)[self.columns].sum(axis=1)
 
-    def tree(self, i: int, edges: np.ndarray) -> Any:
+    def tree(self, i: int, edges: np.ndarray) -> Tree | None:
         """The tree of sentence i with these edges; None if there are none."""
         if not len(edges):
             return None
@@ -51,19 +56,26 @@ class Packed:
         heads = heads[forest.label[heads] >= 0]
         names = self.problem.label_names
         spans = zip(*(part[heads].tolist() for part in (forest.label, forest.lo, forest.hi)), strict=True)
-        found = [(names[label], lo, hi) for label, lo, hi in spans]
-        return from_brackets(found, self.X[i])
+        labelled = [(names[label], lo, hi) for label, lo, hi in spans]
+        return from_brackets(labelled, self.X[i])
 
-    def argmax(self, f: Any) -> list[Any]:
+    def argmax(self, f: Scorer) -> list[Tree | None]:
         """The best trees, None where the grammar has none."""
         _, start, edges = best(self.forest, self.all, *self.scores(f))
         return [self.tree(i, edges[start[i] : start[i + 1]]) for i in range(len(self.X))]
 
 
-class Trees(Sequence[Any]):
+class Trees(Sequence["Tree | None"]):
     """Trees made from their edges only when asked for; where there are no edges, the given tree."""
 
-    def __init__(self, packed: Packed, Y: Sequence[Any], which: np.ndarray, start: Any, edges: Any) -> None:
+    def __init__(
+        self,
+        packed: PackedForests,
+        Y: Sequence[Node],
+        which: np.ndarray,
+        start: np.ndarray,
+        edges: np.ndarray,
+    ) -> None:
         self.packed, self.Y, self.which, self.start, self.edges = packed, Y, which, start, edges
 
     def __len__(self) -> int:
@@ -80,33 +92,33 @@ class Trees(Sequence[Any]):
 class GrammarBatch:
     """Sentences and, for the augmented search, their trees."""
 
-    def __init__(self, problem: Grammar, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def __init__(self, problem: Grammar, X: Sequence[Tags], Y: Sequence[Node] | None) -> None:
         self.problem, self.X = problem, X
         problem.check_tags(X)
         if Y is None:
             return
         self.Y = Y
-        self.packed = Packed(problem, X)
+        self.packed = PackedForests(problem, X)
         forest = self.packed.forest
         given = [np.array(steps, dtype=np.int64) for steps in problem.derivations(X, Y)]
         begin = np.concatenate([[0], np.cumsum([len(steps) for steps in given])]).astype(np.int64)
         self.given = _marked(forest, begin, np.concatenate(given) if given else np.zeros((0, 6), np.int64))
         self.truth_at, self.truth = _listed(forest.start, self.given)
-        found = [brackets(y) for y in Y]
-        self.n_gold = np.array([len(one) for one in found], dtype=np.int64)
+        gold_brackets = [brackets(y) for y in Y]
+        self.n_gold = np.array([len(tree) for tree in gold_brackets], dtype=np.int64)
         number = problem.tables.labels
-        gold = np.array([(number[a], lo, hi) for one in found for a, lo, hi in one], dtype=np.int64)
+        gold = np.array([(number[a], lo, hi) for tree in gold_brackets for a, lo, hi in tree], dtype=np.int64)
         self.correct = _correct(forest, np.concatenate([[0], np.cumsum(self.n_gold)]), gold.reshape(-1, 3))
         self.limit = limits(forest, self.correct)
 
-    def argmax(self, f: Any) -> list[Any]:
+    def argmax(self, f: Scorer) -> list[Tree | None]:
         """The best tree of every sentence, None where the grammar has none."""
-        found: list[Any] = []
-        for lo in range(0, len(self.X), AT_A_TIME):
-            found += Packed(self.problem, self.X[lo : lo + AT_A_TIME]).argmax(f)
-        return found
+        trees: list[Tree | None] = []
+        for lo in range(0, len(self.X), FORESTS_AT_A_TIME):
+            trees += PackedForests(self.problem, self.X[lo : lo + FORESTS_AT_A_TIME]).argmax(f)
+        return trees
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts:
         """The maximiser of H for each of the sentences, the given tree included where nothing beats it."""
         which = np.ascontiguousarray(indices, dtype=np.int64)
         forest = self.packed.forest
@@ -119,18 +131,23 @@ class GrammarBatch:
                 # Another tree with the same brackets has no loss: then only a search by loss can tell.
                 again = np.flatnonzero((losses == 0.0) & (np.diff(start) > 0))
                 if len(again):
-                    mine = self._by_f1(which[again], score, extra, H)
-                    start, edges = _replaced(start, edges, again, *mine[2:])
-                    losses[again] = mine[1]
+                    by_f1 = self._by_f1(which[again], score, extra, H)
+                    start, edges = _replaced(start, edges, again, *by_f1[2:])
+                    losses[again] = by_f1[1]
         else:
             _, losses, start, edges = self._by_f1(which, score, extra, H)
         rows = self._rows(which, start, edges)
         trees = Trees(self.packed, self.Y, which, start, edges)
         return Cuts.of_search(H, which, trees, losses, rows @ f.w, rows)
 
-    def _by_f1(self, which: np.ndarray, score: np.ndarray, extra: np.ndarray, H: Cost) -> Any:
+    def _by_f1(
+        self, which: np.ndarray, score: np.ndarray, extra: np.ndarray, H: Cost
+    ) -> tuple[np.ndarray, ...]:
         truth = (self.given, self.correct, self.n_gold, self.limit)
-        return best_by_f1(self.packed.forest, which, score, extra, *truth, H, ROUNDS)
+        search: tuple[np.ndarray, ...] = best_by_f1(
+            self.packed.forest, which, score, extra, *truth, H, MAX_BOUNDS
+        )
+        return search
 
     def _losses(self, which: np.ndarray, start: np.ndarray, edges: np.ndarray) -> np.ndarray:
         """1 - F1 of derivations; 0 where there is none."""
@@ -175,7 +192,7 @@ def _marked(forest, begin, steps):  # type: ignore[no-untyped-def]
             if left < 0:
                 continue
             b = node[right] - first if right >= 0 else -1
-            for e in range(forest.at[node[k]], forest.at[node[k] + 1]):
+            for e in range(forest.edge_start[node[k]], forest.edge_start[node[k] + 1]):
                 if forest.left[e] == node[left] - first and forest.right[e] == b and forest.rule[e] == rule:
                     given[node[k]] = e
     return given
@@ -184,23 +201,26 @@ def _marked(forest, begin, steps):  # type: ignore[no-untyped-def]
 @compiled
 def _listed(start, given):  # type: ignore[no-untyped-def]
     """(offsets, edges): the edges of the given trees, sentence by sentence."""
-    at, edges, used = np.zeros(start.shape[0], np.int64), np.empty(given.shape[0], np.int64), 0
+    offsets, edges, used = np.zeros(start.shape[0], np.int64), np.empty(given.shape[0], np.int64), 0
     for i in range(start.shape[0] - 1):
         for u in range(start[i], start[i + 1]):
             if given[u] >= 0:
                 edges[used] = given[u]
                 used += 1
-        at[i + 1] = used
-    return at, edges[:used].copy()
+        offsets[i + 1] = used
+    return offsets, edges[:used].copy()
 
 
 @compiled
-def _correct(forest, at, gold):  # type: ignore[no-untyped-def]
-    """Which nodes' brackets are among the given ones: gold[at[i]:at[i + 1]] are (label, lo, hi)."""
+def _correct(forest, gold_start, gold):  # type: ignore[no-untyped-def]
+    """Which nodes' brackets are among the given ones.
+
+    Those of sentence i are (label, lo, hi) in gold[gold_start[i]:gold_start[i + 1]].
+    """
     correct = np.zeros(forest.item.shape[0], np.bool_)
-    for i in range(at.shape[0] - 1):
+    for i in range(gold_start.shape[0] - 1):
         for u in range(forest.start[i], forest.start[i + 1]):
-            for k in range(at[i], at[i + 1]):
+            for k in range(gold_start[i], gold_start[i + 1]):
                 same = forest.label[u] == gold[k, 0] and forest.lo[u] == gold[k, 1]
                 if same and forest.hi[u] == gold[k, 2]:
                     correct[u] = True
@@ -248,10 +268,12 @@ def _differences(rule, head, columns, truth_at, truth, which, start, edges, n_we
     return data[:used], indices[:used], indptr
 
 
-def _replaced(start: Any, edges: Any, rows: Any, new_start: Any, new_edges: Any) -> tuple[Any, Any]:
-    """Packed derivations with those of some rows put in place of the old ones."""
+def _replaced(
+    start: np.ndarray, edges: np.ndarray, which: np.ndarray, new_start: np.ndarray, new_edges: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Packed derivations with those of the sentences in `which` replaced."""
     parts = [edges[lo:hi] for lo, hi in pairwise(start)]
-    for k, row in enumerate(rows):
+    for k, row in enumerate(which):
         parts[row] = new_edges[new_start[k] : new_start[k + 1]]
     lengths = np.array([len(part) for part in parts], dtype=np.int64)
     return np.concatenate([[0], np.cumsum(lengths)]), np.concatenate(parts)

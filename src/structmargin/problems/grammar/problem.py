@@ -1,25 +1,10 @@
 """Weighted context-free grammars: the tree of a sentence of part-of-speech tags (jmlr05 Section 4.5).
 
-x is a sequence of tags, y a tree over it as nested tuples (see `grammar_trees`):
-
-    x = ("DT", "NN", "VBZ")        y = ("S", ("NP", "DT", "NN"), ("VP", "VBZ"))
-
-    Psi(x, y)       how often the tree uses each rule; with `horizontal`, each step of a Markov chain of
-                    children; with `spans`, besides, for each bracket its label with its length, with the
-                    tag before it and with the tag after it
-    outputs         the trees that the rules allow over x, rooted in a start symbol, in which no label stands
-                    twice in a chain of single children. So scores are finite whatever the weights (a cycle
-                    of unary rules cannot be gone round), and brackets form a set.
-    Delta(y, ybar)  "f1": 1 - F1 over labelled brackets (label, first, last); every node counts but tags, as
-                    evalb counts once TOP and pre-terminals are left out: the outermost label of a tree here
-                    is that of the sentence, and counts. "zero_one": whether the trees differ.
-
-`bind` learns the rules: all that occur in the training trees, and their roots as start symbols. A sentence
-that the rules cannot parse, or with a tag that they do not know, has no output: `argmax` gives None, and
-Delta(y, None) = 1. Parsing is exact for every formulation (`structmargin.oracles.cky_f1`).
-
-`parents` annotates each label with its parent's inside the grammar (Johnson 1998), `horizontal = h` lets a
-child depend on its head and the h children before it instead of the whole rule. Neither shows in outputs.
+No label stands twice in a chain of single children. So scores are finite whatever the weights (a cycle of
+unary rules cannot be gone round), and brackets form a set. F1 counts every node but tags, as evalb does once
+TOP and pre-terminals are left out: the outermost label of a tree here is that of the sentence, and counts.
+`bind` learns the rules: all that occur in the training trees, and their roots as start symbols. Parsing by
+any H is in `structmargin.oracles.cky_f1`.
 """
 
 from __future__ import annotations
@@ -27,38 +12,96 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, cast
 
 import numpy as np
 
 from structmargin.formulation import Cost
 from structmargin.oracles.cky import Forests
 from structmargin.oracles.cky_best import best
+from structmargin.problem import Scorer
 from structmargin.problems._params import Params
-from structmargin.problems.grammar.batch import GrammarBatch, Packed
+from structmargin.problems.grammar.batch import GrammarBatch, PackedForests
 from structmargin.problems.grammar.tables import Step, Tables
-from structmargin.problems.grammar.trees import brackets, fault, leaves, rules_of
+from structmargin.problems.grammar.trees import Node, Rule, Tree, brackets, fault, leaves, rules_of
 
 LOSSES = ("f1", "zero_one")
-LONGEST = 10
+MAX_SPAN = 10
 """Spans of this length and beyond share their weights."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grammar(Params):
-    """A grammar whose rules are learnt by `bind`, or given.
+    """Parsing with a weighted context-free grammar: the tree of a sentence of part-of-speech tags.
 
-    `rules` are tuples (head, child, ...): heads and nonterminal children are tuples of their label (and with
-    `parents` of their parent's, '' at the root), tags are strings; `start` names the labels a tree may have
-    at its root. None: whatever training shows.
+    An input x is a sequence of tags, an output y a tree over it as nested tuples (label, child, ...) whose
+    leaves are the tags:
+
+        x = ("DT", "NN", "VBZ")        y = ("S", ("NP", "DT", "NN"), ("VP", "VBZ"))
+
+        Psi(x, y)       how often the tree uses each rule, or with `horizontal` each step of a Markov chain of
+                        children; with `spans`, besides, for each bracket its label with its length, with the
+                        tag before it and with the tag after it
+        Delta(y, ybar)  1 - F1 of labelled brackets, or whether the trees differ
+
+    Outputs are all trees that the rules allow in which no label stands twice in a chain of single children. A
+    sentence without such a tree has the prediction None, with Delta(y, None) = 1. Parsing is exact for every
+    formulation.
+
+    Parameters
+    ----------
+    loss : {"f1", "zero_one"}, default="f1"
+        Delta: 1 - F1 of the brackets (label, first, last) of all nodes but tags, or 1 if the trees differ.
+    parents : bool, default=False
+        Whether labels are annotated with their parent's inside the grammar. Outputs do not show it.
+    horizontal : int, default=None
+        The number of preceding children that a child depends on, besides the head. None: whole rules.
+    spans : bool, default=False
+        Whether brackets have weights for their length and for the tags around them.
+    start : sequence of str, default=None
+        The labels that a tree may have at its root. None: those of the training trees.
+    rules : sequence of tuples, default=None
+        Rules (head, child, ...): tags are strings, other symbols tuples (label,), with `parents` (label,
+        label of the parent), '' at the root. None: those of the training trees.
+
+    Attributes
+    ----------
+    n_weights : int
+        The number of rules or steps, and of weights of spans.
+    weight_names : list of str
+        What each weight is for.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Sections 4.5 and 5.4.
+    .. [2] Johnson, "PCFG models of linguistic tree representations", Computational Linguistics 24, 1998.
+    .. [3] Klein and Manning, "Accurate unlexicalized parsing", ACL 2003.
+
+    Examples
+    --------
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Grammar
+    >>> X = [("DT", "NN", "VBZ"), ("NN", "VBZ", "DT", "NN")]
+    >>> Y = [
+    ...     ("S", ("NP", "DT", "NN"), ("VP", "VBZ")),
+    ...     ("S", ("NP", "NN"), ("VP", "VBZ", ("NP", "DT", "NN"))),
+    ... ]
+    >>> problem = Grammar().bind(X, Y)
+    >>> problem.weight_names[:3]
+    ['S -> NP VP', 'NP -> DT NN', 'VP -> VBZ']
+    >>> problem.psi(X[1], Y[1]).tolist()
+    [1.0, 1.0, 0.0, 1.0, 1.0]
+    >>> StructuredSVM(Grammar(), C=100.0).fit(X, Y).predict([("DT", "NN", "VBZ", "NN")])[0]
+    ('S', ('NP', 'DT', 'NN'), ('VP', 'VBZ', ('NP', 'NN')))
     """
 
     loss: str = "f1"
     parents: bool = False
     horizontal: int | None = None
     spans: bool = False
-    start: Any = None
-    rules: Any = None
+    start: Sequence[str] | None = None
+    rules: Sequence[Rule] | None = None
 
     explicit_only: ClassVar[str] = "its search needs a weight for every rule"
 
@@ -69,7 +112,7 @@ class Grammar(Params):
         if h is not None and (not isinstance(h, int) or isinstance(h, bool) or h < 0):
             raise ValueError(f"horizontal must be None or a number of children from 0 on, but it is {h!r}")
 
-    def bind(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
+    def bind(self, X: Sequence[Sequence[str]], Y: Sequence[Node]) -> Self:
         """The grammar of all rules that occur in the trees Y; rules and start symbols given stay."""
         check_trees(X, Y)
         rules, start = self.rules, self.start
@@ -91,7 +134,7 @@ class Grammar(Params):
                     f"rule {k} is {self.rules[k]!r}, but a rule is (head, child, ...) with a tuple as head"
                 )
         roots = [(label, "") if self.parents else (label,) for label in self.start or ()]
-        return Tables(rules, roots, self.horizontal)
+        return Tables(cast("list[Rule]", rules), roots, self.horizontal)
 
     @cached_property
     def label_names(self) -> list[str]:
@@ -100,11 +143,12 @@ class Grammar(Params):
 
     @property
     def n_weights(self) -> int:
+        """The length of w and of Psi(x, y)."""
         return self.tables.n_rules + self.spans * self._per_label * len(self.label_names)
 
     @property
     def _per_label(self) -> int:
-        return LONGEST + 2 * (len(self.tables.tags) + 1)
+        return MAX_SPAN + 2 * (len(self.tables.tags) + 1)
 
     @property
     def weight_names(self) -> list[str]:
@@ -113,8 +157,8 @@ class Grammar(Params):
         if self.spans:
             tags = [*self.tables.tags, "the end"]
             for label in self.label_names:
-                names += [f"{label} of length {k}" for k in range(1, LONGEST)]
-                names += [f"{label} of length {LONGEST} or more"]
+                names += [f"{label} of length {k}" for k in range(1, MAX_SPAN)]
+                names += [f"{label} of length {MAX_SPAN} or more"]
                 names += [f"{label} {side} {tag}" for side in ("after", "before") for tag in tags]
         return names
 
@@ -125,12 +169,12 @@ class Grammar(Params):
         T, sizes = len(self.tables.tags), np.diff(forest.start)
         padded = np.concatenate([np.zeros(0, np.int32), *(np.array([T, *x, T], np.int32) for x in words)])
         first = np.cumsum([0, *(len(x) + 2 for x in words)])[:-1]  # of each sentence, its end's place
-        at = np.repeat(first, sizes)
+        sentence_start = np.repeat(first, sizes)
         columns = np.stack(
             [
-                np.minimum(forest.hi - forest.lo, LONGEST) - 1,
-                LONGEST + padded[at + forest.lo],
-                LONGEST + T + 1 + padded[at + forest.hi + 1],
+                np.minimum(forest.hi - forest.lo, MAX_SPAN) - 1,
+                MAX_SPAN + padded[sentence_start + forest.lo],
+                MAX_SPAN + T + 1 + padded[sentence_start + forest.hi + 1],
             ],
             axis=1,
         )
@@ -138,7 +182,8 @@ class Grammar(Params):
         columns[forest.label < 0] = self.n_weights
         return columns.astype(np.int32)
 
-    def psi(self, x: Any, y: Any) -> np.ndarray:
+    def psi(self, x: Sequence[str], y: Node) -> np.ndarray:
+        """Psi(x, y), an array of shape (n_weights,)."""
         self.check([x], [y])
         counts = np.zeros(self.n_weights)
         for step in self.tables.derivation(y, self.parents):
@@ -148,81 +193,86 @@ class Grammar(Params):
             T, words = len(self.tables.tags), self.tables.words(x)
             tags = [T, *words.tolist(), T]
             for label, lo, hi in brackets(y):
-                at = self.tables.n_rules + self.tables.labels[label] * self._per_label
-                counts[at + min(hi - lo, LONGEST) - 1] += 1.0
-                counts[at + LONGEST + tags[lo]] += 1.0
-                counts[at + LONGEST + T + 1 + tags[hi + 1]] += 1.0
+                base = self.tables.n_rules + self.tables.labels[label] * self._per_label
+                counts[base + min(hi - lo, MAX_SPAN) - 1] += 1.0
+                counts[base + MAX_SPAN + tags[lo]] += 1.0
+                counts[base + MAX_SPAN + T + 1 + tags[hi + 1]] += 1.0
         return counts
 
-    def delta(self, y: Any, ybar: Any) -> float:
+    def delta(self, y: Node, ybar: Tree | None) -> float:
+        """Delta(y, ybar): the loss of predicting ybar where y is right."""
         if self.loss == "zero_one":
             return float(y != ybar)
         if ybar is None:
             return 1.0
         if y == ybar:
             return 0.0
-        mine, other = brackets(y), brackets(ybar)
-        return 1.0 - 2.0 * len(set(mine) & set(other)) / (len(mine) + len(other))
+        gold, predicted = brackets(y), brackets(ybar)
+        return 1.0 - 2.0 * len(set(gold) & set(predicted)) / (len(gold) + len(predicted))
 
-    def potentials(self, w: np.ndarray, x: Any = None) -> np.ndarray:
+    def potentials(self, w: np.ndarray, x: Sequence[str] | None = None) -> np.ndarray:
         """The weights themselves; the same for every x."""
         return w
 
-    def argmax(self, f: Any, x: Any) -> Any:
+    def argmax(self, f: Scorer, x: Sequence[str]) -> Tree | None:
+        """The best-scoring output of x under the scorer f."""
         return self.batch([x], None).argmax(f)[0]
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> Any:
-        return self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+    def augmented_argmax(self, f: Scorer, x: Sequence[str], y: Node, H: Cost) -> Tree | None:
+        """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
+        ybar: Tree | None = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+        return ybar
 
-    def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> GrammarBatch:
+    def batch(self, X: Sequence[Sequence[str]], Y: Sequence[Node] | None) -> GrammarBatch:
         """The sentences' forests for both searches, or for `argmax` alone where Y is None."""
         return GrammarBatch(self, X, Y)
 
-    def radius(self, x: Any) -> float:
+    def radius(self, x: Sequence[str]) -> float:
         """sqrt(2) m, where m is the most that the counts of a tree over x can add up to.
 
         Counts are not negative, so |Psi - Psi'|^2 <= |Psi|^2 + |Psi'|^2 <= 2 m^2: Section 4.5.3's bound for
         trees whose nodes need not branch in two.
         """
-        packed = Packed(self, [x])
+        packed = PackedForests(self, [x])
         extra = 3.0 * (packed.forest.label >= 0) if self.spans else np.zeros(0)
-        most = best(packed.forest, packed.all, np.ones(self.tables.n_rules), extra)[0][0]
-        return float(np.sqrt(2.0) * max(most, 0.0))
+        max_count = best(packed.forest, packed.all, np.ones(self.tables.n_rules), extra)[0][0]
+        return float(np.sqrt(2.0) * max(max_count, 0.0))
 
-    def max_delta(self, y: Any) -> float:
+    def max_delta(self, y: Node) -> float:
+        """An upper bound on Delta(y, .)."""
         return 1.0
 
-    def check_tags(self, X: Sequence[Any]) -> None:
+    def check_tags(self, X: Sequence[Sequence[str]]) -> None:
         """Raise unless every x is a sequence of tags, at least one."""
         for i, x in enumerate(X):
             if isinstance(x, str) or len(x) == 0 or not all(isinstance(tag, str) for tag in x):
                 raise ValueError(f"x of example {i} must be a sequence of one tag or more, but it is {x!r}")
 
-    def check(self, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def check(self, X: Sequence[Sequence[str]], Y: Sequence[Node] | None) -> None:
         """Raise ValueError for the first example whose tree is none, does not fit, or is not derivable."""
         self.check_tags(X)
         if Y is not None:
             self.derivations(X, Y)
 
-    def derivations(self, X: Sequence[Any], Y: Sequence[Any]) -> list[list[Step]]:
+    def derivations(self, X: Sequence[Sequence[str]], Y: Sequence[Node]) -> list[list[Step]]:
         """How the grammar derives each tree; ValueError where `check` says so."""
         check_trees(X, Y)
-        found = []
+        all_steps = []
         for i, y in enumerate(Y):
             try:
-                found.append(self.tables.derivation(y, self.parents))
+                all_steps.append(self.tables.derivation(y, self.parents))
             except KeyError as missing:
                 raise ValueError(
                     f"the grammar cannot derive the tree of example {i}: it lacks {missing.args[0]}; bind "
                     "the problem to trees that have it, or leave the example out"
                 ) from None
-        return found
+        return all_steps
 
 
-def check_trees(X: Sequence[Any], Y: Sequence[Any]) -> None:
+def check_trees(X: Sequence[Sequence[str]], Y: Sequence[Node]) -> None:
     """Raise unless every y is a tree whose leaves are the tags of its x."""
     if len(X) != len(Y):
-        raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one tree a sentence")
+        raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one tree per sentence")
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
         wrong = fault(y)
         if wrong:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structmargin.oracles.cky import Rules
-from structmargin.problems.grammar.trees import Rule, Symbol, said
+from structmargin.problems.grammar.trees import Node, Rule, Symbol, Tree, rule_text
 
-MOST_CHAINS = 100_000
+MAX_CHAINS = 100_000
 
 
 class Step(NamedTuple):
@@ -38,7 +38,8 @@ class Tables:
         tags = dict.fromkeys(c for rule in learnt for c in rule[1:] if isinstance(c, str))
         heads = dict.fromkeys(c for rule in learnt for c in rule if not isinstance(c, str))
         self.tags = {tag: k for k, tag in enumerate(tags)}
-        self.symbols: dict[Any, int] = {**self.tags, **{s: len(tags) + k for k, s in enumerate(heads)}}
+        self.symbols: dict[Symbol | str, int] = dict(self.tags.items())
+        self.symbols.update({s: len(tags) + k for k, s in enumerate(heads)})
         self.labels = {name: k for k, name in enumerate(dict.fromkeys(s[0] for s in heads))}
         self.horizontal = horizontal
         self.names: list[str] = []
@@ -52,7 +53,7 @@ class Tables:
         unary: dict[int, list[tuple[int, int]]] = {}
         for rule in learnt:
             if len(rule) == 2:
-                weight = self._weight(rule, said(rule), rule[0])
+                weight = self._weight(rule, rule_text(rule), rule[0])
                 unary.setdefault(self.symbols[rule[1]], []).append((self.symbols[rule[0]], weight))
             else:
                 self._read(rule)
@@ -74,7 +75,7 @@ class Tables:
     def _state(self, key: Hashable) -> int:
         return self._states.setdefault(key, len(self._states))
 
-    def _path(self, head: Symbol, children: Sequence[Any]) -> list[Hashable]:
+    def _path(self, head: Symbol, children: Sequence[Symbol | str]) -> list[Hashable]:
         """The states that read these children, one after each."""
         h = self.horizontal
         if h is None:
@@ -88,18 +89,18 @@ class Tables:
         whole = self.horizontal is None
         weights = [-1] * len(children)
         if not whole:
-            before: list[Any] = [None, *path[:-1]]
+            before: list[Hashable] = [None, *path[:-1]]
             weights = [
-                self._weight((head, state, c), _said(head, state, c), (head, state) if state else head)
+                self._weight((head, state, c), step_text(head, state, c), (head, state) if state else head)
                 for state, c in zip(before, children, strict=True)
             ]
         self._first[symbols[0], self._state(path[0])] = weights[0]
         for k in range(1, len(children)):
             self._step[self._state(path[k - 1]), symbols[k]] = self._state(path[k]), weights[k]
         end = (
-            self._weight(rule, said(rule), head)
+            self._weight(rule, rule_text(rule), head)
             if whole
-            else self._weight((head, path[-1]), _said(head, path[-1], "stop"), (head, path[-1]))
+            else self._weight((head, path[-1]), step_text(head, path[-1], "stop"), (head, path[-1]))
         )
         self._end[self._state(path[-1]), self.symbols[head]] = end
 
@@ -110,17 +111,17 @@ class Tables:
         self.top = list(range(len(names)))  # the symbol on top of each chain
         within: list[frozenset[int]] = [frozenset({label[s]}) for s in self.top]
         self._up: dict[tuple[int, int], tuple[int, int]] = {}  # (chain, symbol): (chain, weight)
-        at = 0
-        while at < len(self.top):
-            for symbol, weight in unary.get(self.top[at], []):
-                if label[symbol] not in within[at]:
-                    self._up[at, symbol] = len(self.top), weight
+        chain = 0
+        while chain < len(self.top):
+            for symbol, weight in unary.get(self.top[chain], []):
+                if label[symbol] not in within[chain]:
+                    self._up[chain, symbol] = len(self.top), weight
                     self.top.append(symbol)
-                    within.append(within[at] | {label[symbol]})
-            at += 1
-            if len(self.top) > MOST_CHAINS:
+                    within.append(within[chain] | {label[symbol]})
+            chain += 1
+            if len(self.top) > MAX_CHAINS:
                 raise ValueError(
-                    f"the unary rules form more than {MOST_CHAINS} chains without a repeated label; "
+                    f"the unary rules form more than {MAX_CHAINS} chains without a repeated label; "
                     "leave out the rarest unary rules"
                 )
         self.chain_label = [label[s] for s in self.top]
@@ -141,7 +142,7 @@ class Tables:
         """Tags as numbers, -1 for one that no rule has."""
         return np.array([self.tags.get(str(tag), -1) for tag in x], dtype=np.int64)
 
-    def derivation(self, tree: Any, parents: bool) -> list[Step]:
+    def derivation(self, tree: Node, parents: bool) -> list[Step]:
         """The steps that derive a tree, children first, the goal last; KeyError names a rule there is not."""
         V, K = len(self.symbols), len(self.top)
         steps: list[Step] = []
@@ -150,31 +151,35 @@ class Tables:
             steps.append(Step(item, lo, hi, left, right, rule))
             return len(steps) - 1
 
-        def symbol(node: Any, above: str) -> Any:
-            return node if isinstance(node, str) else (node[0], above) if parents else (node[0],)
+        def head_of(node: Node, above: str) -> Symbol:
+            return (node[0], above) if parents else (node[0],)
 
-        def top(node: Any, above: str, lo: int) -> tuple[int, int]:
+        def symbol(node: Tree, above: str) -> Symbol | str:
+            return node if isinstance(node, str) else head_of(node, above)
+
+        def top(node: Tree, above: str, lo: int) -> tuple[int, int]:
             """(step of the finished node, hi)."""
             if isinstance(node, str):
                 return add(self.tags[node], lo, lo + 1), lo + 1
-            chain, at, hi = below(node, above, lo)
-            return add(K + self.top[chain], lo, hi, at), hi
+            chain, step, hi = below(node, above, lo)
+            return add(K + self.top[chain], lo, hi, step), hi
 
-        def below(node: Any, above: str, lo: int) -> tuple[int, int, int]:
+        def below(node: Node, above: str, lo: int) -> tuple[int, int, int]:
             """(chain, its step, hi)."""
-            head = symbol(node, above)
+            head = head_of(node, above)
             if len(node) == 2:
                 child = node[1]
                 if isinstance(child, str):
                     chain, hi = self.tags.get(child, -1), lo + 1
-                    at = add(chain, lo, hi)
+                    step = add(chain, lo, hi)
                 else:
-                    chain, at, hi = below(child, node[0], lo)
-                found = self._up.get((chain, self.symbols.get(head, -1)))
-                if found is None:
-                    raise KeyError(said((head, symbol(child, node[0]))))
-                return found[0], add(found[0], lo, hi, at, -1, found[1]), hi
-            children = [symbol(child, node[0]) for child in node[1:]]
+                    chain, step, hi = below(child, node[0], lo)
+                up = self._up.get((chain, self.symbols.get(head, -1)))
+                if up is None:
+                    raise KeyError(rule_text((head, symbol(child, node[0]))))
+                return up[0], add(up[0], lo, hi, step, -1, up[1]), hi
+            parts = node[1:]
+            children = [symbol(child, node[0]) for child in parts]
             try:
                 path = [self._states[state] for state in self._path(head, children)]
                 inner = [self.symbols[c] for c in children]
@@ -183,34 +188,34 @@ class Tables:
                 weights += [self._step[p, c][1] for p, c in zip(path, inner[1:], strict=False)]
                 end = self._end[path[-1], chain]
             except KeyError:
-                raise KeyError(said((head, *children))) from None
-            at, hi = top(node[1], node[0], lo)
-            at = add(K + V + path[0], lo, hi, at, -1, weights[0])
-            for child, state, weight in zip(node[2:], path[1:], weights[1:], strict=True):
+                raise KeyError(rule_text((head, *children))) from None
+            step, hi = top(parts[0], node[0], lo)
+            step = add(K + V + path[0], lo, hi, step, -1, weights[0])
+            for child, state, weight in zip(parts[1:], path[1:], weights[1:], strict=True):
                 right, hi = top(child, node[0], hi)
-                at = add(K + V + state, lo, hi, at, right, weight)
-            return chain, add(chain, lo, hi, at, -1, end), hi
+                step = add(K + V + state, lo, hi, step, right, weight)
+            return chain, add(chain, lo, hi, step, -1, end), hi
 
         root, hi = top(tree, "", 0)
-        if not self.rules.start[self.symbols[symbol(tree, "")]]:
+        if not self.rules.start[self.symbols[head_of(tree, "")]]:
             raise KeyError(f"the root {tree[0]!r}, which is no start symbol")
         add(K + V + len(self._states), 0, hi, root)
         return steps
 
 
-def _said(head: Symbol, state: Any, child: Any) -> str:
+def step_text(head: Symbol, state: Any, child: Any) -> str:
     """A step as text: NP: DT JJ + NN is NN after DT and JJ within an NP; with h = 0, before is nothing."""
     seen = [] if state is None else state[-1] or ["..."]
-    texts = ["^".join(one) if isinstance(one, tuple) else one for one in (head, *seen, child)]
+    texts = ["^".join(symbol) if isinstance(symbol, tuple) else symbol for symbol in (head, *seen, child)]
     return f"{texts[0]}: {' '.join([*texts[1:-1], '+', texts[-1]])}"
 
 
 def _listed(n: int, entries: list[tuple[int, tuple[int, ...]]], width: int) -> list[np.ndarray]:
-    """Entries by key 0 .. n - 1, in the order given: offsets (n + 1,), then one array a column."""
+    """Entries by key 0 .. n - 1, in the order given: offsets (n + 1,), then one array per column."""
     entries = sorted(entries, key=lambda entry: entry[0])
-    at = np.zeros(n + 1, dtype=np.int64)
+    offsets = np.zeros(n + 1, dtype=np.int64)
     for key, _ in entries:
-        at[key + 1] += 1
-    at = np.cumsum(at)
+        offsets[key + 1] += 1
+    offsets = np.cumsum(offsets)
     columns = np.array([values for _, values in entries], dtype=np.int64).reshape(-1, width)
-    return [at, *(np.ascontiguousarray(columns[:, k]) for k in range(width))]
+    return [offsets, *(np.ascontiguousarray(columns[:, k]) for k in range(width))]

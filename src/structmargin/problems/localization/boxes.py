@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from structmargin.oracles.box_search import BOX, CELL, RAW, add_histogram, n_cells
 
 KINDS = {"none": RAW, "cell": CELL, "box": BOX}
+Image = tuple[np.ndarray, np.ndarray]
+"""An input: visual words (rows, columns), and windows (k, 3) of (height, width, step)."""
+
 NO_BOXES = np.zeros((0, 4), dtype=np.int64)
 
 
-def as_input(x: Any) -> tuple[np.ndarray, np.ndarray]:
+def as_input(x: Image) -> tuple[np.ndarray, np.ndarray]:
     """(words (rows, columns), windows (k, 3)) of an example, as integers."""
     words, windows = x
     words, windows = np.asarray(words), np.asarray(windows)
@@ -25,7 +28,7 @@ def as_input(x: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.ascontiguousarray(words, dtype=np.int64), np.ascontiguousarray(windows, dtype=np.int64)
 
 
-def as_boxes(y: Any) -> np.ndarray:
+def as_boxes(y: ArrayLike) -> np.ndarray:
     """An output as an integer array (k, 4)."""
     boxes = np.asarray(y)
     if boxes.ndim != 2 or boxes.shape[1] != 4:
@@ -33,16 +36,18 @@ def as_boxes(y: Any) -> np.ndarray:
     return np.ascontiguousarray(boxes, dtype=np.int64)
 
 
-def pyramids(X: Sequence[Any], Y: Sequence[Any], n_words: int, levels: int, kind: int) -> sp.csr_matrix:
+def pyramids(
+    X: Sequence[Image], Y: Sequence[ArrayLike], n_words: int, levels: int, kind: int
+) -> sp.csr_matrix:
     """The pyramids of the first boxes of Y in the maps of X, as sorted sparse rows (n, cells * n_words)."""
     boxes = [as_boxes(y)[0] for y in Y]
-    most = sum(levels * max(int((b[2] - b[0]) * (b[3] - b[1])), 0) for b in boxes)
-    bins, values = np.empty(most, dtype=np.int64), np.empty(most)
+    max_bins = sum(levels * max(int((b[2] - b[0]) * (b[3] - b[1])), 0) for b in boxes)
+    bins, values = np.empty(max_bins, dtype=np.int64), np.empty(max_bins)
     start = np.zeros(len(boxes) + 1, dtype=np.int64)
     scratch = np.zeros(n_cells(levels) * n_words)
     for i, (x, box) in enumerate(zip(X, boxes, strict=True)):
-        at, words = start[i], np.ascontiguousarray(x[0], dtype=np.int64)
-        used = add_histogram(words, box, levels, kind, n_words, scratch, bins[at:], values[at:])
-        start[i + 1] = at + used
+        first, words = start[i], np.ascontiguousarray(x[0], dtype=np.int64)
+        used = add_histogram(words, box, levels, kind, n_words, scratch, bins[first:], values[first:])
+        start[i + 1] = first + used
     shape = (len(boxes), len(scratch))
     return sp.csr_matrix((values[: start[-1]], bins[: start[-1]], start), shape=shape)

@@ -10,41 +10,100 @@ additive kernel of a box with itself is 1 and the exponent is at most 2 gamma.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.oracles.box_search_chi2 import additive_scan, additive_table, chi2_rows, exponential_scan
-from structmargin.problems.localization.boxes import KINDS, as_input, pyramids
+from structmargin.oracles.box_search import n_cells
+from structmargin.oracles.box_search_chi2 import (
+    Pyramid,
+    Support,
+    additive_scan,
+    additive_table,
+    chi2_rows,
+    exponential_scan,
+)
+from structmargin.problems._memory import KernelMemory
+from structmargin.problems.localization.boxes import KINDS, Image, as_input, pyramids
+
+Images = Sequence[Image]
+Boxes = Sequence[np.ndarray]
 
 
-class Memory:
-    """Pyramids already made, by image and box, and the last expansion met; shared by copies, not pickled."""
+class PackedBoxes(NamedTuple):
+    """The pyramids of the distinct pairs of a list, and the row of each pair."""
+
+    pyramids: sp.csr_matrix  # (distinct pairs, bins)
+    which: np.ndarray  # (n,) int64
+
+
+class BoxExpansion(NamedTuple):
+    """What an expansion amounts to for any x."""
+
+    support: Support
+    tables: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]  # of `additive_table`, by height and width
+
+
+class Pyramids:
+    """Pyramids already made, by image and box: sorted bins and their values."""
 
     def __init__(self) -> None:
-        self.images: dict[int, Any] = {}
-        self.rows: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = {}
-        self.packed: tuple[Any, Any, int, Any] | None = None
-        self.expansion: tuple[Any, Any, Any, int, Any] | None = None
+        self.images: dict[int, np.ndarray] = {}
+        self.sparse: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = {}
 
-    def __deepcopy__(self, memo: Any) -> Memory:
-        return self
 
-    def __reduce__(self) -> tuple[type[Memory], tuple[()]]:
-        return Memory, ()
+Memory = KernelMemory[PackedBoxes, BoxExpansion, Pyramids]
 
 
 @dataclass(frozen=True)
 class BoxChi2:
-    """`gamma` None for the additive kernel, else the exponential one's."""
+    """The chi-squared kernel between the pyramids of two boxes, for `Localization`.
+
+        additive      k = sum over bins of 2 h h' / (h + h')                      gamma = None
+        exponential   k = exp(-gamma sum over bins of (h - h')^2 / (h + h'))
+
+    where h and h' are the pyramids of visual words in the first boxes of y and y', as in `Localization`. With
+    normalise "cell" or "box" a pyramid full of words sums to 1: the additive kernel of a box with itself is
+    then 1, and the exponent at most 2 gamma.
+
+    Parameters
+    ----------
+    n_words : int
+        The number of visual words.
+    levels : int, default=4
+        The levels of the pyramid.
+    normalise : {"none", "cell", "box"}, default="cell"
+        What counts are divided by, as for `Localization`.
+    gamma : float, default=None
+        The width of the exponential kernel; None for the additive one.
+
+    References
+    ----------
+    .. [1] Lampert and Blaschko, "Structured prediction by joint kernel support estimation", Machine Learning
+       77, 2009, Section 5.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin.problems.localization.kernel import BoxChi2
+    >>> words = np.array([[0, 0, 1, 1], [0, 0, 1, 1]])
+    >>> x = (words, np.array([[2, 2, 1]]))
+    >>> boxes = [np.array([[0, 0, 2, 2]]), np.array([[0, 1, 2, 3]])]
+    >>> BoxChi2(n_words=2, levels=1).gram([x, x], boxes, [x, x], boxes).round(3)
+    array([[1.   , 0.667],
+           [0.667, 1.   ]])
+    """
 
     n_words: int
     levels: int = 4
     normalise: str = "cell"
     gamma: float | None = None
-    memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
+    memory: Memory = field(
+        default_factory=lambda: KernelMemory(Pyramids()), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if self.normalise not in KINDS:
@@ -52,7 +111,7 @@ class BoxChi2:
         if self.gamma is not None and not 0.0 < self.gamma < np.inf:
             raise ValueError(f"gamma must be None or a finite number above 0, but it is {self.gamma!r}")
 
-    def gram(self, X: Any, Y: Any, X2: Any, Y2: Any) -> np.ndarray:
+    def gram(self, X: Images, Y: Boxes, X2: Images, Y2: Boxes) -> np.ndarray:
         """The kernel between two lists of pairs; a pair that occurs again is worked out once."""
         (left, row), (right, column) = self._pack(X, Y), self._pack(X2, Y2)
         width = left.shape[1]
@@ -60,43 +119,47 @@ class BoxChi2:
         if self.gamma is not None:
             mass = np.asarray(left.sum(axis=1)) + np.asarray(right.sum(axis=1)).T
             m = np.exp(-self.gamma * (mass - 2.0 * m))
-        return m[np.ix_(row, column)]
+        gram: np.ndarray = m[np.ix_(row, column)]
+        return gram
 
-    def potentials(self, problem: Any, x: Any, X: Any, Y: Any, coef: np.ndarray) -> np.ndarray:
+    def potentials(self, problem: object, x: Image, X: Images, Y: Boxes, coef: np.ndarray) -> np.ndarray:
         """Scores (m,) of all boxes of x under sum_j coef_j k((x_j, y_j), .)."""
         words, windows = as_input(x)
-        tables, at, owner, value, coef, mass = self._expansion(X, Y, coef)
-        shape, support = (self.levels, KINDS[self.normalise], self.n_words), (at, owner, value, coef)
+        support, tables = self._expansion(X, Y, coef)
         if self.gamma is not None:
-            return exponential_scan(words, windows, *shape, *support, mass, float(self.gamma))
+            exponential: np.ndarray = exponential_scan(
+                words, windows, self._pyramid, support, float(self.gamma)
+            )
+            return exponential
         scores = []
         for window in windows:
             size = int(window[0]), int(window[1])
             if size not in tables:
-                tables[size] = additive_table(window, self.levels, self.n_words)
-            scores.append(additive_scan(words, window, *shape, *support, *tables[size]))
+                tables[size] = additive_table(window, self._pyramid)
+            scores.append(additive_scan(words, window, self._pyramid, support, *tables[size]))
         return np.concatenate(scores)
 
-    def _expansion(self, X: Any, Y: Any, coef: np.ndarray) -> Any:
-        """Tables by size; the support bin by bin, as at, owner and value; coefficients; masses."""
-        kept = self.memory.expansion
-        if kept is not None and kept[0] is X and kept[1] is Y and kept[2] is coef and kept[3] == len(X):
-            return kept[4]
+    @property
+    def _pyramid(self) -> Pyramid:
+        return Pyramid(self.levels, KINDS[self.normalise], self.n_words)
+
+    def _expansion(self, X: Images, Y: Boxes, coef: np.ndarray) -> BoxExpansion:
+        """sum_j coef_j k((x_j, y_j), .) with equal pairs added up, computed once."""
+        known = self.memory.expansion.get(X, Y, coef)
+        if known is not None:
+            return known
         rows, which = self._pack(X, Y)
         total = np.bincount(which, weights=np.asarray(coef, dtype=float), minlength=rows.shape[0])
         bins = rows.tocsc()
         mass = np.asarray(rows.sum(axis=1)).ravel()
-        tables: dict[tuple[int, int], Any] = {}
-        at, owner = bins.indptr.astype(np.int64), bins.indices.astype(np.int64)
-        found = tables, at, owner, bins.data, total, mass
-        self.memory.expansion = (X, Y, coef, len(X), found)
-        return found
+        start, owner = bins.indptr.astype(np.int64), bins.indices.astype(np.int64)
+        support = Support(start, owner, bins.data, total, mass)
+        return self.memory.expansion.set(BoxExpansion(support, {}), X, Y, coef)
 
-    def _pack(self, X: Any, Y: Any) -> tuple[sp.csr_matrix, np.ndarray]:
-        """(pyramids of the distinct pairs, the row of each pair)."""
-        kept = self.memory.packed
-        if kept is not None and kept[0] is X and kept[1] is Y and kept[2] == len(X):
-            return kept[3]
+    def _pack(self, X: Images, Y: Boxes) -> PackedBoxes:
+        known = self.memory.packed.get(X, Y)
+        if known is not None:
+            return known
         place: dict[tuple[int, bytes], int] = {}
         which = np.empty(len(X), dtype=np.int64)
         parts: list[tuple[np.ndarray, np.ndarray]] = []
@@ -104,23 +167,26 @@ class BoxChi2:
             key = id(x[0]), np.asarray(y, dtype=np.int64)[0].tobytes()
             if key not in place:
                 place[key] = len(parts)
-                parts.append(self._row(key, x, y))
+                parts.append(self._sparse_pyramid(key, x, y))
             which[j] = place[key]
         start = np.concatenate([[0], np.cumsum([len(bins) for bins, _ in parts])]).astype(np.int64)
         bins = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in parts)])
         values = np.concatenate([np.zeros(0), *(part[1] for part in parts)])
-        width = self.levels * (self.levels + 1) * (2 * self.levels + 1) // 6 * self.n_words
-        packed = sp.csr_matrix((values, bins, start), shape=(len(parts), width)), which
+        width = n_cells(self.levels) * self.n_words
+        packed = PackedBoxes(sp.csr_matrix((values, bins, start), shape=(len(parts), width)), which)
         if len(X) > 1:
-            self.memory.packed = (X, Y, len(X), packed)
+            self.memory.packed.set(packed, X, Y)
         return packed
 
-    def _row(self, key: tuple[int, bytes], x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        memory = self.memory
-        if memory.images.get(key[0]) is not x[0]:  # a new image, or another at an old one's address
-            memory.images[key[0]] = x[0]
-            memory.rows = {k: v for k, v in memory.rows.items() if k[0] != key[0]}
-        if key not in memory.rows:
+    def _sparse_pyramid(
+        self, key: tuple[int, bytes], x: Image, y: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The sorted bins of a pair's pyramid and their values; the key is (the image's id, the box)."""
+        store = self.memory.store
+        if store.images.get(key[0]) is not x[0]:  # a new image, or another at an old one's address
+            store.images[key[0]] = x[0]
+            store.sparse = {k: v for k, v in store.sparse.items() if k[0] != key[0]}
+        if key not in store.sparse:
             row = pyramids([x], [y], self.n_words, self.levels, KINDS[self.normalise])
-            memory.rows[key] = row.indices.astype(np.int64), row.data
-        return memory.rows[key]
+            store.sparse[key] = row.indices.astype(np.int64), row.data
+        return store.sparse[key]

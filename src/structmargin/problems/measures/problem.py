@@ -1,47 +1,32 @@
 """Whole-sample performance measures of a linear rule (cacm09 Section 3.3; Joachims 2005).
 
 A binary sample is ONE structured example: x holds all n rows, y in {-1, +1}^n all labels, and Delta is
-whatever the sample is judged by. With P positive and N negative rows, of which ybar calls a positives
-and b negatives positive,
-
-    error_rate       Delta = (P - a + b) / n               f1, fbeta   Delta = 1 - F_beta
-    prbep            Delta = 1 - a / P        a + b = P    F_beta = (1 + beta^2) a / (a + b + beta^2 P)
-    precision_at_k   Delta = (m - a) / k      a + b = k    m = min(k, P), the most that k rows can find
-    recall_at_k      Delta = (m - a) / P      a + b = k    (so that the best choice of k has Delta = 0)
-
-with Psi(x, y) = 1/n sum_i y_i x_i. The ROC area has an output for every pair of a positive i and a
-negative j instead; any ranking r of the rows gives one, and the truth ranks as its labels do:
-
-    roc_area         Delta = share of pairs with r_i < r_j, equals counting one half
-                     Psi(x, r) = 1/(2 P N) sum_i sum_j sign(r_i - r_j) (x_i - x_j)
-
-Prediction, from the scores <w, x_i>: error_rate, f1 and fbeta call positive what is above 0, and the two
-at k the k highest. For prbep and roc_area it is the scores themselves, to be ranked by: how many rows
-are positive is not known then.
-
-With error_rate and 'SVM1 margin' 2 w is the conventional linear SVM with hinge loss, no intercept and
-C' = 4 C / n on each row's slack.
+whatever the sample is judged by. The ROC area has an output for every pair of a positive and a negative
+instead; any ranking of the rows gives one, and the truth ranks as its labels do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
+from structmargin.kernels import Matrix
 from structmargin.oracles.contingency import Table, beaten, highest, pair_weights, worst_labelling
+from structmargin.problem import Scorer
 from structmargin.problems._params import Params
 
 
 class Sample(NamedTuple):
     """All rows, (n, d) dense or CSR, and which of them are positive, (n,) bool, where that is known."""
 
-    rows: Any
+    rows: Matrix
     positive: np.ndarray | None = None
 
 
@@ -71,42 +56,81 @@ MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "error_rate
 
 @dataclass(frozen=True, eq=False)
 class Measure(Params):
-    """One of `MEASURES`; `fit(rows, labels)` takes a matrix and n labels and makes one example of them.
+    """Binary classification for a performance measure of the whole sample, such as F1 or the ROC area.
 
-    beta : the F-measure's, for 'fbeta'; above 1 recall counts more.
-    k : how many rows 'precision_at_k' and 'recall_at_k' call positive.
-    positive : the label that counts as positive, every other one being negative; None asks for labels
-        in {-1, +1}. Predicted labels are -1 and +1 either way.
-    intercept : the value of a constant feature added to every row, 0 for none. F_beta and the error rate
-        call positive what is above 0, so that unless the rows are centred about a good threshold they need
-        one: without it and with one class rare, F1 tends to call all rows positive, or none. The last entry
-        of w is then its weight, and intercept * w[-1] is added to every score. It is regularised like any
-        other weight, less so the larger the value. Measures of the order alone gain nothing from it.
+    The estimators' `fit(X, Y)` takes a matrix X (n, d), dense or sparse, with one row per instance, and n
+    labels Y in {-1, +1}; the whole sample becomes one structured example. With P positive and N negative
+    instances, of which ybar calls a positives and b negatives positive,
 
-    All measures but 'roc_area' take all seven formulations: 'SVM1 margin' searches in O(n log n), the
-    others go through all P N tables (those with a + b fixed are O(n log n) in any case).
+        error_rate       Delta = (P - a + b) / n               f1, fbeta   Delta = 1 - F_beta
+        prbep            Delta = 1 - a / P        a + b = P    F_beta = (1 + beta^2) a / (a + b + beta^2 P)
+        precision_at_k   Delta = (m - a) / k      a + b = k    m = min(k, P), the most that k can find
+        recall_at_k      Delta = (m - a) / P      a + b = k    (so that the best choice of k has Delta = 0)
+        roc_area         Delta = the share of swapped pairs of a positive and a negative, ties counting half
+
+    and Psi(x, y) = 1/n sum_i y_i x_i, for roc_area 1/(2 P N) sum_i sum_j sign(r_i - r_j) (x_i - x_j) with a
+    ranking r. Prediction gives labels for error_rate, f1 and fbeta (positive where the score is above 0) and
+    for both measures at k (the k highest), and scores to be ranked by for prbep and roc_area.
+
+    Parameters
+    ----------
+    measure : str, default="f1"
+        One of "f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "error_rate" and "roc_area".
+    beta : float, default=1.0
+        The beta of "fbeta"; above 1, recall counts more.
+    k : int, default=None
+        How many instances "precision_at_k" and "recall_at_k" call positive.
+    positive : label, default=None
+        The label that counts as positive, every other one being negative. None: labels are -1 and +1.
+        Predicted labels are -1 and +1 either way.
+    intercept : float, default=0.0
+        The value of a constant feature added to every instance; 0 for none. F_beta and the error rate call
+        positive what is above 0, and need one unless the features are centred about a good threshold. Its
+        weight is the last entry of w, regularised like any other, the less so the larger the value.
+
+    Notes ----- All measures but "roc_area" take all seven formulations: "SVM1 margin" is searched in O(n log
+    n), the others by going through all P N tables (where a + b is fixed, in O(n log n) as well). With
+    "error_rate" and "SVM1 margin", 2 w is the linear SVM with hinge loss, no intercept and C' = 4 C / n for
+    each slack.
+
+    References
+    ----------
+    .. [1] Joachims, "A support vector method for multivariate performance measures", ICML 2005.
+    .. [2] Joachims, Hofmann, Yue and Yu, "Predicting structured objects with support vector machines",
+       Communications of the ACM 52(11), 2009, Section 3.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Measure
+    >>> X = np.array([[2.0], [1.0], [-1.0], [-2.0], [-1.5]])
+    >>> Y = np.array([1, 1, -1, -1, -1])
+    >>> model = StructuredSVM(Measure("f1"), C=100.0).fit(X, Y)
+    >>> model.predict(X).tolist()
+    [1, 1, -1, -1, -1]
     """
 
     measure: str = "f1"
     beta: float = 1.0
     k: int | None = None
-    positive: Any = None
+    positive: Hashable = None
     intercept: float = 0.0
 
     explicit_only = "a sample is one example, and its Psi is a sum over rows that needs explicit features"
 
     # -- rows and labels as one example ------------------------------------------------------------
 
-    def wrap(self, X: Any, Y: Any) -> tuple[list[Sample], list[np.ndarray] | None]:
+    def wrap(self, X: Matrix, Y: ArrayLike | None) -> tuple[list[Sample], list[np.ndarray] | None]:
         """n rows and n labels as one example; with Y = None the rows alone."""
         rows = sp.csr_matrix(X, dtype=float) if sp.issparse(X) else np.asarray(X, dtype=float)
         if rows.ndim != 2:
-            raise ValueError(f"X must be a matrix with a row an instance, but has {rows.ndim} dimensions")
+            raise ValueError(f"X must be a matrix with one row per instance, but has {rows.ndim} dimensions")
         if Y is None:
             return [Sample(rows)], None
         labels = np.asarray(Y)
         if labels.shape != (rows.shape[0],):
-            raise ValueError(f"X has {rows.shape[0]} rows, but Y has shape {labels.shape}: one label a row")
+            raise ValueError(f"X has {rows.shape[0]} rows, but Y has shape {labels.shape}: one label per row")
         if self.positive is not None:
             y = np.where(labels == self.positive, 1, -1).astype(np.int8)
         else:
@@ -180,6 +204,7 @@ class Measure(Params):
     # -- Psi, Delta and the searches ---------------------------------------------------------------
 
     def psi(self, x: Sample, y: np.ndarray) -> np.ndarray:
+        """Psi(x, y), an array of shape (n_weights,)."""
         if not self._pairs:
             return self._sum(x, np.asarray(y, dtype=float) / len(y))
         if x.positive is None:
@@ -217,11 +242,12 @@ class Measure(Params):
             raise ValueError(f"the rows have {x.rows.shape[1]} features, but the weights are for {known}")
         if not self.intercept:
             return np.asarray(x.rows @ w)
-        return np.asarray(x.rows @ w[:-1]) + self.intercept * w[-1]
+        scores: np.ndarray = np.asarray(x.rows @ w[:-1]) + self.intercept * w[-1]
+        return scores
 
-    def argmax(self, f: Any, x: Sample) -> np.ndarray:
+    def argmax(self, f: Scorer, x: Sample) -> np.ndarray:
         """Labels, or scores to rank by; of a sample with known classes 'prbep' labels the P highest."""
-        scores = f.potentials(x)
+        scores: np.ndarray = f.potentials(x)
         if self._pairs:
             return scores
         if self.measure == "prbep":
@@ -231,12 +257,14 @@ class Measure(Params):
             return highest(scores, int(self.k or 0))
         return np.where(scores > 0.0, 1, -1).astype(np.int8)
 
-    def augmented_argmax(self, f: Any, x: Sample, y: np.ndarray, H: Cost) -> np.ndarray:
+    def augmented_argmax(self, f: Scorer, x: Sample, y: np.ndarray, H: Cost) -> np.ndarray:
+        """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
         scores = f.potentials(x)
         # A swapped pair adds (1 - (s_i - s_j)) / (P N) to Delta - gap: it pays where s_i - 1/2 < s_j + 1/2.
         return scores - 0.5 * y if self._pairs else worst_labelling(scores, y, self.table(y), H)
 
     def refuse(self, H: Cost) -> str | None:
+        """One sentence that says why the augmented search cannot handle H, or None if it can."""
         if self._pairs and not H.folds:
             return (
                 "the ROC area decides each pair by itself, which is exact for 'SVM1 margin' only; "
@@ -245,6 +273,7 @@ class Measure(Params):
         return None
 
     def batch(self, X: Sequence[Sample], Y: Sequence[np.ndarray] | None) -> MeasureBatch:
+        """The examples packed, so that many are searched in one call."""
         return MeasureBatch(self, X, Y)
 
     def radius(self, x: Sample) -> float:
@@ -256,6 +285,7 @@ class Measure(Params):
         return float(norms[x.positive].mean() + norms[~x.positive].mean())
 
     def max_delta(self, y: np.ndarray) -> float:
+        """An upper bound on Delta(y, .)."""
         return 1.0
 
 
@@ -265,7 +295,8 @@ class MeasureBatch:
     def __init__(self, problem: Measure, X: Sequence[Sample], Y: Sequence[np.ndarray] | None) -> None:
         self.problem, self.X, self.Y = problem, X, Y
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts:
+        """The most violated output of each example in `indices`."""
         assert self.Y is not None
         problem, outputs, losses, rows = self.problem, [], np.empty(len(indices)), []
         for j, i in enumerate(indices):
@@ -282,5 +313,6 @@ class MeasureBatch:
         matrix = sp.csr_matrix(np.array(rows))
         return Cuts.of_search(H, indices, outputs, losses, matrix @ f.w, matrix)
 
-    def argmax(self, f: Any) -> list[np.ndarray]:
+    def argmax(self, f: Scorer) -> list[np.ndarray]:
+        """The best-scoring output of every example."""
         return [self.problem.argmax(f, x) for x in self.X]

@@ -1,37 +1,84 @@
-"""Multiclass classification: Psi(x, y) = x (x) e_y, one weight vector a class (jmlr05 Section 4.1).
+"""Multiclass classification: Psi(x, y) = x (x) e_y, one weight vector per class (jmlr05 Section 4.1).
 
-The outputs are 0 .. n_classes - 1; the loss is 0/1 or any matrix with a zero diagonal. Both
-searches look at every class: over a batch, one matrix product of inputs and weights. The weights
-of feature j stand together: w.reshape(n_features, n_classes)[j, y].
-There is no intercept; append a constant feature to x to have one (it is then regularised).
+Over a batch both searches are one matrix product of inputs and weights.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
+from structmargin.kernels import Matrix
+from structmargin.problem import Scorer
 from structmargin.problems._params import Params
+
+Labels = Sequence[int] | np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Multiclass(Params):
-    """`n_classes` classes, `n_features` features, dense or sparse; `loss[y, ybar]` or None for 0/1."""
+    """Multiclass classification: one of K classes for each input.
+
+    An input x is a vector of n_features numbers, an output y a class 0 .. n_classes - 1. Psi places x in the
+    block of its class, so that every class has a weight vector of its own:
+
+        Psi(x, y) = x (x) e_y,    f(x, y) = <w_y, x>,    w.reshape(n_features, n_classes)[:, y] = w_y
+
+    Both searches look at all classes and are exact for every formulation. There is no intercept: append a
+    constant feature to x to have one (it is then regularised).
+
+    Parameters
+    ----------
+    n_classes : int
+        The number of classes K.
+    n_features : int
+        The length of every x.
+    loss : array-like of shape (n_classes, n_classes), default=None
+        loss[y, ybar] is Delta(y, ybar): at least 0, and 0 on the diagonal. None is the 0/1 loss.
+
+    Attributes
+    ----------
+    n_weights : int
+        n_classes * n_features.
+
+    See Also
+    --------
+    Taxonomy : Classes that share features.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Section 4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Multiclass
+    >>> X = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [-1.0, -1.0]])
+    >>> Y = np.array([0, 0, 1, 2])
+    >>> model = StructuredSVM(Multiclass(n_classes=3, n_features=2), C=100.0).fit(X, Y)
+    >>> [int(y) for y in model.predict(X)]
+    [0, 0, 1, 2]
+    """
 
     n_classes: int
     n_features: int
-    loss: Any = None
+    loss: ArrayLike | None = None
 
     @property
     def n_weights(self) -> int:
+        """The length of w and of Psi(x, y)."""
         return self.n_classes * self.n_features
 
-    def psi(self, x: Any, y: Any) -> sp.csr_matrix:
+    def psi(self, x: Matrix, y: int) -> sp.csr_matrix:
+        """Psi(x, y), a sparse row of shape (1, n_weights)."""
         row = sp.csr_matrix(x) if sp.issparse(x) else sp.csr_matrix(np.reshape(x, (1, -1)))
         columns = row.indices * self.n_classes + int(y)
         return sp.csr_matrix((row.data.astype(float), columns, row.indptr), shape=(1, self.n_weights))
@@ -40,30 +87,35 @@ class Multiclass(Params):
         """The loss as a matrix (n_classes, n_classes)."""
         return 1.0 - np.eye(self.n_classes) if self.loss is None else np.asarray(self.loss, dtype=float)
 
-    def delta(self, y: Any, ybar: Any) -> float:
+    def delta(self, y: int, ybar: int) -> float:
+        """Delta(y, ybar): the loss of predicting ybar where y is right."""
         if self.loss is None:
             return float(int(y) != int(ybar))
         return float(np.asarray(self.loss)[int(y), int(ybar)])
 
-    def potentials(self, w: np.ndarray, x: Any) -> np.ndarray:
+    def potentials(self, w: np.ndarray, x: Matrix) -> np.ndarray:
         """Class scores: (n_classes,) for one input, (m, n_classes) for a matrix of inputs."""
-        scores = x @ w.reshape(self.n_features, self.n_classes)
+        scores: np.ndarray = x @ w.reshape(self.n_features, self.n_classes)
         return scores[0] if sp.issparse(x) and x.shape[0] == 1 else scores
 
-    def argmax(self, f: Any, x: Any) -> int:
+    def argmax(self, f: Scorer, x: Matrix) -> int:
+        """The best-scoring output of x under the scorer f."""
         return int(np.argmax(f.potentials(x)))
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> int:
+    def augmented_argmax(self, f: Scorer, x: Matrix, y: int, H: Cost) -> int:
+        """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
         scores = np.ravel(f.potentials(x))
         return int(np.argmax(H(self.losses()[int(y)], scores[int(y)] - scores)))
 
-    def factors(self, X: Any) -> tuple[Any, Any]:
+    def factors(self, X: Matrix) -> tuple[Matrix, Matrix]:
+        """The matrices of all Phi(x) and of all Lambda(y), where Psi = Phi (x) Lambda."""
         return _matrix(X), sp.identity(self.n_classes, format="csr")
 
-    def batch(self, X: Any, Y: Any) -> MulticlassBatch:
+    def batch(self, X: Matrix, Y: Labels | None) -> MulticlassBatch:
+        """The examples packed, so that many are searched in one call."""
         return MulticlassBatch(self, X, Y)
 
-    def check(self, X: Any, Y: Any) -> None:
+    def check(self, X: Matrix, Y: Labels) -> None:
         """Shapes, finite features, labels in range, a loss matrix with a zero diagonal."""
         matrix = _matrix(X)
         if matrix.shape[1] != self.n_features:
@@ -93,12 +145,13 @@ class Multiclass(Params):
         if np.any(np.diag(losses) != 0) or np.any(~(losses >= 0)) or not np.all(np.isfinite(losses)):
             raise ValueError("loss must be finite and >= 0 everywhere, and 0 on the diagonal")
 
-    def radius(self, x: Any) -> float:
+    def radius(self, x: Matrix) -> float:
         """Proposition 20: |Psi(x, y) - Psi(x, y')|^2 <= 2 |x|^2."""
         values = x.data if sp.issparse(x) else np.asarray(x)
         return float(np.sqrt(2.0 * np.sum(np.square(values))))
 
-    def max_delta(self, y: Any) -> float:
+    def max_delta(self, y: int) -> float:
+        """An upper bound on Delta(y, .)."""
         return float(self.losses()[int(y)].max())
 
 
@@ -107,16 +160,17 @@ class MulticlassBatch:
 
     takes_kernels = True
 
-    def __init__(self, problem: Multiclass, X: Any, Y: Any) -> None:
+    def __init__(self, problem: Multiclass, X: Matrix, Y: Labels | None) -> None:
         self.problem, self.X = problem, _matrix(X)
         self.Y = np.zeros(0, dtype=np.int64) if Y is None else np.asarray(Y, dtype=np.int64)
         self.losses = problem.losses()
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts:
+        """The most violated output of each example in `indices`."""
         gaps, values = self._values(f, indices, H)
         return self._cuts(H, indices, gaps, np.arange(len(indices)), np.argmax(values, axis=1))
 
-    def search_many(self, f: Any, indices: np.ndarray, H: Cost, most: int) -> Cuts:
+    def search_many(self, f: Scorer, indices: np.ndarray, H: Cost, most: int) -> Cuts:
         """The `most` classes with the largest H, those with H > 0 only (the best one always)."""
         gaps, values = self._values(f, indices, H)
         if most < values.shape[1]:
@@ -130,7 +184,7 @@ class MulticlassBatch:
         row, place = np.nonzero(wanted)
         return self._cuts(H, indices, gaps, row, top[row, place])
 
-    def _values(self, f: Any, indices: np.ndarray, H: Cost) -> tuple[np.ndarray, np.ndarray]:
+    def _values(self, f: Scorer, indices: np.ndarray, H: Cost) -> tuple[np.ndarray, np.ndarray]:
         """f(x, y) - f(x, .) and H of every class: both (m, n_classes)."""
         every = len(indices) == len(self.Y)
         X, y = (self.X, self.Y) if every else (self.X[indices], self.Y[indices])
@@ -144,8 +198,10 @@ class MulticlassBatch:
         example = indices[row]
         return Cuts.of_search(H, example, ybar, self.losses[self.Y[example], ybar], gaps[row, ybar])
 
-    def argmax(self, f: Any) -> np.ndarray:
-        return np.argmax(np.asarray(f.potentials(self.X)).reshape(self.X.shape[0], -1), axis=1)
+    def argmax(self, f: Scorer) -> np.ndarray:
+        """The best-scoring output of every example."""
+        labels: np.ndarray = np.argmax(np.asarray(f.potentials(self.X)).reshape(self.X.shape[0], -1), axis=1)
+        return labels
 
     def rows(self, example: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:
         """x (x) (e_y - e_ybar): each entry of x twice, with a plus and a minus."""
@@ -160,7 +216,7 @@ class MulticlassBatch:
         return sp.csr_matrix((data.ravel(), columns.ravel(), 2 * X.indptr), shape=shape)
 
 
-def _matrix(X: Any) -> Any:
+def _matrix(X: Matrix) -> Matrix:
     if sp.issparse(X):
         return sp.csr_matrix(X)
     if len(X) and sp.issparse(X[0]):

@@ -8,7 +8,7 @@ template, so that a cell costs one look-up for each of at most three target code
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,13 +16,16 @@ import scipy.sparse as sp
 from structmargin.compiled import compiled
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
-from structmargin.oracles.chains import room, search
+from structmargin.oracles.chains import search, work_space
 from structmargin.problems.proteins.features import TARGET, Pair, places, target_codes, template_codes
 
-WIDEST = max(TARGET.values())
+if TYPE_CHECKING:
+    from structmargin.problems.proteins.problem import ProteinAlignment
+
+MAX_TARGET_VALUES = max(TARGET.values())
 
 
-class Packed(NamedTuple):
+class PackedPairs(NamedTuple):
     """P pairs: places of templates and of targets end to end, and where each pair's begin."""
 
     a: np.ndarray  # (all template places, terms) int32
@@ -48,7 +51,7 @@ class Weights(NamedTuple):
     affine: bool
 
 
-class Chains(NamedTuple):
+class PackedMatches(NamedTuple):
     """Chains end to end: the p-th is match[start[p]:end[p]]."""
 
     match: np.ndarray  # (total, 2) int32
@@ -59,14 +62,14 @@ class Chains(NamedTuple):
 class ProteinBatch:
     """All pairs of all examples, packed once; `problem` has checked them."""
 
-    def __init__(self, problem: Any, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def __init__(self, problem: ProteinAlignment, X: Sequence[Pair], Y: Sequence[np.ndarray] | None) -> None:
         self.problem, self.n = problem, len(X)
         X = [x if isinstance(x, Pair) else Pair(*x) for x in X]
         t = problem.terms
         sizes = np.array([(len(x.residue), len(x.target)) for x in X], dtype=np.int64).reshape(-1, 2)
         start = np.vstack([np.zeros((1, 2), np.int64), np.cumsum(sizes, axis=0)])
         profiles = [x for x in X if problem.profiles]
-        self.packed = Packed(
+        self.packed = PackedPairs(
             _joined([template_codes(x, t.template) for x in X], (0, len(t.template)), np.int32),
             _joined([places(x) for x in X], (0,), np.int32),
             np.ascontiguousarray(
@@ -81,7 +84,7 @@ class ProteinBatch:
             ),
         )
         self.sizes = sizes
-        self.work = room(*(int((sizes + edge).prod(axis=1).max(initial=0)) for edge in (0, 1)))
+        self.work = work_space(*(int((sizes + edge).prod(axis=1).max(initial=0)) for edge in (0, 1)))
         if Y is not None:
             self.truth = _chains(Y)
 
@@ -101,66 +104,79 @@ class ProteinBatch:
         if not H.folds:
             raise ValueError(self.problem.refuse(H))
         indices = np.ascontiguousarray(indices, dtype=np.int64)
-        found = self._found(f.w, indices, True)
-        losses = _losses(self.truth, found, indices, self.problem.tolerance)
-        rows = self._rows(indices, found)
-        return Cuts.of_search(H, indices, _listed(found), losses, rows @ f.w, rows)
+        matches = self._best_matches(f.w, indices, True)
+        losses = _losses(self.truth, matches, indices, self.problem.tolerance)
+        rows = self._rows(indices, matches)
+        return Cuts.of_search(H, indices, _listed(matches), losses, rows @ f.w, rows)
 
     def argmax(self, f: Any) -> list[np.ndarray]:
         """The best chain of each example."""
-        return _listed(self._found(f.w, np.arange(self.n), False))
+        return _listed(self._best_matches(f.w, np.arange(self.n), False))
 
-    def _found(self, w: np.ndarray, indices: np.ndarray, augmented: bool) -> Chains:
+    def _best_matches(self, w: np.ndarray, indices: np.ndarray, augmented: bool) -> PackedMatches:
         length = self.sizes[indices].min(axis=1)
         end = np.cumsum(length)
-        found = Chains(np.empty((int(length.sum()), 2), np.int32), np.zeros(len(indices), np.int64), end)
-        truth = self.truth if augmented else found
-        _search_all(
-            self.packed, self.weights(w), indices, augmented, truth, self.problem.tolerance, self.work, found
+        matches = PackedMatches(
+            np.empty((int(length.sum()), 2), np.int32), np.zeros(len(indices), np.int64), end
         )
-        return found
+        truth = self.truth if augmented else matches
+        _search_all(
+            self.packed,
+            self.weights(w),
+            indices,
+            augmented,
+            truth,
+            self.problem.tolerance,
+            self.work,
+            matches,
+        )
+        return matches
 
     def potentials(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The scores of matches (n, m) and of gaps (n, 4) of the first pair."""
         weights = self.weights(w)
         n, m = self.sizes[0]
-        _fill(self.packed, weights, 0, np.empty((3, WIDEST)), self.work.S)
+        _fill(self.packed, weights, 0, np.empty((3, MAX_TARGET_VALUES)), self.work.S)
         gaps = weights.gaps[self.packed.place[:n]]
         return self.work.S[: n * m].reshape(n, m).copy(), gaps
 
     def psi(self) -> sp.csr_matrix:
-        """Psi of each example's own chain, a row each."""
-        empty = Chains(self.truth.match, np.zeros(self.n, np.int64), np.zeros(self.n, np.int64))
+        """Psi of each example's own chain, one row per example."""
+        empty = PackedMatches(self.truth.match, np.zeros(self.n, np.int64), np.zeros(self.n, np.int64))
         return self._rows(np.arange(self.n), empty)
 
-    def _rows(self, indices: np.ndarray, found: Chains) -> sp.csr_matrix:
+    def _rows(self, indices: np.ndarray, matches: PackedMatches) -> sp.csr_matrix:
         """Psi(x, y) - Psi(x, ybar) as sparse rows, their columns in the order in which chains meet them."""
         p = self.problem
-        matches = int((self.truth.end - self.truth.start)[indices].sum() + (found.end - found.start).sum())
+        n_matches = int(
+            (self.truth.end - self.truth.start)[indices].sum() + (matches.end - matches.start).sum()
+        )
         each = len(p.terms.template) + (2 if p.profiles else 0)
-        most = matches * each + len(indices) * (p.n_weights - p.first_gap)  # columns that chains can meet
-        data, columns = np.empty(most), np.empty(most, np.int32)
+        max_entries = n_matches * each + len(indices) * (
+            p.n_weights - p.first_gap
+        )  # columns that chains can meet
+        data, columns = np.empty(max_entries), np.empty(max_entries, np.int32)
         indptr = np.zeros(len(indices) + 1, np.int32)
         scratch = np.zeros(p.n_weights), np.zeros(p.n_weights, np.bool_)
         weights = self.weights(np.zeros(p.n_weights))
-        _differences(self.packed, weights, indices, self.truth, found, *scratch, data, columns, indptr)
+        _differences(self.packed, weights, indices, self.truth, matches, *scratch, data, columns, indptr)
         used = indptr[-1]
         return sp.csr_matrix(
             (data[:used].copy(), columns[:used].copy(), indptr), shape=(len(indices), p.n_weights)
         )
 
 
-def _joined(parts: list[np.ndarray], empty: tuple[int, ...], kind: Any) -> np.ndarray:
+def _joined(parts: list[np.ndarray], empty: tuple[int, ...], kind: type) -> np.ndarray:
     return np.concatenate(parts).astype(kind) if parts else np.zeros(empty, dtype=kind)
 
 
-def _chains(Y: Sequence[Any]) -> Chains:
+def _chains(Y: Sequence[np.ndarray]) -> PackedMatches:
     end = np.cumsum([len(y) for y in Y], dtype=np.int64)
     start = np.concatenate([[0], end[:-1]]).astype(np.int64)[: len(end)]
-    return Chains(_joined([np.asarray(y) for y in Y], (0, 2), np.int32), start, end)
+    return PackedMatches(_joined([np.asarray(y) for y in Y], (0, 2), np.int32), start, end)
 
 
-def _listed(chains: Chains) -> list[np.ndarray]:
+def _listed(chains: PackedMatches) -> list[np.ndarray]:
     return [chains.match[low:high].copy() for low, high in zip(chains.start, chains.end, strict=True)]
 
 
@@ -170,18 +186,18 @@ def _fill(packed, weights, p, table, S):  # type: ignore[no-untyped-def]
     w, b = weights.w, packed.b
     first, m = packed.b_start[p], packed.b_start[p + 1] - packed.b_start[p]
     for i in range(packed.a_start[p + 1] - packed.a_start[p]):
-        at = packed.a_start[p] + i
+        a_place = packed.a_start[p] + i
         table[: len(b)] = 0.0
         for k in range(len(weights.group)):
-            row, base = table[weights.group[k]], weights.start[k] + packed.a[at, k] * weights.size[k]
+            row, base = table[weights.group[k]], weights.start[k] + packed.a[a_place, k] * weights.size[k]
             for c in range(weights.size[k]):
                 row[c] += w[base + c]
         out = S[i * m : (i + 1) * m]
         if weights.profile >= 0:
-            kind = weights.profile + packed.place[at]
+            kind = weights.profile + packed.place[a_place]
             for c in range(20):
-                table[0, c] += w[kind] * packed.a_profile[at, c]
-            theirs, factor = packed.b_profile[packed.residue[at]], w[kind + 15]
+                table[0, c] += w[kind] * packed.a_profile[a_place, c]
+            theirs, factor = packed.b_profile[packed.residue[a_place]], w[kind + 15]
             for j in range(m):
                 out[j] = factor * theirs[first + j]
         else:
@@ -193,9 +209,9 @@ def _fill(packed, weights, p, table, S):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _search_all(packed, weights, indices, augmented, truth, tolerance, work, found):  # type: ignore[no-untyped-def]
-    """Write the best chain of each index to `found`, whose ends are set; its starts are set here."""
-    table, gaps = np.empty((3, WIDEST)), np.empty((0, 4))
+def _search_all(packed, weights, indices, augmented, truth, tolerance, work, matches):  # type: ignore[no-untyped-def]
+    """Write the best chain of each index to `matches`, whose ends are set; its starts are set here."""
+    table, gaps = np.empty((3, MAX_TARGET_VALUES)), np.empty((0, 4))
     for r in range(len(indices)):
         p = indices[r]
         n = packed.a_start[p + 1] - packed.a_start[p]
@@ -211,21 +227,21 @@ def _search_all(packed, weights, indices, augmented, truth, tolerance, work, fou
                 i, j = truth.match[k, 0], truth.match[k, 1]
                 for near in range(max(i - tolerance, 0), min(i + tolerance + 1, n)):
                     work.S[near * m + j] -= share
-        _, found.start[r] = search(work, n, m, gaps, found.match, found.end[r])
+        _, matches.start[r] = search(work, n, m, gaps, matches.match, matches.end[r])
 
 
 @compiled
-def _losses(truth, found, indices, tolerance):  # type: ignore[no-untyped-def]
+def _losses(truth, matches, indices, tolerance):  # type: ignore[no-untyped-def]
     """Q4-loss of each found chain; both chains rise, so one walk along both is enough."""
     losses = np.empty(len(indices))
     for r in range(len(indices)):
         p = indices[r]
-        near, at = 0, found.start[r]
+        near, k_found = 0, matches.start[r]
         for k in range(truth.start[p], truth.end[p]):
-            while at < found.end[r] and found.match[at, 1] < truth.match[k, 1]:
-                at += 1
-            if at < found.end[r] and found.match[at, 1] == truth.match[k, 1]:
-                near += abs(found.match[at, 0] - truth.match[k, 0]) <= tolerance
+            while k_found < matches.end[r] and matches.match[k_found, 1] < truth.match[k, 1]:
+                k_found += 1
+            if k_found < matches.end[r] and matches.match[k_found, 1] == truth.match[k, 1]:
+                near += abs(matches.match[k_found, 0] - truth.match[k, 0]) <= tolerance
         losses[r] = 1.0 - near / (truth.end[p] - truth.start[p])
     return losses
 
@@ -247,15 +263,19 @@ def _add_chain(packed, weights, p, chains, low, high, sign, counts, seen, column
     per = 4 if weights.affine else 2
     for k in range(low, high):
         i, j = chains.match[k, 0], chains.match[k, 1]
-        at, bt = packed.a_start[p] + i, packed.b_start[p] + j
+        a_place, b_place = packed.a_start[p] + i, packed.b_start[p] + j
         for t in range(len(weights.group)):
-            column = weights.start[t] + packed.a[at, t] * weights.size[t] + packed.b[weights.group[t], bt]
+            column = (
+                weights.start[t]
+                + packed.a[a_place, t] * weights.size[t]
+                + packed.b[weights.group[t], b_place]
+            )
             used = _put(column, sign, counts, seen, columns, used)
         if weights.profile >= 0:
-            column = weights.profile + packed.place[at]
-            value = sign * packed.a_profile[at, packed.b[0, bt]]
+            column = weights.profile + packed.place[a_place]
+            value = sign * packed.a_profile[a_place, packed.b[0, b_place]]
             used = _put(column, value, counts, seen, columns, used)
-            value = sign * packed.b_profile[packed.residue[at], bt]
+            value = sign * packed.b_profile[packed.residue[a_place], b_place]
             used = _put(column + 15, value, counts, seen, columns, used)
         if k == low:
             continue
@@ -265,7 +285,7 @@ def _add_chain(packed, weights, p, chains, low, high, sign, counts, seen, column
             used = _put(column, sign, counts, seen, columns, used)
         inserted = j - chains.match[k - 1, 1] - 1
         if inserted > 0:
-            column = weights.gap + per * packed.place[at - 1] + per // 2
+            column = weights.gap + per * packed.place[a_place - 1] + per // 2
             if weights.affine:
                 used = _put(column, sign, counts, seen, columns, used)
                 used = _put(column + 1, sign * (inserted - 1), counts, seen, columns, used)
@@ -275,7 +295,7 @@ def _add_chain(packed, weights, p, chains, low, high, sign, counts, seen, column
 
 
 @compiled
-def _differences(packed, weights, indices, truth, found, counts, seen, data, columns, indptr):  # type: ignore[no-untyped-def]
+def _differences(packed, weights, indices, truth, matches, counts, seen, data, columns, indptr):  # type: ignore[no-untyped-def]
     """Write row r: Psi of the truth indices[r] less that of the found chain r."""
     used = 0
     for r in range(len(indices)):
@@ -284,7 +304,7 @@ def _differences(packed, weights, indices, truth, found, counts, seen, data, col
             packed, weights, p, truth, truth.start[p], truth.end[p], 1.0, counts, seen, columns, used
         )
         end = _add_chain(
-            packed, weights, p, found, found.start[r], found.end[r], -1.0, counts, seen, columns, end
+            packed, weights, p, matches, matches.start[r], matches.end[r], -1.0, counts, seen, columns, end
         )
         for k in range(first, end):
             column = columns[k]

@@ -21,7 +21,7 @@ loop, and nothing hydrophobic. The paper gives no detail of its windows: these a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ MODELS = ("simple", "anova2", "tensor", "window", "profile")
 N_PLACES = len(STATES) * N_ACCESS
 """Kinds of places of the template, state x access: what gaps and profile scores depend on."""
 
-_GREASY = np.array([letter in HYDROPHOBIC for letter in RESIDUES])
+_IS_HYDROPHOBIC = np.array([letter in HYDROPHOBIC for letter in RESIDUES])
 _AROUND = (-2, -1, 0, 1, 2)
 
 TEMPLATE = {
@@ -76,12 +76,12 @@ class Pair(NamedTuple):
     `profile` alone.
     """
 
-    residue: Any  # (n,) int, of the template: 0 .. 19 in the order of RESIDUES
-    state: Any  # (n,) int: 0 .. 2 in the order of STATES
-    access: Any  # (n,) int: 0 (buried) .. 4 (exposed)
-    target: Any  # (m,) int: 0 .. 19
-    template_profile: Any = None  # (n, 20) float
-    target_profile: Any = None  # (m, 20) float
+    residue: np.ndarray  # (n,) int, of the template: 0 .. 19 in the order of RESIDUES
+    state: np.ndarray  # (n,) int: 0 .. 2 in the order of STATES
+    access: np.ndarray  # (n,) int: 0 (buried) .. 4 (exposed)
+    target: np.ndarray  # (m,) int: 0 .. 19
+    template_profile: np.ndarray | None = None  # (n, 20) float
+    target_profile: np.ndarray | None = None  # (m, 20) float
 
 
 class Terms(NamedTuple):
@@ -98,20 +98,20 @@ class Terms(NamedTuple):
 def terms(model: str) -> Terms:
     """The terms of a model and of those before it; a table's place in w is the same in all of them."""
     level = MODELS.index(model)
-    start, used, kept = 0, [], []
+    start, used, chosen = 0, [], []
     for name, a, b in _TERMS:
         if MODELS.index(name) <= level:
-            kept.append((a, b, start))
+            chosen.append((a, b, start))
             used.append(b)
             start += TEMPLATE[a] * TARGET[b]
     codes = tuple(b for b in TARGET if b in used)
-    kept.sort(key=lambda term: codes.index(term[1]))
+    chosen.sort(key=lambda term: codes.index(term[1]))
     return Terms(
-        tuple(a for a, _, _ in kept),
+        tuple(a for a, _, _ in chosen),
         codes,
-        np.array([codes.index(b) for _, b, _ in kept], dtype=np.int32),
-        np.array([at for _, _, at in kept], dtype=np.int64),
-        np.array([TARGET[b] for _, b, _ in kept], dtype=np.int64),
+        np.array([codes.index(b) for _, b, _ in chosen], dtype=np.int32),
+        np.array([first for _, _, first in chosen], dtype=np.int64),
+        np.array([TARGET[b] for _, b, _ in chosen], dtype=np.int64),
         start,
     )
 
@@ -122,7 +122,7 @@ def template_codes(x: Pair, names: tuple[str, ...]) -> np.ndarray:
     around = np.zeros(len(r), dtype=np.int64)
     for step in _AROUND:
         around = 3 * around + _shifted(s, step, STATES.index("L"))
-    greasy = _pattern(r, _AROUND)
+    hydrophobic = _pattern(r, _AROUND)
     codes = {
         "residue": r,
         "state": s,
@@ -132,8 +132,8 @@ def template_codes(x: Pair, names: tuple[str, ...]) -> np.ndarray:
         "state x access": 5 * s + a,
         "residue x state x access": 15 * r + 5 * s + a,
         "states": around,
-        "hydrophobic": greasy,
-        "states x hydrophobic": 32 * around + greasy,
+        "hydrophobic": hydrophobic,
+        "states x hydrophobic": 32 * around + hydrophobic,
     }
     return np.column_stack([codes[name] for name in names]).astype(np.int32)
 
@@ -157,15 +157,15 @@ def places(x: Pair) -> np.ndarray:
 
 def _shifted(values: np.ndarray, step: int, beyond: int) -> np.ndarray:
     """values[i + step], and `beyond` where the chain has ended."""
-    at = np.arange(len(values)) + step
-    inside = (at >= 0) & (at < len(values))
-    return np.where(inside, values[np.clip(at, 0, max(len(values) - 1, 0))], beyond)
+    index = np.arange(len(values)) + step
+    inside = (index >= 0) & (index < len(values))
+    return np.where(inside, values[np.clip(index, 0, max(len(values) - 1, 0))], beyond)
 
 
 def _pattern(residue: np.ndarray, steps: tuple[int, ...]) -> np.ndarray:
     """One bit a step: whether the residue there is hydrophobic."""
-    greasy = _GREASY[residue].astype(np.int64)
-    found = np.zeros(len(residue), dtype=np.int64)
+    hydrophobic = _IS_HYDROPHOBIC[residue].astype(np.int64)
+    bits = np.zeros(len(residue), dtype=np.int64)
     for step in steps:
-        found = 2 * found + _shifted(greasy, step, 0)
-    return found
+        bits = 2 * bits + _shifted(hydrophobic, step, 0)
+    return bits

@@ -1,20 +1,8 @@
 """Learning to align a protein's sequence with a known structure (cacm09 Section 3.2; Yu et al. 2007).
 
-x is a `Pair`: a template with structure, and a target of which only the sequence is known. y is a chain of
-matches: an integer array (k, 2) whose rows (i, j), rising in both columns, set place i of the template
-against place j of the target (see `structmargin.oracles.chains` for the set and its gaps).
-
-    Psi(x, y)       how often the chain uses each feature: the features of its matches (`model`, see
-                    `structmargin.problems.proteins.features`) and its gaps, a weight for each of the 15 kinds
-                    of places: `affine` for the first and for each further residue left out of the
-                    template, and of the target; `linear` for each residue, first or not
-    Delta(y, ybar)  Q4-loss: the share of matches (i, j) of y whose j is not matched by ybar with a place
-                    at most `tolerance` = 4 away from i
-    prediction      the best-scoring chain
-
-Delta is 1 less 1/k for every match of ybar that is near enough: it folds into the scores of matches, and
-the same search serves SVM1 margin. The other formulations are refused. The chain of the truth has Delta = 0,
-and so have chains near it: margin re-scaling constrains them all.
+Outputs and their gaps are those of `structmargin.oracles.chains`. Delta is 1 less 1/k for every match of ybar
+that is near enough: it folds into the scores of matches, and one search serves prediction and SVM1 margin.
+The chain of the truth has Delta = 0, and so have chains near it: margin re-scaling constrains them all.
 """
 
 from __future__ import annotations
@@ -22,15 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.formulation import Cost
+from structmargin.problem import Scorer
 from structmargin.problems._params import Params
 from structmargin.problems.proteins.batch import ProteinBatch
-from structmargin.problems.proteins.features import MODELS, N_ACCESS, N_PLACES, RESIDUES, STATES, Terms, terms
+from structmargin.problems.proteins.features import (
+    MODELS,
+    N_ACCESS,
+    N_PLACES,
+    RESIDUES,
+    STATES,
+    Pair,
+    Terms,
+    terms,
+)
 
 GAPS = {"linear": 2, "affine": 4}
 """How many weights a kind of place has for its gaps."""
@@ -38,7 +36,60 @@ GAPS = {"linear": 2, "affine": 4}
 
 @dataclass(frozen=True)
 class ProteinAlignment(Params):
-    """`model` is one of simple, anova2, tensor, window, profile; `gaps` is linear or affine."""
+    """Learning to align a protein's sequence with a protein of known structure.
+
+    An input x is a `Pair` (`structmargin.problems.proteins.features`): a template of n residues with
+    secondary structure and accessibility, and a target of m residues of which only the sequence is known, all
+    as integer codes. An output y is an integer array (k, 2) of matches (i, j), rising in both columns, that
+    set place i of the template against place j of the target.
+
+        Psi(x, y)       how often the alignment uses each feature of a match (`model`) and of a gap (`gaps`)
+        Delta(y, ybar)  Q4-loss: the share of matches (i, j) of y whose j is not matched by ybar with a
+                        place at most `tolerance` away from i
+
+    The loss is a sum over matches and folds into their scores: exact for "SVM1 margin", and the other
+    formulations are refused.
+
+    Parameters
+    ----------
+    model : {"simple", "anova2", "tensor", "window", "profile"}, default="tensor"
+        The features of a match, each model with those of all models before it; see
+        `structmargin.problems.proteins.features`.
+    gaps : {"linear", "affine"}, default="affine"
+        Whether a residue that is left out costs the same wherever it stands in its gap, or the first one has
+        a weight of its own; in both cases for each of 15 kinds of places of the template.
+    tolerance : int, default=4
+        How far from its true place a match may be and still be right.
+
+    Attributes
+    ----------
+    n_weights : int
+        The number of weights of matches and gaps.
+
+    References
+    ----------
+    .. [1] Yu, Joachims, Elber and Pillardy, "Support vector training of protein alignment models", RECOMB
+       2007.
+    .. [2] Joachims, Hofmann, Yue and Yu, "Predicting structured objects with support vector machines",
+       Communications of the ACM 52(11), 2009, Section 3.2.
+
+    Examples
+    --------
+    A template of four residues and a target that lacks its second one:
+
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import ProteinAlignment
+    >>> from structmargin.problems.proteins.features import Pair
+    >>> x = Pair(residue=np.array([0, 7, 3, 9]), state=np.array([0, 0, 1, 1]),
+    ...          access=np.array([4, 2, 0, 1]), target=np.array([0, 3, 9]))
+    >>> y = np.array([[0, 0], [2, 1], [3, 2]])
+    >>> problem = ProteinAlignment("simple", "linear", tolerance=0)
+    >>> problem.delta(y, np.array([[0, 0], [1, 1], [3, 2]]))
+    0.33333333333333337
+    >>> StructuredSVM(problem, C=100.0).fit([x], [y]).predict([x])[0].tolist()
+    [[0, 0], [2, 1], [3, 2]]
+    """
 
     model: str = "tensor"
     gaps: str = "affine"
@@ -70,6 +121,7 @@ class ProteinAlignment(Params):
 
     @property
     def n_weights(self) -> int:
+        """The length of w and of Psi(x, y)."""
         return self.first_gap + GAPS[self.gaps] * N_PLACES
 
     def gap_weights(self, w: np.ndarray) -> np.ndarray:
@@ -78,52 +130,61 @@ class ProteinAlignment(Params):
         table = w[self.first_gap :].reshape(N_PLACES, -1)
         return np.ascontiguousarray(table if self.gaps == "affine" else np.repeat(table, 2, axis=1))
 
-    def psi(self, x: Any, y: Any) -> sp.csr_matrix:
+    def psi(self, x: Pair, y: np.ndarray) -> sp.csr_matrix:
+        """Psi(x, y), a sparse row of shape (1, n_weights)."""
         return self.batch([x], [y]).psi()
 
-    def delta(self, y: Any, ybar: Any) -> float:
+    def delta(self, y: np.ndarray, ybar: np.ndarray) -> float:
+        """Delta(y, ybar): the loss of predicting ybar where y is right."""
         y, ybar = np.asarray(y), np.asarray(ybar)
         placed = dict(zip(ybar[:, 1].tolist(), ybar[:, 0].tolist(), strict=True))
         near = sum(abs(placed[j] - i) <= self.tolerance for i, j in y.tolist() if j in placed)
-        return 1.0 - near / len(y)
+        loss: float = 1.0 - near / len(y)
+        return loss
 
-    def potentials(self, w: np.ndarray, x: Any) -> tuple[np.ndarray, np.ndarray]:
+    def potentials(self, w: np.ndarray, x: Pair) -> tuple[np.ndarray, np.ndarray]:
         """The scores of matches (n, m), and of gaps (n, 4) as `best_chain` wants them."""
         return self.batch([x], None).potentials(np.ascontiguousarray(w, dtype=float))
 
-    def argmax(self, f: Any, x: Any) -> np.ndarray:
+    def argmax(self, f: Scorer, x: Pair) -> np.ndarray:
+        """The best-scoring output of x under the scorer f."""
         return self.batch([x], None).argmax(f)[0]
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> np.ndarray:
-        found: np.ndarray = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
-        return found
+    def augmented_argmax(self, f: Scorer, x: Pair, y: np.ndarray, H: Cost) -> np.ndarray:
+        """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
+        chain: np.ndarray = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+        return chain
 
-    def batch(self, X: Sequence[Any], Y: Sequence[Any] | None) -> ProteinBatch:
+    def batch(self, X: Sequence[Pair], Y: Sequence[np.ndarray] | None) -> ProteinBatch:
         """The examples packed for both searches, or for `argmax` alone where Y is None."""
         self.check(X, Y)
         return ProteinBatch(self, X, Y)
 
     def refuse(self, H: Cost) -> str | None:
+        """One sentence that says why the augmented search cannot handle H, or None if it can."""
         if H.folds:
             return None
         return (
             "its search folds the Q4-loss into the scores, which is exact for 'SVM1 margin' alone: use that"
         )
 
-    def max_delta(self, y: Any) -> float:
+    def max_delta(self, y: np.ndarray) -> float:
+        """An upper bound on Delta(y, .)."""
         return 1.0
 
-    def check(self, X: Sequence[Any], Y: Sequence[Any] | None) -> None:
+    def check(self, X: Sequence[Pair], Y: Sequence[np.ndarray] | None) -> None:
         """Codes within their ranges, strings of one length, and chains that fit; Y None: inputs only."""
         if Y is not None and len(X) != len(Y):
-            raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output an example")
+            raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output per example")
         for e, x in enumerate(X):
             where = f"example {e}"
             if len(x) < 4:
                 raise ValueError(f"{where} has {len(x)} parts; give a Pair(residue, state, access, target)")
             n, m = len(x[0]), len(x[3])
             limits = (len(RESIDUES), len(STATES), N_ACCESS, len(RESIDUES))
-            for name, codes, limit in zip(("residue", "state", "access", "target"), x, limits, strict=False):
+            for name, codes, limit in zip(
+                ("residue", "state", "access", "target"), x[:4], limits, strict=True
+            ):
                 _check_codes(where, name, codes, limit)
             for name, length in (("state", len(x[1])), ("access", len(x[2]))):
                 if length != n:
@@ -137,20 +198,21 @@ class ProteinAlignment(Params):
                 _check_chain(where, Y[e], n, m)
 
 
-def _check_codes(where: str, name: str, codes: Any, limit: int) -> None:
+def _check_codes(where: str, name: str, codes: np.ndarray, limit: int) -> None:
     codes = np.asarray(codes)
     if codes.ndim != 1 or not len(codes) or codes.dtype.kind not in "iu":
         raise ValueError(
             f"{name} of {where} must be a 1-d array of integers from 0 to {limit - 1}, not empty"
         )
     if codes.min() < 0 or codes.max() >= limit:
-        at = int(np.flatnonzero((codes < 0) | (codes >= limit))[0])
+        place = int(np.flatnonzero((codes < 0) | (codes >= limit))[0])
         raise ValueError(
-            f"{name} of {where} has the code {codes[at]} at place {at}, but codes go to {limit - 1}; recode"
+            f"{name} of {where} has the code {codes[place]} at place {place}, but codes go to {limit - 1}; "
+            "recode"
         )
 
 
-def _check_profile(where: str, name: str, profile: Any, length: int) -> None:
+def _check_profile(where: str, name: str, profile: np.ndarray | None, length: int) -> None:
     shape = np.shape(profile) if profile is not None else None
     if shape != (length, len(RESIDUES)):
         raise ValueError(
@@ -161,7 +223,7 @@ def _check_profile(where: str, name: str, profile: Any, length: int) -> None:
         raise ValueError(f"the {name} profile of {where} is not finite; look for NaN or infinity in it")
 
 
-def _check_chain(where: str, y: Any, n: int, m: int) -> None:
+def _check_chain(where: str, y: np.ndarray, n: int, m: int) -> None:
     chain = np.asarray(y)
     if chain.ndim != 2 or chain.shape[1] != 2 or not len(chain) or chain.dtype.kind not in "iu":
         raise ValueError(
@@ -171,5 +233,7 @@ def _check_chain(where: str, y: Any, n: int, m: int) -> None:
     if chain.min() < 0 or chain[:, 0].max() >= n or chain[:, 1].max() >= m:
         raise ValueError(f"the output of {where} matches places outside its pair of lengths {n} and {m}")
     if np.any(np.diff(chain, axis=0) <= 0):
-        at = int(np.flatnonzero((np.diff(chain, axis=0) <= 0).any(axis=1))[0]) + 1
-        raise ValueError(f"match {at} of the output of {where} does not rise in both columns; sort the chain")
+        place = int(np.flatnonzero((np.diff(chain, axis=0) <= 0).any(axis=1))[0]) + 1
+        raise ValueError(
+            f"match {place} of the output of {where} does not rise in both columns; sort the chain"
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Listed
+from collections import abc
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,9 @@ import scipy.sparse as sp
 
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
+from structmargin.kernels import Matrix
 from structmargin.oracles.viterbi import Chains
+from structmargin.problem import Scorer
 from structmargin.problems.sequence.features import choose, difference_rows, pack, sparse_scores
 
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ class SequenceBatch:
 
     takes_kernels = True
 
-    def __init__(self, problem: Sequence, X: Listed[Any], Y: Listed[Any] | None) -> None:
+    def __init__(
+        self, problem: Sequence, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray] | None
+    ) -> None:
         self.problem, self.X = problem, X
         problem.check_tokens(X)
         self.tokens, self.dense = pack(X, problem.n_features, problem.window)
@@ -43,17 +47,17 @@ class SequenceBatch:
         indices = np.ascontiguousarray(indices, dtype=np.int64)
         offsets, rows = choose(self.tokens.offsets, indices)
         if f.w is None:
-            found = [
+            searches = [
                 self.problem.search(chains, self.y[self.tokens.offsets[i] : self.tokens.offsets[i + 1]], H)
                 for i, chains in zip(indices, self._kernel_chains(f, indices), strict=True)
             ]
-            outputs, losses = [labels for labels, _ in found], np.array([loss[0] for _, loss in found])
+            outputs, losses = [labels for labels, _ in searches], np.array([loss[0] for _, loss in searches])
             return Cuts.of_search(H, indices, outputs, losses, self._gaps(f, indices, outputs))
         labels, losses = self.problem.search(self.chains(f.w, offsets, rows), self.y[rows], H)
         apart = self._rows(indices, offsets, labels)
         return Cuts.of_search(H, indices, _cut(labels, offsets), losses, apart @ f.w, apart)
 
-    def _gaps(self, f: Any, indices: np.ndarray, outputs: Listed[np.ndarray]) -> np.ndarray:
+    def _gaps(self, f: Any, indices: np.ndarray, outputs: list[np.ndarray]) -> np.ndarray:
         """f(x, y) - f(x, ybar) of each example, one by one."""
         truths = [self.y[self.tokens.offsets[i] : self.tokens.offsets[i + 1]] for i in indices]
         triples = zip(indices, truths, outputs, strict=True)
@@ -67,7 +71,7 @@ class SequenceBatch:
         return _cut(self.problem.decode(self.chains(f.w, offsets, rows)), offsets)
 
     def psi(self) -> sp.csr_matrix:
-        """Psi(x_i, y_i) of all examples, a row each."""
+        """Psi(x_i, y_i) of all examples, one row per example."""
         return self._rows(self.all, self.tokens.offsets, np.full(len(self.y), -1))
 
     def chains(self, w: np.ndarray, offsets: np.ndarray, rows: np.ndarray) -> Chains:
@@ -77,9 +81,12 @@ class SequenceBatch:
         return self.problem.chains(self.problem.scores(w, self._products(rows, W), inputs), offsets)
 
     def _products(self, rows: np.ndarray, W: np.ndarray) -> np.ndarray:
-        return sparse_scores(self.tokens, rows, W) if self.dense is None else self.dense[rows] @ W
+        products: np.ndarray = (
+            sparse_scores(self.tokens, rows, W) if self.dense is None else self.dense[rows] @ W
+        )
+        return products
 
-    def _kernel_chains(self, f: Any, indices: np.ndarray) -> list[Chains]:
+    def _kernel_chains(self, f: Scorer, indices: np.ndarray) -> list[Chains]:
         """The oracle's arrays of single examples, from a scorer that knows their potentials only."""
         lengths = np.diff(self.tokens.offsets)
         return [self.problem.chains(f.potentials(self.X[i]), np.array([0, lengths[i]])) for i in indices]

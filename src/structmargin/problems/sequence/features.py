@@ -1,6 +1,6 @@
 """Tokens of many sequences in one matrix, their scores, and the rows of Psi(x, y) - Psi(x, ybar).
 
-Weights stand in blocks, L labels and D features a token (jmlr05 Section 4.3.1, equation 13):
+Weights stand in blocks, L labels and D features per token (jmlr05 Section 4.3.1, equation 13):
 
     emissions           sum_t phi(x_t) (x) e_{y_t}                        column  k L + a
     transitions         eta sum_t e_{y_t} (x) e_{y_{t+1}}                 then    a L + b
@@ -8,24 +8,25 @@ Weights stand in blocks, L labels and D features a token (jmlr05 Section 4.3.1, 
     triplets            eta sum_t e_{y_t} (x) e_{y_{t+1}} (x) e_{y_{t+2}} then    (a L + b) L + c   optional
 
 Features come first in a column's number and labels last, so that a block of w is a C-contiguous
-matrix with one row a feature, which is how a token's scores read it.
+matrix with one row per feature, which is how a token's scores read it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Listed
-from typing import Any, NamedTuple
+from collections import abc
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
+from structmargin.kernels import Matrix
 
-DENSE_FROM = 0.3
+MIN_DENSE_SHARE = 0.3
 """The share of non-zero features from which a dense product beats the sparse one."""
 
 
-class Layout(NamedTuple):
+class FeatureLayout(NamedTuple):
     """What Psi is made of, for compiled code."""
 
     n_labels: int
@@ -36,7 +37,7 @@ class Layout(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """The tokens of n sequences, a row each (CSR: no column twice in a row), for compiled code."""
+    """The tokens of n sequences as a CSR matrix, one row per token and no column twice in a row."""
 
     offsets: np.ndarray  # (n + 1,) int64: sequence i has rows offsets[i]:offsets[i + 1]
     indptr: np.ndarray  # (N + 1,) int64
@@ -48,7 +49,7 @@ class Tokens(NamedTuple):
         return sp.csr_matrix((self.data, self.indices, self.indptr), shape=(len(self.indptr) - 1, D))
 
 
-def pack(X: Listed[Any], D: int, window: int) -> tuple[Tokens, np.ndarray | None]:
+def pack(X: abc.Sequence[Matrix], D: int, window: int) -> tuple[Tokens, np.ndarray | None]:
     """The tokens of all (T, D) arrays of X, each with its `window` neighbours on either side.
 
     A neighbour beyond the end of its sequence has no features. The second result is the same matrix
@@ -60,12 +61,12 @@ def pack(X: Listed[Any], D: int, window: int) -> tuple[Tokens, np.ndarray | None
     if window > 0:
         tokens = Tokens(offsets, *_widen(tokens, D, window))
         D *= 2 * window + 1
-    if len(tokens.data) < DENSE_FROM * offsets[-1] * D:
+    if len(tokens.data) < MIN_DENSE_SHARE * offsets[-1] * D:
         return tokens, None
     return tokens, tokens.matrix(D).toarray()
 
 
-def _sparse(X: Listed[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _sparse(X: abc.Sequence[Matrix]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     matrix = sp.csr_matrix(X[0] if len(X) == 1 else sp.vstack(X, format="csr"), dtype=np.float64)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -73,7 +74,7 @@ def _sparse(X: Listed[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
 
 
-def _dense(X: Listed[Any], D: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _dense(X: abc.Sequence[Matrix], D: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     matrix = np.concatenate([np.zeros((0, D)), *X])
     rows, columns = np.nonzero(matrix)
     indptr = np.searchsorted(rows, np.arange(len(matrix) + 1))
@@ -153,13 +154,13 @@ def _add(place, columns, values, start, end, column, value):  # type: ignore[no-
 
 
 @compiled
-def _most(tokens, layout, lo, hi, y, ybar, at):  # type: ignore[no-untyped-def]
+def _max_entries(tokens, layout, lo, hi, y, ybar, first):  # type: ignore[no-untyped-def]
     """How many entries the row of one example may get before equal columns are summed."""
     indptr = tokens.indptr
     count = 0
     for t in range(hi - lo):
-        if y[lo + t] != ybar[at + t]:
-            # Two labels a feature; two pairs and three triplets hold the token, in each labelling.
+        if y[lo + t] != ybar[first + t]:
+            # Two labels per feature; two pairs and three triplets hold the token, in each labelling.
             count += 2 * (indptr[lo + t + 1] - indptr[lo + t]) + 2 * 2 + 2 * 3
             if layout.input_transitions:
                 count += 2 * (indptr[lo + t + 1] - indptr[max(lo + t - 1, lo)])
@@ -182,11 +183,11 @@ def difference_rows(tokens, layout, chosen, y, packed, ybar, place):  # type: ig
     if layout.input_transitions:
         at_triplets += D * L * L
     m = len(chosen)
-    most = 0
+    max_entries = 0
     for i in range(m):
         lo, hi = tokens.offsets[chosen[i]], tokens.offsets[chosen[i] + 1]
-        most += _most(tokens, layout, lo, hi, y, ybar, packed[i])
-    columns, values = np.empty(most, np.int32), np.empty(most)
+        max_entries += _max_entries(tokens, layout, lo, hi, y, ybar, packed[i])
+    columns, values = np.empty(max_entries, np.int32), np.empty(max_entries)
     indptr = np.zeros(m + 1, np.int32)
     end = 0
     for i in range(m):
@@ -223,11 +224,11 @@ def difference_rows(tokens, layout, chosen, y, packed, ybar, place):  # type: ig
                     column = at_triplets + (c * L + b) * L + a
                     end = _add(place, columns, values, start, end, column, sign * eta)
         # Contributions that cancelled are squeezed out.
-        kept = start
+        used = start
         for k in range(start, end):
             if values[k] != 0.0:
-                columns[kept], values[kept] = columns[k], values[k]
-                kept += 1
-        end = kept
+                columns[used], values[used] = columns[k], values[k]
+                used += 1
+        end = used
         indptr[i + 1] = end
     return indptr, columns[:end].copy(), values[:end].copy()

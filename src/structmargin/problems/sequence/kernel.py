@@ -14,65 +14,134 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
-from structmargin.kernels import LinearKernel
+from structmargin.kernels import LinearKernel, Matrix
+from structmargin.problems._memory import KernelMemory
 
-BLOCK = 1 << 25
+MAX_PRODUCTS = 1 << 25
 """The most token products made at a time, where they are not kept."""
 
+TokenKernel = Callable[[Matrix, Matrix], np.ndarray]
+"""A kernel on tokens: the matrix of its values between the rows of two matrices."""
 
-class Packed(NamedTuple):
-    """Pairs (x, y) with all labels in a row, and each input once."""
 
-    inputs: list[Any]  # distinct x, in order of appearance
+Inputs = Sequence[Matrix]
+Labels = Sequence[np.ndarray]
+
+
+class Chain(Protocol):
+    """What the kernel asks of a problem: `Sequence` without the extensions that k_seq lacks."""
+
+    @property
+    def n_labels(self) -> int: ...
+
+    @property
+    def n_features(self) -> int: ...
+
+    @property
+    def eta(self) -> float: ...
+
+
+class LabelledPairs(NamedTuple):
+    """Pairs (x, y) with the labels of all pairs end to end, and each input once."""
+
+    inputs: list[Matrix]  # distinct x, in order of appearance
     which: np.ndarray  # (n,): the input of pair j
-    at: np.ndarray  # (inputs + 1,): where the tokens of an input begin when all are stacked
+    token_start: np.ndarray  # (inputs + 1,): where the tokens of an input begin when all are stacked
     y: np.ndarray  # (N,)
     offsets: np.ndarray  # (n + 1,): the labels of pair j are y[offsets[j]:offsets[j + 1]]
 
 
-class Memory:
-    """Token products of known inputs, and the last expansion met; shared by copies, not pickled."""
+class LabelScores(NamedTuple):
+    """What an expansion amounts to for any x."""
 
-    def __init__(self, X: Sequence[Any] = (), kx: Any = None) -> None:
+    beta: np.ndarray  # (tokens, L): the coefficient of each token under each label
+    tokens: Matrix | None  # the tokens of beta as a matrix; None: those that the kernel's store holds
+    transitions: np.ndarray  # (L, L)
+    triplets: np.ndarray | None  # (L, L, L)
+
+
+class TokenProducts:
+    """The Gram matrix of the tokens of known inputs; empty unless inputs are given."""
+
+    def __init__(self, X: Sequence[Matrix] = (), kx: TokenKernel | None = None) -> None:
         self.inputs = list(X)
         self.place = {id(x): j for j, x in enumerate(self.inputs)}
-        self.at = _starts(self.inputs)
-        self.tokens = _stack(self.inputs) if self.inputs else None
-        self.G = np.ascontiguousarray(kx(self.tokens, self.tokens), dtype=float) if self.inputs else None
-        self.packed: tuple[Any, Any, int, Packed] | None = None
-        self.expansion: tuple[Any, Any, Any, int, Any] | None = None
+        self.start = _starts(self.inputs)
+        self.tokens: Matrix = None
+        self.G: np.ndarray | None = None
+        if self.inputs and kx is not None:
+            self.tokens = _stack(self.inputs)
+            self.G = np.ascontiguousarray(kx(self.tokens, self.tokens), dtype=float)
 
-    def __deepcopy__(self, memo: Any) -> Memory:
-        return self
-
-    def __reduce__(self) -> tuple[type[Memory], tuple[()]]:
-        return Memory, ()
-
-    def find(self, x: Any) -> int:
+    def find(self, x: Matrix) -> int:
         """The number of a known input, or -1: the same object, not an equal one."""
         j = self.place.get(id(x), -1)
         return j if j >= 0 and self.inputs[j] is x else -1
 
-    def starts(self, inputs: list[Any]) -> np.ndarray | None:
+    def starts(self, inputs: list[Matrix]) -> np.ndarray | None:
         """Where the tokens of these inputs begin in G, or None if one is not known."""
-        found = [self.find(x) for x in inputs]
-        return None if not self.inputs or min(found, default=-1) < 0 else self.at[found]
+        numbers = [self.find(x) for x in inputs]
+        return None if not self.inputs or min(numbers, default=-1) < 0 else self.start[numbers]
+
+
+Memory = KernelMemory[LabelledPairs, LabelScores, TokenProducts]
 
 
 @dataclass(frozen=True)
 class SequenceKernel:
-    """k_seq with a kernel `kx` on tokens (a function of two matrices), `T` lags, history scaled by eta."""
+    """The joint kernel on labelled sequences, for `Sequence`.
 
-    kx: Callable[[Any, Any], np.ndarray] = field(default_factory=LinearKernel)
+        k((x, y), (x', y')) = sum_r sum_s 1[y_r = y'_s] ( kx(x_r, x'_s) + eta^2 sum_t 1[y_{r-t} = y'_{s-t}] )
+
+    over all positions r of one sequence and s of the other, and lags t = 1 .. T that stay inside both. The
+    first part compares tokens with equal labels, the second counts equal pairs of labels at equal lags. With
+    a linear kx and T = 1 it is <Psi(x, y), Psi(x', y')> of `Sequence`. Searches take T up to 2.
+
+    Parameters
+    ----------
+    kx : callable, default=LinearKernel()
+        A kernel on tokens: kx(X, Z) is the matrix of its values between the rows of X and those of Z.
+    T : int, default=1
+        The number of lags.
+    eta : float, default=1.0
+        The weight of label pairs; must equal the problem's.
+
+    References
+    ----------
+    .. [1] Altun, Tsochantaridis and Hofmann, "Hidden Markov support vector machines", ICML 2003.
+    .. [2] Lampert and Blaschko, "Structured prediction by joint kernel support estimation", Machine Learning
+       77, 2009, equations 15 and 16.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.kernels import RBF
+    >>> from structmargin.problems import Sequence
+    >>> from structmargin.problems.sequence.kernel import SequenceKernel
+    >>> X = [np.array([[0.0], [1.0], [2.0]]), np.array([[1.0], [2.0]])]
+    >>> Y = [np.array([0, 1, 0]), np.array([1, 0])]
+    >>> kernel = SequenceKernel(RBF(gamma=2.0))
+    >>> kernel.gram(X, Y, X, Y).round(2)
+    array([[5., 3.],
+           [3., 3.]])
+    >>> model = StructuredSVM(Sequence(2, 1), kernel=kernel, C=100.0).fit(X, Y)
+    >>> [y.tolist() for y in model.predict(X)]
+    [[0, 1, 0], [1, 0]]
+    """
+
+    kx: TokenKernel = field(default_factory=LinearKernel)
     T: int = 1
     eta: float = 1.0
-    memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
+    memory: Memory = field(
+        default_factory=lambda: KernelMemory(TokenProducts()), init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if self.T < 0 or self.T != int(self.T):
@@ -80,47 +149,58 @@ class SequenceKernel:
         if not 0.0 <= self.eta < np.inf:
             raise ValueError(f"eta must be finite and at least 0, but it is {self.eta!r}")
 
-    def on(self, X: Sequence[Any]) -> SequenceKernel:
+    def on(self, X: Sequence[Matrix]) -> SequenceKernel:
         """The same kernel with the token Gram matrix of the inputs X kept: 8 bytes a pair of their tokens.
 
         The inputs are known again as objects, so pass on the very arrays of X; others are computed anew.
         """
         copy = replace(self)
-        object.__setattr__(copy, "memory", Memory(X, self.kx))
+        object.__setattr__(copy, "memory", KernelMemory(TokenProducts(X, self.kx)))
         return copy
 
-    def gram(self, X: Any, Y: Any, X2: Any, Y2: Any) -> np.ndarray:
+    def gram(self, X: Inputs, Y: Labels, X2: Inputs, Y2: Labels) -> np.ndarray:
         """k_seq between two lists of pairs."""
-        return self.data_gram(X, Y, X2, Y2) + self.history_gram(X, Y, X2, Y2)
+        gram: np.ndarray = self.data_gram(X, Y, X2, Y2) + self.history_gram(X, Y, X2, Y2)
+        return gram
 
-    def data_gram(self, X: Any, Y: Any, X2: Any, Y2: Any) -> np.ndarray:
+    def data_gram(self, X: Inputs, Y: Labels, X2: Inputs, Y2: Labels) -> np.ndarray:
         """The data term of k_seq between two lists of pairs."""
         left, right = self._pack(X, Y), self._pack(X2, Y2)
         out = np.zeros((len(left.which), len(right.which)))
         if not out.size:
             return out
         n_labels = int(max(left.y.max(), right.y.max())) + 1
-        rows, columns = self.memory.starts(left.inputs), self.memory.starts(right.inputs)
-        if rows is not None and columns is not None:
-            everyone = np.arange(len(left.which))
+        store = self.memory.store
+        row_start, column_start = store.starts(left.inputs), store.starts(right.inputs)
+        if row_start is not None and column_start is not None:
+            all_pairs = np.arange(len(left.which))
             _label_sums(
-                self.memory.G, rows[left.which], columns[right.which], left, right, everyone, n_labels, out
+                store.G,
+                row_start[left.which],
+                column_start[right.which],
+                left,
+                right,
+                all_pairs,
+                n_labels,
+                out,
             )
             return out
         others = _stack(right.inputs)
-        per = np.diff(left.at)
+        per = np.diff(left.token_start)
         lo = 0
         while lo < len(per):
-            most = np.searchsorted(np.cumsum(per[lo:]), max(BLOCK // others.shape[0], 1), side="right")
-            hi = lo + max(int(most), 1)
+            n_inputs = np.searchsorted(
+                np.cumsum(per[lo:]), max(MAX_PRODUCTS // others.shape[0], 1), side="right"
+            )
+            hi = lo + max(int(n_inputs), 1)
             G = np.ascontiguousarray(self.kx(_stack(left.inputs[lo:hi]), others), dtype=float)
             some = np.flatnonzero((left.which >= lo) & (left.which < hi))
-            begin = left.at[left.which] - left.at[lo]
-            _label_sums(G, begin, right.at[right.which], left, right, some, n_labels, out)
+            begin = left.token_start[left.which] - left.token_start[lo]
+            _label_sums(G, begin, right.token_start[right.which], left, right, some, n_labels, out)
             lo = hi
         return out
 
-    def history_gram(self, X: Any, Y: Any, X2: Any, Y2: Any) -> np.ndarray:
+    def history_gram(self, X: Inputs, Y: Labels, X2: Inputs, Y2: Labels) -> np.ndarray:
         """The history term of k_seq between two lists of pairs, times eta^2."""
         left, right = self._pack(X, Y), self._pack(X2, Y2)
         out = np.zeros((len(left.which), len(right.which)))
@@ -131,55 +211,54 @@ class SequenceKernel:
         return self.eta**2 * out
 
     def potentials(
-        self, problem: Any, x: Any, X: Any, Y: Any, coef: np.ndarray
+        self, problem: Chain, x: Matrix, X: Inputs, Y: Labels, coef: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """The scores of labels, pairs and (for T = 2) triplets under sum_j coef_j k_seq((x_j, y_j), .)."""
-        beta, tokens, transitions, triplets = self._expansion(problem, X, Y, coef)
-        j = self.memory.find(x)
-        if tokens is not None:
-            emissions = np.asarray(self.kx(x, tokens)) @ beta
-        elif j >= 0 and self.memory.G is not None:
-            emissions = self.memory.G[self.memory.at[j] : self.memory.at[j + 1]] @ beta
+        scores, store = self._expansion(problem, X, Y, coef), self.memory.store
+        beta, j = scores.beta, store.find(x)
+        if scores.tokens is not None:
+            emissions = np.asarray(self.kx(x, scores.tokens)) @ beta
+        elif j >= 0 and store.G is not None:
+            emissions = store.G[store.start[j] : store.start[j + 1]] @ beta
         else:
             held = np.flatnonzero(np.any(beta != 0.0, axis=1))
             emissions = np.zeros((x.shape[0], problem.n_labels))
             if len(held):
-                emissions = np.asarray(self.kx(x, self.memory.tokens[held])) @ beta[held]  # type: ignore[index]
-        return emissions, transitions, triplets
+                emissions = np.asarray(self.kx(x, store.tokens[held])) @ beta[held]
+        return emissions, scores.transitions, scores.triplets
 
-    def _expansion(self, problem: Any, X: Any, Y: Any, coef: np.ndarray) -> Any:
-        """What an expansion amounts to for any x: beta[token, label], its tokens (None: all those in memory),
-        transitions (L, L), triplets (L, L, L) or None. Made once an expansion."""
-        kept = self.memory.expansion
-        if kept is not None and kept[0] is X and kept[1] is Y and kept[2] is coef and kept[3] == len(X):
-            return kept[4]
+    def _expansion(self, problem: Chain, X: Inputs, Y: Labels, coef: np.ndarray) -> LabelScores:
+        """sum_j coef_j k_seq((x_j, y_j), .) as scores of labels, pairs and triplets, computed once."""
+        known = self.memory.expansion.get(X, Y, coef)
+        if known is not None:
+            return known
         _require_plain(problem, self)
         L, packed = problem.n_labels, self._pack(X, Y)
         per_label = np.repeat(np.asarray(coef, dtype=float), np.diff(packed.offsets))
-        known = self.memory.starts(packed.inputs)
-        begin = packed.at[:-1] if known is None else known
+        stored = self.memory.store.starts(packed.inputs)
+        begin = packed.token_start[:-1] if stored is None else stored
         position = np.arange(len(packed.y)) - np.repeat(packed.offsets[:-1], np.diff(packed.offsets))
         token = position + np.repeat(begin[packed.which], np.diff(packed.offsets))
-        beta = np.zeros((int(packed.at[-1] if known is None else self.memory.at[-1]), L))
+        n_tokens = packed.token_start[-1] if stored is None else self.memory.store.start[-1]
+        beta = np.zeros((int(n_tokens), L))
         np.add.at(beta, (token, packed.y), per_label)
         tokens = None
-        if known is None:
+        if stored is None:
             tokens = _stack(packed.inputs) if packed.inputs else np.zeros((0, problem.n_features))
         lags = [
             self.eta**2 * np.asarray(_pair_counts(packed, t, L).T @ coef).reshape(L, L)
             for t in range(1, self.T + 1)
         ]
         triplets = np.repeat(lags[1][:, None, :], L, axis=1) if self.T == 2 else None
-        found = beta, tokens, lags[0] if lags else np.zeros((L, L)), triplets
-        self.memory.expansion = (X, Y, coef, len(X), found)
-        return found
+        scores = LabelScores(beta, tokens, lags[0] if lags else np.zeros((L, L)), triplets)
+        return self.memory.expansion.set(scores, X, Y, coef)
 
-    def _pack(self, X: Any, Y: Any) -> Packed:
-        kept = self.memory.packed
-        if kept is not None and kept[0] is X and kept[1] is Y and kept[2] == len(X):
-            return kept[3]
+    def _pack(self, X: Inputs, Y: Labels) -> LabelledPairs:
+        known = self.memory.packed.get(X, Y)
+        if known is not None:
+            return known
         number: dict[int, int] = {}
-        inputs: list[Any] = []
+        inputs: list[Matrix] = []
         which = np.empty(len(X), dtype=np.int64)
         for j, x in enumerate(X):
             if id(x) not in number:
@@ -188,37 +267,37 @@ class SequenceKernel:
             which[j] = number[id(x)]
         labels = [np.asarray(y, dtype=np.int64) for y in Y]
         offsets = np.concatenate([[0], np.cumsum([len(y) for y in labels], dtype=np.int64)])
-        packed = Packed(
+        packed = LabelledPairs(
             inputs, which, _starts(inputs), np.concatenate([np.zeros(0, np.int64), *labels]), offsets
         )
-        wrong = np.flatnonzero(np.diff(packed.at)[which] != np.diff(offsets))
+        wrong = np.flatnonzero(np.diff(packed.token_start)[which] != np.diff(offsets))
         if len(wrong):
             j = int(wrong[0])
             raise ValueError(f"pair {j} has {X[j].shape[0]} tokens but {len(labels[j])} labels")
         if len(X) > 1:
-            self.memory.packed = (X, Y, len(X), packed)
+            self.memory.packed.set(packed, X, Y)
         return packed
 
 
 @compiled
-def _sums(G, rows, columns, y, offsets, y2, offsets2, some, n_labels, out):  # type: ignore[no-untyped-def]
+def _sums(G, row_start, column_start, y, offsets, y2, offsets2, some, n_labels, out):  # type: ignore[no-untyped-def]
     """The loop of `_label_sums`: rows of G are added up by label first, where that saves work."""
     width, longest = G.shape[1], 0
     for p in some:
         longest = max(longest, offsets[p + 1] - offsets[p])
-    few = offsets2[-1] < width
-    by_label = np.empty((1 if few else min(longest, n_labels), width))
+    few_columns = offsets2[-1] < width
+    by_label = np.empty((1 if few_columns else min(longest, n_labels), width))
     slot = np.full(n_labels, -1)
     for p in some:
         lo, hi = offsets[p], offsets[p + 1]
-        if few:
-            for q in range(columns.shape[0]):
+        if few_columns:
+            for q in range(column_start.shape[0]):
                 total = 0.0
                 for s in range(offsets2[q], offsets2[q + 1]):
-                    c = columns[q] + s - offsets2[q]
+                    c = column_start[q] + s - offsets2[q]
                     for r in range(lo, hi):
                         if y[r] == y2[s]:
-                            total += G[rows[p] + r - lo, c]
+                            total += G[row_start[p] + r - lo, c]
                 out[p, q] = total
             continue
         used = 0
@@ -227,39 +306,39 @@ def _sums(G, rows, columns, y, offsets, y2, offsets2, some, n_labels, out):  # t
                 slot[y[r]] = used
                 by_label[used] = 0.0
                 used += 1
-            by_label[slot[y[r]]] += G[rows[p] + r - lo]
-        for q in range(columns.shape[0]):
+            by_label[slot[y[r]]] += G[row_start[p] + r - lo]
+        for q in range(column_start.shape[0]):
             total = 0.0
             for s in range(offsets2[q], offsets2[q + 1]):
                 k = slot[y2[s]]
                 if k >= 0:
-                    total += by_label[k, columns[q] + s - offsets2[q]]
+                    total += by_label[k, column_start[q] + s - offsets2[q]]
             out[p, q] = total
         for r in range(lo, hi):
             slot[y[r]] = -1
 
 
 def _label_sums(
-    G: Any,
-    rows: np.ndarray,
-    columns: np.ndarray,
-    left: Packed,
-    right: Packed,
+    G: np.ndarray | None,
+    row_start: np.ndarray,
+    column_start: np.ndarray,
+    left: LabelledPairs,
+    right: LabelledPairs,
     some: np.ndarray,
     n_labels: int,
-    out: Any,
+    out: np.ndarray,
 ) -> None:
     """out[p, q] = sum of G over the positions of p and q with equal labels, for the left pairs in `some`.
 
-    rows[p] and columns[q] say where the tokens of pairs p and q begin in G.
+    row_start[p] and column_start[q] say where the tokens of pairs p and q begin in G.
     """
     _sums(
-        G, rows.astype(np.int64), columns.astype(np.int64), left.y, left.offsets, right.y, right.offsets,
-        some, n_labels, out,
+        G, row_start.astype(np.int64), column_start.astype(np.int64), left.y, left.offsets, right.y,
+        right.offsets, some, n_labels, out,
     )  # fmt: skip
 
 
-def _pair_counts(packed: Packed, t: int, n_labels: int) -> sp.csr_matrix:
+def _pair_counts(packed: LabelledPairs, t: int, n_labels: int) -> sp.csr_matrix:
     """How often label b comes t positions after label a: (n, L * L), column a * L + b."""
     y, lengths = packed.y, np.diff(packed.offsets)
     pair = np.repeat(np.arange(len(lengths)), lengths)
@@ -269,7 +348,7 @@ def _pair_counts(packed: Packed, t: int, n_labels: int) -> sp.csr_matrix:
     return sp.csr_matrix((np.ones(len(codes)), (pair[t:][inside], codes)), shape=shape)
 
 
-def _require_plain(problem: Any, kernel: SequenceKernel) -> None:
+def _require_plain(problem: Chain, kernel: SequenceKernel) -> None:
     """Refuse what a problem's own Psi has and k_seq has not."""
     extra = [name for name in ("window", "triplets", "input_transitions") if getattr(problem, name, False)]
     if extra:
@@ -285,11 +364,11 @@ def _require_plain(problem: Any, kernel: SequenceKernel) -> None:
         raise ValueError(f"no search takes T={kernel.T} lags: choose T of at most 2 to predict")
 
 
-def _starts(inputs: Sequence[Any]) -> np.ndarray:
+def _starts(inputs: Sequence[Matrix]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum([x.shape[0] for x in inputs], dtype=np.int64)]).astype(np.int64)
 
 
-def _stack(inputs: Sequence[Any]) -> Any:
+def _stack(inputs: Sequence[Matrix]) -> Matrix:
     """The tokens of all inputs as one matrix, sparse if the first input is."""
     if sp.issparse(inputs[0]):
         return sp.vstack(inputs, format="csr")

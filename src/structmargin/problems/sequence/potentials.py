@@ -6,9 +6,10 @@ and the step t -> t + 1, filed under t by the paper's sums, goes under t + 1 as 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structmargin.oracles.viterbi import Chains
 
@@ -16,12 +17,18 @@ from structmargin.oracles.viterbi import Chains
 class Potentials(NamedTuple):
     """The scores of one sequence of T tokens, or of packed ones with T tokens in all: linear in w."""
 
-    emissions: Any  # (T, L)
-    transitions: Any  # (L, L), or (T, L, L) for each step t -> t + 1 (the last of a sequence is not read)
-    triplets: Any = None  # (L, L, L), or None
+    emissions: np.ndarray  # (T, L)
+    transitions: (
+        np.ndarray
+    )  # (L, L), or (T, L, L) for each step t -> t + 1 (the last of a sequence is not read)
+    triplets: np.ndarray | None = None  # (L, L, L), or None
 
 
-class Bars(NamedTuple):
+PotentialArrays = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+"""Emissions, transitions and triplets as `Potentials` has them, in any tuple."""
+
+
+class MaskScores(NamedTuple):
     """What to add to transitions, first and final labels: 0 if allowed, -inf if not; None for no mask."""
 
     allowed: np.ndarray | None  # (L, L)
@@ -29,7 +36,7 @@ class Bars(NamedTuple):
     final: np.ndarray | None  # (L,)
 
     def forbid(self, y: np.ndarray) -> bool:
-        """Whether the labelling y is barred somewhere."""
+        """Whether the masks forbid the labelling y somewhere."""
         return bool(
             (self.first is not None and self.first[y[0]] < 0.0)
             or (self.final is not None and self.final[y[-1]] < 0.0)
@@ -37,12 +44,12 @@ class Bars(NamedTuple):
         )
 
 
-def bar(mask: Any) -> np.ndarray | None:
-    """One of the `Bars` from booleans."""
+def mask_scores(mask: ArrayLike | None) -> np.ndarray | None:
+    """One of the `MaskScores` from booleans."""
     return None if mask is None else np.where(np.asarray(mask, dtype=bool), 0.0, -np.inf)
 
 
-def chains(potentials: tuple[Any, ...], offsets: np.ndarray, bars: Bars) -> Chains:
+def chains(potentials: PotentialArrays, offsets: np.ndarray, masks: MaskScores) -> Chains:
     """The oracle's arrays for sequences packed at `offsets` (n + 1,), from their potentials and masks."""
     E, A, triplets = Potentials(*potentials)
     N, L = E.shape
@@ -50,12 +57,12 @@ def chains(potentials: tuple[Any, ...], offsets: np.ndarray, bars: Bars) -> Chai
     if np.any(stop < start):
         i = int(np.flatnonzero(stop < start)[0])
         raise ValueError(f"sequence {i} has no tokens: leave sequences of length 0 out")
-    if bars.first is not None or bars.final is not None:
+    if masks.first is not None or masks.final is not None:
         E = np.array(E, dtype=float)
-        E[start] += 0.0 if bars.first is None else bars.first
-        E[stop] += 0.0 if bars.final is None else bars.final
-    if bars.allowed is not None:
-        A = A + bars.allowed
+        E[start] += 0.0 if masks.first is None else masks.first
+        E[stop] += 0.0 if masks.final is None else masks.final
+    if masks.allowed is not None:
+        A = A + masks.allowed
     by_token = A.ndim == 3
     if by_token:
         A = np.concatenate([A[:1], A[:-1]])

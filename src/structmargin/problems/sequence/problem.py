@@ -1,38 +1,36 @@
 """Label sequence learning: a label for every token of a sequence (jmlr05 Section 4.3).
 
-x is a (T, n_features) array, dense or sparse; y an integer array of T labels 0 .. n_labels - 1. With
-phi(x_t) the token's features and e_a the indicator of label a, equation (13) and its extensions:
-
-    Psi(x, y) = ( sum_t phi(x_t) (x) e_{y_t},
-                  eta sum_t e_{y_t} (x) e_{y_{t+1}},
-                  sum_t phi(x_t) (x) e_{y_t} (x) e_{y_{t+1}}             with input_transitions,
-                  eta sum_t e_{y_t} (x) e_{y_{t+1}} (x) e_{y_{t+2}} )    with triplets
-
-`window = r` takes the features of tokens t - r .. t + r side by side as phi(x_t), none beyond the ends.
-eta scales what counts labels alone. `sequence_features` has the order of the weights.
-
-Delta is the number of wrong labels ("hamming"), their share ("hamming_normalised"), or whether there
-is any ("zero_one"). Every formulation is searched exactly: by a Viterbi with the loss folded in where
-it folds, by the best other labelling where only right or wrong counts, else by the number of wrong labels.
+`structmargin.problems.sequence.features` has the order of the weights. Every formulation is searched exactly:
+by a Viterbi with the loss folded in where it folds, by the best other labelling where only right or wrong
+counts, else by the number of wrong labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Listed
+from collections import abc
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 from structmargin.formulation import Cost
+from structmargin.kernels import Matrix
 from structmargin.oracles.viterbi import Chains, best, best_folded, best_other
-from structmargin.oracles.viterbi_by_distance import ROUNDS, best_by_loss
+from structmargin.oracles.viterbi_by_distance import MAX_BOUNDS, best_by_loss
+from structmargin.problem import Scorer
 from structmargin.problems._params import Params
 from structmargin.problems.sequence.batch import SequenceBatch
-from structmargin.problems.sequence.features import Layout, pack
-from structmargin.problems.sequence.potentials import Bars, Potentials, bar, chains
+from structmargin.problems.sequence.features import FeatureLayout, pack
+from structmargin.problems.sequence.potentials import (
+    MaskScores,
+    PotentialArrays,
+    Potentials,
+    chains,
+    mask_scores,
+)
 
 
 class Loss(NamedTuple):
@@ -51,10 +49,72 @@ LOSSES = {
 
 @dataclass(frozen=True, eq=False)
 class Sequence(Params):
-    """`n_labels` labels and `n_features` features a token.
+    """Label sequence learning: one label for every token of a sequence.
 
-    `allowed[a][b]` says whether label b may follow a, `first[a]` and `final[a]` whether a sequence may
-    begin and end with a; None allows everything. Forbidden labellings are no outputs at all.
+    An input x is an array of shape (T, n_features), dense or scipy.sparse, with one row of features per
+    token; the length T may differ from input to input. An output y is an integer array of shape (T,) with one
+    label 0 .. n_labels - 1 per token. With phi(x_t) the features of token t and e_a the indicator of label a,
+
+        Psi(x, y) = ( sum_t phi(x_t) (x) e_{y_t},
+                      eta sum_t e_{y_t} (x) e_{y_{t+1}},
+                      sum_t phi(x_t) (x) e_{y_t} (x) e_{y_{t+1}}             with input_transitions,
+                      eta sum_t e_{y_t} (x) e_{y_{t+1}} (x) e_{y_{t+2}} )    with triplets
+
+    Prediction is the Viterbi algorithm. The search for a violated constraint is exact for every formulation.
+
+    Parameters
+    ----------
+    n_labels : int
+        The number of labels.
+    n_features : int
+        The number of features per token: the columns of every x.
+    eta : float, default=1.0
+        The weight of the parts of Psi that count labels alone.
+    loss : {"hamming", "hamming_normalised", "zero_one"}, default="hamming"
+        Delta: the number of wrong labels, their share, or 1 if any label is wrong.
+    window : int, default=0
+        phi(x_t) holds the features of tokens t - window .. t + window side by side, zeros beyond the ends.
+    triplets : bool, default=False
+        Whether triplets of labels have weights. The chain is then of order 2.
+    input_transitions : bool, default=False
+        Whether a pair of labels has a weight for each feature of its first token.
+    allowed : array-like of bool of shape (n_labels, n_labels), default=None
+        allowed[a][b] says whether label b may follow label a. None allows all.
+    first : array-like of bool of shape (n_labels,), default=None
+        Which labels a sequence may begin with. None allows all.
+    final : array-like of bool of shape (n_labels,), default=None
+        Which labels a sequence may end with. None allows all.
+
+    Attributes
+    ----------
+    n_weights : int
+        The length of w: D L + L^2, with input transitions D L^2 more, with triplets L^3 more, for L =
+        n_labels and D = n_features (2 window + 1).
+
+    See Also
+    --------
+    structmargin.problems.sequence.kernel.SequenceKernel : The joint kernel that goes with this problem.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Section 4.3.
+
+    Examples
+    --------
+    Two sequences, of three tokens and of two, with two features per token:
+
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Sequence
+    >>> X = [np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])]
+    >>> Y = [np.array([0, 1, 1]), np.array([1, 0])]
+    >>> problem = Sequence(n_labels=2, n_features=2)
+    >>> problem.delta(Y[0], np.array([0, 0, 0]))
+    2.0
+    >>> model = StructuredSVM(problem, C=100.0).fit(X, Y)
+    >>> [y.tolist() for y in model.predict(X)]
+    [[0, 1, 1], [1, 0]]
     """
 
     n_labels: int
@@ -64,9 +124,9 @@ class Sequence(Params):
     window: int = 0
     triplets: bool = False
     input_transitions: bool = False
-    allowed: Any = None
-    first: Any = None
-    final: Any = None
+    allowed: ArrayLike | None = None
+    first: ArrayLike | None = None
+    final: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         L, D = self.n_labels, self.n_features
@@ -86,24 +146,30 @@ class Sequence(Params):
             raise ValueError(f"{self.n_weights} weights are too many: use fewer features or extensions")
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> FeatureLayout:
         """What Psi is made of, for compiled code."""
         D = self.n_features * (2 * int(self.window) + 1)
-        return Layout(self.n_labels, D, float(self.eta), bool(self.input_transitions), bool(self.triplets))
+        return FeatureLayout(
+            self.n_labels, D, float(self.eta), bool(self.input_transitions), bool(self.triplets)
+        )
 
     @cached_property
     def n_weights(self) -> int:
+        """The length of w and of Psi(x, y)."""
         L, D = self.n_labels, self.layout.n_features
         return D * L + L**2 + self.layout.input_transitions * D * L**2 + self.layout.triplets * L**3
 
     @cached_property
-    def bars(self) -> Bars:
-        return Bars(bar(self.allowed), bar(self.first), bar(self.final))
+    def masks(self) -> MaskScores:
+        """The masks as scores: 0 where a label may stand, -inf where it may not."""
+        return MaskScores(mask_scores(self.allowed), mask_scores(self.first), mask_scores(self.final))
 
-    def psi(self, x: Any, y: Any) -> sp.csr_matrix:
+    def psi(self, x: Matrix, y: np.ndarray) -> sp.csr_matrix:
+        """Psi(x, y), a sparse row of shape (1, n_weights)."""
         return self.batch([x], [y]).psi()
 
-    def delta(self, y: Any, ybar: Any) -> float:
+    def delta(self, y: np.ndarray, ybar: np.ndarray) -> float:
+        """Delta(y, ybar): the loss of predicting ybar where y is right."""
         y, ybar = np.asarray(y), np.asarray(ybar)
         if y.shape != ybar.shape:
             raise ValueError(f"labellings of {len(y)} and {len(ybar)} labels cannot be compared")
@@ -111,8 +177,8 @@ class Sequence(Params):
         loss = LOSSES[self.loss]
         return float(wrong if loss.counts else wrong > 0) / (len(y) if loss.share else 1)
 
-    def phi(self, x: Any) -> Any:
-        """The tokens' features, a row each: x itself, or with a window a (T, D) CSR matrix."""
+    def phi(self, x: Matrix) -> Matrix:
+        """The tokens' features, one row per token: x itself, or with a window a (T, D) CSR matrix."""
         if self.window == 0:
             return x if sp.issparse(x) else np.asarray(x, dtype=float)
         return pack([x], self.n_features, self.window)[0].matrix(self.layout.n_features)
@@ -131,7 +197,7 @@ class Sequence(Params):
             w[c:].reshape(L, L, L) if self.layout.triplets else None,
         )
 
-    def potentials(self, w: np.ndarray, x: Any) -> Potentials:
+    def potentials(self, w: np.ndarray, x: Matrix) -> Potentials:
         """The scores of one sequence under explicit weights."""
         phi = self.phi(x)
         W, _, V, _ = self.weights(w)
@@ -145,12 +211,13 @@ class Sequence(Params):
             transitions = transitions + inputs.reshape(-1, *A.shape)
         return Potentials(emissions, transitions, None if triplets is None else self.eta * triplets)
 
-    def chains(self, potentials: tuple[Any, ...], offsets: np.ndarray) -> Chains:
+    def chains(self, potentials: PotentialArrays, offsets: np.ndarray) -> Chains:
         """What the oracles search, for sequences packed at `offsets`."""
-        return chains(potentials, offsets, self.bars)
+        return chains(potentials, offsets, self.masks)
 
     def decode(self, packed: Chains) -> np.ndarray:
         """The best labels (N,) of packed sequences."""
+        labels: np.ndarray
         labels, scores = best(packed)
         if not np.all(scores > -np.inf):
             i = int(np.flatnonzero(~(scores > -np.inf))[0])
@@ -169,31 +236,33 @@ class Sequence(Params):
         elif H.folds:
             labels = best_folded(packed, y, scale)[0]
         else:
-            labels = best_by_loss(packed, y, scale, H, ROUNDS)[0]
+            labels = best_by_loss(packed, y, scale, H, MAX_BOUNDS)[0]
         wrong = np.add.reduceat(labels != y, packed.offsets[:-1], dtype=np.int64)
         return labels, wrong * scale if loss.counts else (wrong > 0).astype(float)
 
-    def argmax(self, f: Any, x: Any) -> np.ndarray:
+    def argmax(self, f: Scorer, x: Matrix) -> np.ndarray:
+        """The best-scoring output of x under the scorer f."""
         return self.decode(self.chains(f.potentials(x), np.array([0, x.shape[0]])))
 
-    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Cost) -> np.ndarray:
+    def augmented_argmax(self, f: Scorer, x: Matrix, y: np.ndarray, H: Cost) -> np.ndarray:
+        """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
         self.check_labels([x], [y])
         packed = self.chains(f.potentials(x), np.array([0, x.shape[0]]))
         return self.search(packed, np.asarray(y, dtype=np.int64), H)[0]
 
-    def batch(self, X: Listed[Any], Y: Listed[Any] | None) -> SequenceBatch:
+    def batch(self, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray] | None) -> SequenceBatch:
         """All tokens packed for both searches, or for `argmax` alone where Y is None."""
         return SequenceBatch(self, X, Y)
 
-    def check(self, X: Listed[Any], Y: Listed[Any]) -> None:
+    def check(self, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray]) -> None:
         """Shapes, finite features, labels in range and allowed; the error names the first bad example."""
         self.check_tokens(X)
         self.check_labels(X, Y)
         for i, y in enumerate(Y):
-            if self.bars.forbid(np.asarray(y, dtype=np.int64)):
+            if self.masks.forbid(np.asarray(y, dtype=np.int64)):
                 raise ValueError(f"allowed, first or final forbid the labels of example {i}: correct either")
 
-    def check_tokens(self, X: Listed[Any]) -> None:
+    def check_tokens(self, X: abc.Sequence[Matrix]) -> None:
         """Raise unless every x is a non-empty (T, n_features) array of finite numbers."""
         for i, x in enumerate(X):
             shape, D = getattr(x, "shape", None), self.n_features
@@ -204,7 +273,7 @@ class Sequence(Params):
             if not np.all(np.isfinite(x.data if sp.issparse(x) else x)):
                 raise ValueError(f"x of example {i} has a NaN or infinite feature: correct or leave it out")
 
-    def check_labels(self, X: Listed[Any], Y: Listed[Any]) -> None:
+    def check_labels(self, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray]) -> None:
         """Raise unless every y has an integer from 0 to n_labels - 1 for each token of its x."""
         for i, (x, labels) in enumerate(zip(X, Y, strict=True)):
             y, top = np.asarray(labels), self.n_labels - 1
@@ -218,7 +287,7 @@ class Sequence(Params):
                 t = int(wrong[0])
                 raise ValueError(f"label {y[t]} of token {t} of example {i} is no integer from 0 to {top}")
 
-    def radius(self, x: Any) -> float:
+    def radius(self, x: Matrix) -> float:
         """|Psi(x, y) - Psi(x, y')| <= sqrt(2 ((sum_t |phi_t|)^2 + eta^2 (T-1)^2 + ...)): Proposition 25.
 
         Each token adds phi_t (x) (e_a - e_b) to the difference, of norm 0 or sqrt(2) |phi_t|, and each pair
@@ -237,6 +306,7 @@ class Sequence(Params):
         total += layout.triplets * (self.eta * max(T - 2, 0)) ** 2
         return float(np.sqrt(2.0 * total))
 
-    def max_delta(self, y: Any) -> float:
+    def max_delta(self, y: np.ndarray) -> float:
+        """An upper bound on Delta(y, .)."""
         loss = LOSSES[self.loss]
         return float(len(y)) if loss.counts and not loss.share else 1.0

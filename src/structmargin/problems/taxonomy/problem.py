@@ -1,35 +1,85 @@
-"""Classes with features of their own: Psi(x, y) = Phi(x) (x) Lambda(y) (jmlr05 Section 4.2).
-
-f(x, y) = sum_r lambda_r(y) <v_r, x>, one weight vector v_r for every output feature (Proposition 22), so
-classes that share a feature learn from each other's examples. Lambda is any matrix with a row a class; see
-`structmargin.problems.taxonomy.taxonomies` for taxonomy nodes, descriptions and similarities, and for the
-tree loss. Without Lambda it is `Multiclass`. The tensor product is never formed: scores are (x W) Lambda^T
-with w = W.ravel(), W of shape (n_features, number of output features).
-With a kernel K on inputs the joint kernel is K(x, x') L[y, y'] (Proposition 21): `Product(K, L=problem.L)`.
-"""
+"""Classes with features of their own: Psi(x, y) = Phi(x) (x) Lambda(y) (jmlr05 Section 4.2)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.cuts import tensor_rows
-from structmargin.problems.multiclass.problem import Multiclass, MulticlassBatch
+from structmargin.kernels import Matrix
+from structmargin.problems.multiclass.problem import Labels, Multiclass, MulticlassBatch
 
 
 @dataclass(frozen=True, eq=False)
 class Taxonomy(Multiclass):
-    """`n_classes` classes with the rows of `Lambda` (n_classes, R), dense or sparse, as their features;
-    `loss[y, ybar]` or None for 0/1."""
+    """Multiclass classification with features of classes, such as the nodes of a taxonomy above them.
 
-    Lambda: Any = None
+    An input x is a vector of n_features numbers, an output y a class 0 .. n_classes - 1, as for `Multiclass`.
+    Each class has a row Lambda(y) of R output features:
+
+        Psi(x, y) = x (x) Lambda(y),    f(x, y) = sum_r Lambda(y)_r <v_r, x>
+
+    with one weight vector v_r for each output feature, so that classes with a common feature learn from each
+    other's examples. The tensor product is never formed: scores are (x W) Lambda^T with W =
+    w.reshape(n_features, R). `structmargin.problems.taxonomy.taxonomies` makes Lambda from a taxonomy, from
+    descriptions or from a similarity, and the tree loss.
+
+    Parameters
+    ----------
+    n_classes : int
+        The number of classes.
+    n_features : int
+        The length of every x.
+    loss : array-like of shape (n_classes, n_classes), default=None
+        loss[y, ybar] is Delta(y, ybar): at least 0, and 0 on the diagonal. None is the 0/1 loss.
+    Lambda : matrix of shape (n_classes, R), dense or sparse, default=None
+        The output features, one row per class. None is the identity: then this is `Multiclass`.
+
+    Attributes
+    ----------
+    n_weights : int
+        n_features * R.
+    class_features : csr_matrix of shape (n_classes, R)
+        Lambda, or the identity.
+    L : ndarray of shape (n_classes, n_classes)
+        The inner products <Lambda(y), Lambda(y')>. With a kernel K on inputs, `Product(K, L=problem.L)` is
+        the joint kernel.
+
+    See Also
+    --------
+    Multiclass : Classes without features of their own.
+
+    References
+    ----------
+    .. [1] Tsochantaridis, Joachims, Hofmann and Altun, "Large margin methods for structured and
+       interdependent output variables", JMLR 6, 2005, Sections 4.2 and 5.1.
+
+    Examples
+    --------
+    Cats and dogs are mammals, trout are fish:
+
+    >>> import numpy as np
+    >>> from structmargin import StructuredSVM
+    >>> from structmargin.problems import Taxonomy
+    >>> from structmargin.problems.taxonomy.taxonomies import node_features, tree_loss
+    >>> parents = {"cat": "mammal", "dog": "mammal", "trout": "fish", "mammal": "animal", "fish": "animal"}
+    >>> classes = ["cat", "dog", "trout"]
+    >>> nodes, Lambda = node_features(parents, classes)
+    >>> problem = Taxonomy(3, 2, loss=tree_loss(parents, classes), Lambda=Lambda)
+    >>> problem.delta(0, 1), problem.delta(0, 2)
+    (1.0, 2.0)
+    >>> X, Y = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 0.0]]), np.array([0, 1, 2])
+    >>> [int(y) for y in StructuredSVM(problem, C=100.0).fit(X, Y).predict(X)]
+    [0, 1, 2]
+    """
+
+    Lambda: Matrix | None = None
 
     @cached_property
-    def map(self) -> sp.csr_matrix:
+    def class_features(self) -> sp.csr_matrix:
         """Lambda as a sparse matrix; the identity if there is none."""
         if self.Lambda is None:
             return sp.identity(self.n_classes, format="csr")
@@ -38,37 +88,41 @@ class Taxonomy(Multiclass):
     @property
     def L(self) -> np.ndarray:
         """<Lambda(y), Lambda(y')> of all classes, (n_classes, n_classes)."""
-        found: np.ndarray = (self.map @ self.map.T).toarray()
-        return found
+        products: np.ndarray = (self.class_features @ self.class_features.T).toarray()
+        return products
 
     @property
     def n_weights(self) -> int:
-        return self.n_features * int(self.map.shape[1])
+        """The length of w and of Psi(x, y)."""
+        return self.n_features * int(self.class_features.shape[1])
 
-    def psi(self, x: Any, y: Any) -> sp.csr_matrix:
+    def psi(self, x: Matrix, y: int) -> sp.csr_matrix:
+        """Psi(x, y), a sparse row of shape (1, n_weights)."""
         row = sp.csr_matrix(x) if sp.issparse(x) else sp.csr_matrix(np.reshape(x, (1, -1)))
-        return tensor_rows(row, self.map[int(y)])
+        return tensor_rows(row, self.class_features[int(y)])
 
-    def potentials(self, w: np.ndarray, x: Any) -> np.ndarray:
+    def potentials(self, w: np.ndarray, x: Matrix) -> np.ndarray:
         """Class scores: (n_classes,) for one input, (m, n_classes) for a matrix of inputs."""
         by_feature = np.atleast_2d(x @ w.reshape(self.n_features, -1))
-        scores: np.ndarray = np.ascontiguousarray((self.map @ by_feature.T).T)
+        scores: np.ndarray = np.ascontiguousarray((self.class_features @ by_feature.T).T)
         single = x.shape[0] == 1 if sp.issparse(x) else np.ndim(x) == 1
         return scores[0] if single else scores
 
-    def factors(self, X: Any) -> tuple[Any, Any]:
-        return super().factors(X)[0], self.map
+    def factors(self, X: Matrix) -> tuple[Matrix, Matrix]:
+        """The matrices of all Phi(x) and of all Lambda(y), where Psi = Phi (x) Lambda."""
+        return super().factors(X)[0], self.class_features
 
-    def batch(self, X: Any, Y: Any) -> TaxonomyBatch:
+    def batch(self, X: Matrix, Y: Labels | None) -> TaxonomyBatch:
+        """The examples packed, so that many are searched in one call."""
         return TaxonomyBatch(self, X, Y)
 
-    def check(self, X: Any, Y: Any) -> None:
-        """As for `Multiclass`; besides, a label an input, and a finite row of Lambda, not all 0, a class."""
+    def check(self, X: Matrix, Y: Labels) -> None:
+        """As for `Multiclass`; besides, one label per input, and a finite row of Lambda for each class."""
         n = X.shape[0] if sp.issparse(X) else len(X)
         if n != len(Y):
             raise ValueError(f"X has {n} examples but Y has {len(Y)} labels; they must be of one length")
         super().check(X, Y)
-        Lambda = self.map
+        Lambda = self.class_features
         if Lambda.shape[0] != self.n_classes:
             raise ValueError(
                 f"Lambda has {Lambda.shape[0]} rows, but there are n_classes={self.n_classes} classes; "
@@ -85,7 +139,7 @@ class Taxonomy(Multiclass):
                 "give it a feature or take the class away"
             )
 
-    def radius(self, x: Any) -> float:
+    def radius(self, x: Matrix) -> float:
         """|Psi(x, y) - Psi(x, y')| = |x| |Lambda(y) - Lambda(y')| at most."""
         values = x.data if sp.issparse(x) else np.asarray(x)
         L = self.L
@@ -99,5 +153,5 @@ class TaxonomyBatch(MulticlassBatch):
     problem: Taxonomy
 
     def rows(self, example: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:
-        Lambda = self.problem.map
+        Lambda = self.problem.class_features
         return tensor_rows(sp.csr_matrix(self.X[example]), Lambda[self.Y[example]] - Lambda[ybar])

@@ -2,7 +2,7 @@
 
 A taxonomy is a set Z of nodes with a partial order, given by each node's parents: a tree where all have at
 most one, a lattice otherwise. The classes are some of the nodes, numbered in the order given. Output maps
-Lambda, a row a class, for `structmargin.problems.Taxonomy`:
+Lambda, one row per class, for `structmargin.problems.Taxonomy`:
 
     node_features        lambda_z(y) = sqrt(beta_z) if y = z or y below z, else 0
     description_features tf-idf of each class's text
@@ -34,15 +34,15 @@ def climb(parents: Parents) -> dict[Any, frozenset[Any]]:
         way: list[Any] = [start]  # a walk up that waits for the parents of its last node
         while way:
             node = way[-1]
-            waiting = [one for one in _parents(parents, node) if one not in above]
+            waiting = [parent for parent in _parents(parents, node) if parent not in above]
             if node in above or not waiting:
-                mine = (above[one] for one in _parents(parents, node))
-                above.setdefault(node, frozenset([node]).union(*mine))
+                ancestors = (above[parent] for parent in _parents(parents, node))
+                above.setdefault(node, frozenset([node]).union(*ancestors))
                 way.pop()
             elif waiting[0] in way:
                 cycle = [*way[way.index(waiting[0]) :], waiting[0]]
                 raise ValueError(
-                    f"the taxonomy has a cycle: {' below '.join(repr(one) for one in cycle)}; "
+                    f"the taxonomy has a cycle: {' below '.join(repr(node) for node in cycle)}; "
                     "take one of these parents away"
                 )
             else:
@@ -76,7 +76,7 @@ def node_features(
             raise ValueError(f"beta[{node!r}] is {weight}, but a node's weight must be finite and >= 0")
         weights[node] = float(weight)
     column = {node: k for k, node in enumerate(nodes)}
-    entries = [(y, column[node]) for y, mine in enumerate(above) for node in mine]
+    entries = [(y, column[node]) for y, ancestors in enumerate(above) for node in ancestors]
     y, z = np.array(sorted(entries)).T
     data = np.sqrt([weights[nodes[k]] for k in z])
     Lambda = sp.csr_matrix((data, (y, z)), shape=(len(classes), len(nodes)))
@@ -88,9 +88,9 @@ def tree_loss(parents: Parents, classes: Sequence[Hashable]) -> np.ndarray:
     """Delta[y, y'] = the least height of a node at or above both classes, and 0 for y = y'."""
     above, height = _of_classes(parents, classes), heights(parents)
     losses = np.zeros((len(classes), len(classes)))
-    for y, mine in enumerate(above):
+    for y, ancestors in enumerate(above):
         for other in range(y):
-            common = mine & above[other]
+            common = ancestors & above[other]
             if not common:
                 raise ValueError(
                     f"classes {classes[other]!r} and {classes[y]!r} have no common ancestor; "
@@ -140,8 +140,8 @@ def similarity_features(L: Any, tol: float = 1e-10) -> np.ndarray:
             f"the similarity is not positive semi-definite: it has the eigenvalue {values[0]:.3g}, "
             f"whose eigenvector is largest at class {culprit}; add {-values[0]:.3g} to its diagonal"
         )
-    kept = values > tol * values[-1]
-    features: np.ndarray = vectors[:, kept] * np.sqrt(values[kept])
+    positive = values > tol * values[-1]
+    features: np.ndarray = vectors[:, positive] * np.sqrt(values[positive])
     return features
 
 
@@ -161,7 +161,7 @@ def _of_classes(parents: Parents, classes: Sequence[Hashable]) -> list[frozenset
 
 
 def _parents(parents: Parents, node: Any) -> Iterable[Any]:
-    found = parents.get(node)
-    if found is None:
+    above = parents.get(node)
+    if above is None:
         return ()
-    return found if isinstance(found, (tuple, list, set, frozenset)) else (found,)
+    return above if isinstance(above, (tuple, list, set, frozenset)) else (above,)

@@ -17,6 +17,8 @@ from collections.abc import Iterable
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.kernels import entry_pairs
+
 EDGE = "edge"
 """The one feature of what lies beyond a sentence's ends."""
 
@@ -61,7 +63,9 @@ def binary(
 def degree2(A: sp.csr_matrix, B: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     """phi of binary rows, for training rows A and others B: <phi(x), phi(z)> = (1 + <x, z>)^2 for x of A.
 
-    Columns are the pairs that occur in A; the last is the constant.
+    Columns are the pairs that occur in A; the last is the constant. `structmargin.kernels.degree2` takes real
+    numbers and must keep x_i and x_i^2 apart; for binary x the two are equal, so one column sqrt(3) x_i
+    serves for both. Merging the library's columns instead gives the same matrix up to rounding only.
     """
     (row, pair), (row_b, pair_b) = _pairs(A), _pairs(B)
     known, place = np.unique(pair, return_inverse=True)
@@ -76,16 +80,12 @@ def degree2(A: sp.csr_matrix, B: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_m
 
 
 def _pairs(M: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-    """(row, i * D + j) for every i <= j that are both on in a row of a matrix with D columns."""
-    counts = np.diff(M.indptr)
-    rows, pairs = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for count in np.unique(counts[counts > 0]):
-        which = np.flatnonzero(counts == count)
-        on = M.indices[M.indptr[which][:, None] + np.arange(count)].astype(np.int64)
-        i, j = np.triu_indices(count)
-        rows.append(np.repeat(which, len(i)))
-        pairs.append((on[:, i] * M.shape[1] + on[:, j]).ravel())
-    return np.concatenate(rows), np.concatenate(pairs)
+    """(row, i * D + j) for every i <= j that are both on in a row of a matrix with D sorted columns."""
+    row, pair = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for rows, first, second in entry_pairs(M):
+        row.append(np.repeat(rows, first.shape[1]))
+        pair.append((M.indices[first].astype(np.int64) * M.shape[1] + M.indices[second]).ravel())
+    return np.concatenate(row), np.concatenate(pair)
 
 
 def merged(A: sp.csr_matrix, B: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_matrix]:
