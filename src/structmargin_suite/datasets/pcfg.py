@@ -7,9 +7,7 @@ parents can only know the average.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,7 @@ import numpy as np
 from structmargin.problems.grammar.trees import leaves
 from structmargin_suite.datasets._treebanks import CLAUSES, PREPARE, VIEW, arrays, score, view
 
-__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+__all__ = ["FILES", "PREPARE", "VIEW", "score", "synthesize", "view"]
 
 FILES = ()
 RULES = """
@@ -82,8 +80,3 @@ def synthesize(
             trees.append(tree)
     part = (np.arange(at_most) >= at_most - at_most // 5).astype(np.int64)
     return arrays(trees, part.tolist(), seed, None)
-
-
-def parse(files: Mapping[str, Path], seed: int, **prepare: Any) -> dict[str, np.ndarray]:
-    """There are no files."""
-    raise ValueError("this data set has no files; use source: synthetic")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from helpers.toy_project import HERE
 from structmargin_suite.baselines import box_prior
-from structmargin_suite.datasets import clusters, predictor, uiuc_cars
+from structmargin_suite.datasets import clusters, completed, uiuc_cars
 from structmargin_suite.datasets.uiuc_cars.detection import curve, right
 from structmargin_suite.figures.localization import _noise, _precision_at
 from structmargin_suite.methods.models import train
@@ -275,8 +275,8 @@ def test_every_table_of_the_config_names_what_evaluation_gives() -> None:
 def test_a_data_set_predicts_in_its_own_way_or_as_the_model_does() -> None:
     centre = box_prior.train([], [], seed=1, prior="centre")
     x = np.zeros((20, 31), dtype=np.int64), np.array([[10, 25, 1]])
-    assert predictor(uiuc_cars)(centre, [x])[0].shape[1] == 5
-    assert predictor(clusters)(centre, [x])[0].tolist() == [[5, 3, 15, 28]]
+    assert completed(uiuc_cars).predict(centre, [x])[0].shape[1] == 5
+    assert completed(clusters).predict(centre, [x])[0].tolist() == [[5, 3, 15, 28]]
 
 
 def test_an_evaluation_whose_kept_arrays_are_lost_or_changed_is_done_again(tmp_path: Path) -> None:
