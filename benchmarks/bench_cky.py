@@ -77,7 +77,7 @@ def main() -> None:
         raise SystemExit(f"nltk finds other scores: {theirs} instead of {scores[:N_NLTK] + roots}")
 
 
-def nltk_grammar(model: baseline.Model) -> PCFG:
+def nltk_grammar(model: baseline.ProbabilisticGrammar) -> PCFG:
     """The same grammar in nltk's terms, all start symbols equally likely."""
 
     def symbol(one: Any) -> Any:

@@ -35,10 +35,10 @@ def pairs() -> tuple[list[Any], list[np.ndarray]]:
     for _ in range(N_PAIRS):
         state, access = structure(rng, LENGTH)
         residue = draw(rng, chances[state, access])
-        made = target(rng, residue, state, access, chances)
+        pair, target_profile = target(rng, residue, state, access, chances)
         near = profile(residue, residue[None])
-        X.append(Pair(residue, state, access, made["target"], 0.1 * near, 0.1 * made["target_profile"]))
-        Y.append(made["chain"])
+        X.append(Pair(residue, state, access, pair.target, 0.1 * near, 0.1 * target_profile))
+        Y.append(pair.chain)
     return X, Y
 
 
@@ -60,7 +60,7 @@ def main() -> None:
     print(
         f"{'':28}{'weights':>9}{'argmax/s':>10}{'search/s':>10}{'ns/cell':>9}{'training s':>12}{'passes':>8}"
     )
-    with_matrix = blosum.Model("local", "11/1/0")
+    with_matrix = blosum.BlosumAligner("local", "11/1/0")
     found = rate(lambda: with_matrix.predict(X))
     print(f"{'Biopython, BLOSUM62':28}{400:>9,}{found:>10,.0f}{'':>10}{1e9 / found / cells:>9.1f}")
     for gaps in ("linear", "affine"):

@@ -28,10 +28,11 @@ ROWS = {
 
 def documents(features: str) -> tuple[Any, np.ndarray, dict[str, Any]]:
     """(tf-idf rows of 10,000 words, labels, the problem's parameters)."""
-    from structmargin_suite.datasets.patents import class_features, loaded, synthesize, tfidf
+    from structmargin_suite.datasets._sparse import csr_of
+    from structmargin_suite.datasets.patents import class_features, synthesize, tfidf
 
     made = synthesize(0, n_documents=1710, n_groups=160, n_words=10_000)
-    counts, y = loaded(made), made["y"]
+    counts, y = csr_of(made), made["y"]
     chosen = np.sort(np.concatenate([np.flatnonzero(y == k)[:4] for k in range(160)]))
     X = tfidf(counts[chosen], counts[chosen])[0]
     problem = class_features([str(code) for code in made["codes"]], features)

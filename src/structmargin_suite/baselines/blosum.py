@@ -7,28 +7,32 @@ Of equally good alignments Biopython's first is taken.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structmargin.problems.proteins.features import RESIDUES
+from structmargin.problems.proteins.features import RESIDUES, Pair
+from structmargin_suite.baselines import Schemas
 
-OPTIONS: dict[str, Any] = {
+if TYPE_CHECKING:
+    from Bio.Align import PairwiseAligner
+
+OPTIONS: Schemas = {
     "mode": {"enum": ["local", "global"]},
     "costs": {"type": "string", "pattern": r"^[0-9.]+/[0-9.]+/-?[0-9.]+$"},
 }
 
 
 @dataclass(frozen=True)
-class Model:
+class BlosumAligner:
     """How to align."""
 
     mode: str
     costs: str
 
-    def aligner(self) -> Any:
+    def aligner(self) -> PairwiseAligner:
         """Biopython's aligner with these costs."""
         from Bio.Align import PairwiseAligner, substitution_matrices
 
@@ -39,12 +43,12 @@ class Model:
         made.extend_gap_score = -more
         return made
 
-    def predict(self, X: Sequence[Any]) -> list[np.ndarray]:
+    def predict(self, X: Sequence[Pair]) -> list[np.ndarray]:
         """A best alignment of every pair as its matches (k, 2)."""
         aligner = self.aligner()
         found = []
         for x in X:
-            one, other = ("".join(RESIDUES[c] for c in np.asarray(part)) for part in (x[0], x[3]))
+            one, other = ("".join(RESIDUES[c] for c in np.asarray(part)) for part in (x.residue, x.target))
             blocks = next(iter(aligner.align(one, other)), None)
             found.append(_matches(blocks.aligned if blocks is not None else ((), ())))
         return found
@@ -54,19 +58,19 @@ class Model:
         return {"mode": np.array(self.mode), "costs": np.array(self.costs)}
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> BlosumAligner:
     """The model that `to_arrays` was called on."""
-    return Model(str(arrays["mode"]), str(arrays["costs"]))
+    return BlosumAligner(str(arrays["mode"]), str(arrays["costs"]))
 
 
 def train(
-    X: Sequence[Any], Y: Sequence[Any], *, seed: int, mode: str = "local", costs: str = "11/1/0"
-) -> Model:
+    X: Sequence[Pair], Y: Sequence[np.ndarray], *, seed: int, mode: str = "local", costs: str = "11/1/0"
+) -> BlosumAligner:
     """Nothing to learn."""
-    return Model(mode, costs)
+    return BlosumAligner(mode, costs)
 
 
-def _matches(blocks: Any) -> np.ndarray:
+def _matches(blocks: Iterable[Sequence[tuple[int, int]]]) -> np.ndarray:
     """Blocks of matches ((begin, end), ...) in either chain as single ones."""
     rows = [np.column_stack([np.arange(*one), np.arange(*other)]) for one, other in zip(*blocks, strict=True)]
     return np.concatenate(rows).astype(np.int32) if rows else np.zeros((0, 2), np.int32)

@@ -17,18 +17,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from structmargin.problems.sequence.problem import Sequence as Chain
+from structmargin_suite.baselines import Schemas
 
 ADDED = 0.1
-OPTIONS: dict[str, Any] = {"unknown": {"enum": ["equal", "counted", "spelled"]}}
+OPTIONS: Schemas = {"unknown": {"enum": ["equal", "counted", "spelled"]}}
 
 
 @dataclass(frozen=True)
-class Model:
+class HiddenMarkovModel:
     """Log probabilities: `first` (L,), `transitions` (L, L), `outputs` (L, words), `unseen` (L,) for a word
     that is not among `words`; states are the labels `labels`. With `spelled`, words go by `symbol`."""
 
@@ -40,7 +40,7 @@ class Model:
     unseen: np.ndarray
     spelled: bool
 
-    def predict(self, X: Sequence[Any]) -> list[np.ndarray]:
+    def predict(self, X: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The most probable labels of every sentence."""
         place = {str(word): k for k, word in enumerate(self.words)}
         table = np.vstack([self.outputs.T, self.unseen])
@@ -62,12 +62,14 @@ class Model:
         return {name: np.asarray(value) for name, value in vars(self).items()}
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> HiddenMarkovModel:
     """The model that `to_arrays` was called on."""
-    return Model(**{**arrays, "spelled": bool(arrays["spelled"])})  # type: ignore[arg-type]
+    return HiddenMarkovModel(**{**arrays, "spelled": bool(arrays["spelled"])})  # type: ignore[arg-type]
 
 
-def train(X: Sequence[Any], Y: Sequence[Any], *, seed: int, unknown: str = "equal") -> Model:
+def train(
+    X: Sequence[np.ndarray], Y: Sequence[np.ndarray], *, seed: int, unknown: str = "equal"
+) -> HiddenMarkovModel:
     """Estimates from sentences X (arrays of words) and their labels Y; nothing here is random."""
     from nltk.probability import LidstoneProbDist
     from nltk.tag.hmm import HiddenMarkovModelTrainer
@@ -88,7 +90,7 @@ def train(X: Sequence[Any], Y: Sequence[Any], *, seed: int, unknown: str = "equa
     unseen = np.zeros(len(states))
     if unknown != "equal":
         unseen = log * np.array([tagger._outputs[s].logprob("\0") for s in states])
-    return Model(
+    return HiddenMarkovModel(
         np.array(states), np.array(symbols), first, transitions, outputs, unseen, unknown == "spelled"
     )
 

@@ -12,12 +12,14 @@ import functools
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-OPTIONS: dict[str, Any] = {
+from structmargin_suite.baselines import Schemas
+
+Matrix = np.ndarray | sp.csr_matrix
+OPTIONS: Schemas = {
     "C": {"type": "number", "exclusiveMinimum": 0},
     "cost": {"type": "number", "exclusiveMinimum": 0},
     "intercept": {"type": "number", "minimum": 0},
@@ -28,13 +30,13 @@ KEPT = 512
 
 
 @dataclass(frozen=True)
-class Model:
+class LinearSVM:
     """Weights (d,) and what is added to every score."""
 
     w: np.ndarray
     b: float
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Matrix) -> np.ndarray:
         """The score of every row."""
         return np.asarray(X @ self.w) + self.b
 
@@ -43,15 +45,15 @@ class Model:
         return {"w": self.w, "b": np.array(self.b)}
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> LinearSVM:
     """The model that `to_arrays` was called on."""
-    return Model(arrays["w"], float(arrays["b"]))
+    return LinearSVM(arrays["w"], float(arrays["b"]))
 
 
 class Rows:
     """A training set, equal to another one with the same bytes."""
 
-    def __init__(self, X: Any, Y: Any) -> None:
+    def __init__(self, X: Matrix, Y: np.ndarray) -> None:
         self.X, self.Y = X, np.asarray(Y)
         parts = (X.data, X.indices, X.indptr) if sp.issparse(X) else (np.ascontiguousarray(X),)
         held = hashlib.sha256(repr((X.shape, self.Y.dtype)).encode())
@@ -67,8 +69,8 @@ class Rows:
 
 
 def train(
-    X: Any,
-    Y: Any,
+    X: Matrix,
+    Y: np.ndarray,
     *,
     seed: int,
     C: float = 1.0,
@@ -76,7 +78,7 @@ def train(
     intercept: float = 0.0,
     tol: float = 1e-3,
     max_iter: int = 1000,
-) -> Model:
+) -> LinearSVM:
     """Weights for rows X (n, d), dense or sparse, and labels Y of -1 and +1.
 
     The order of LinearSVC's steps follows from a fixed seed, so that runs which differ only in what they
@@ -86,11 +88,11 @@ def train(
 
 
 @functools.lru_cache(maxsize=KEPT)
-def _trained(rows: Rows, C: float, cost: float, intercept: float, tol: float, max_iter: int) -> Model:
+def _trained(rows: Rows, C: float, cost: float, intercept: float, tol: float, max_iter: int) -> LinearSVM:
     from sklearn.svm import LinearSVC
 
     model = LinearSVC(
         loss="hinge", C=C, class_weight={1: cost, -1: 1.0}, fit_intercept=intercept > 0,
         intercept_scaling=intercept or 1.0, tol=tol, max_iter=max_iter, random_state=0,
     ).fit(rows.X, rows.Y)  # fmt: skip
-    return Model(model.coef_[0].copy(), float(np.ravel(model.intercept_)[0]))
+    return LinearSVM(model.coef_[0].copy(), float(np.ravel(model.intercept_)[0]))

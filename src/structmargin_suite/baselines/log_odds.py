@@ -15,28 +15,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from structmargin.problems import ProteinAlignment
-from structmargin.problems.proteins.features import N_PLACES, places
+from structmargin.problems.proteins.features import N_PLACES, Pair, places
 from structmargin.scorer import LinearScorer
+from structmargin_suite.baselines import Schemas
 
 PRIOR = 20.0
-OPTIONS: dict[str, Any] = {
+OPTIONS: Schemas = {
     "kinds": {"enum": ["residue", "structure"]},
     "costs": {"type": "string", "pattern": r"^[0-9.]+/-?[0-9.]+$"},
 }
 
 
 @dataclass(frozen=True)
-class Model:
+class LogOddsAligner:
     """Weights of the tensor model."""
 
     w: np.ndarray
 
-    def predict(self, X: Sequence[Any]) -> list[np.ndarray]:
+    def predict(self, X: Sequence[Pair]) -> list[np.ndarray]:
         """The best chain of every pair."""
         problem = ProteinAlignment("tensor")
         return problem.batch(X, None).argmax(LinearScorer(problem, self.w))
@@ -46,14 +46,14 @@ class Model:
         return {"w": self.w}
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> LogOddsAligner:
     """The model that `to_arrays` was called on."""
-    return Model(arrays["w"])
+    return LogOddsAligner(arrays["w"])
 
 
 def train(
-    X: Sequence[Any], Y: Sequence[Any], *, seed: int, kinds: str = "structure", costs: str = "1/0"
-) -> Model:
+    X: Sequence[Pair], Y: Sequence[np.ndarray], *, seed: int, kinds: str = "structure", costs: str = "1/0"
+) -> LogOddsAligner:
     """Count and take logarithms; nothing here is random."""
     scale, shift = (float(part) for part in costs.split("/"))
     problem = ProteinAlignment("tensor")
@@ -63,10 +63,10 @@ def train(
     at = int(problem.terms.start[tensor])
     w[at : at + odds.size] = odds.ravel()
     w[problem.first_gap :] = scale * gap_logs(X, Y).ravel()
-    return Model(w)
+    return LogOddsAligner(w)
 
 
-def match_counts(X: Sequence[Any], Y: Sequence[Any]) -> np.ndarray:
+def match_counts(X: Sequence[Pair], Y: Sequence[np.ndarray]) -> np.ndarray:
     """How often each kind of place is set against each residue: (20, 15, 20), residue x place x residue."""
     counts = np.zeros((20, N_PLACES, 20))
     for x, y in zip(X, Y, strict=True):
@@ -89,7 +89,7 @@ def log_odds(counts: np.ndarray, kinds: str) -> np.ndarray:
     return found
 
 
-def gap_logs(X: Sequence[Any], Y: Sequence[Any]) -> np.ndarray:
+def gap_logs(X: Sequence[Pair], Y: Sequence[np.ndarray]) -> np.ndarray:
     """log P that a gap begins at a kind of place, and that it goes on, for template and target: (15, 4).
 
     A gap may begin after every match but the last; one count is added for each outcome.

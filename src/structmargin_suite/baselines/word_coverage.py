@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from structmargin.oracles.greedy import greedy
 from structmargin.problems.diversity.problem import Selection
+from structmargin_suite.baselines import Schemas
+from structmargin_suite.baselines._queries import QueryDocuments
 
 RULES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "unweighted": np.ones_like,
@@ -28,10 +29,10 @@ RULES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "rare": lambda r: -np.log2(r),
     "variance": lambda r: r * (1.0 - r),
 }
-OPTIONS: dict[str, Any] = {"rule": {"enum": list(RULES)}}
+OPTIONS: Schemas = {"rule": {"enum": list(RULES)}}
 
 
-def coverage_of(x: Any, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def coverage_of(x: QueryDocuments, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(indptr, items, worth) of a query's candidates and their words."""
     has = (x.counts > 0).tocsr()
     r = np.asarray(has.sum(axis=0), dtype=float).ravel() / len(x)
@@ -41,13 +42,13 @@ def coverage_of(x: Any, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Model:
+class WordCoverage:
     """The rule, and how many documents to choose."""
 
     rule: str
     K: int
 
-    def predict(self, X: Sequence[Any]) -> list[Selection]:
+    def predict(self, X: Sequence[QueryDocuments]) -> list[Selection]:
         """K documents of each query, one by one the one that adds most."""
         return [Selection(greedy(*coverage_of(x, self.rule), self.K)) for x in X]
 
@@ -56,11 +57,13 @@ class Model:
         return {"rule": np.array(self.rule), "K": np.array(self.K)}
 
 
-def train(X: Sequence[Any], Y: Sequence[Selection], *, seed: int, rule: str = "unweighted") -> Model:
+def train(
+    X: Sequence[QueryDocuments], Y: Sequence[Selection], *, seed: int, rule: str = "unweighted"
+) -> WordCoverage:
     """Nothing is learnt but K, from the training selections."""
-    return Model(rule, len(Y[0].documents))
+    return WordCoverage(rule, len(Y[0].documents))
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> WordCoverage:
     """The model that `to_arrays` was called on."""
-    return Model(str(arrays["rule"]), int(arrays["K"]))
+    return WordCoverage(str(arrays["rule"]), int(arrays["K"]))

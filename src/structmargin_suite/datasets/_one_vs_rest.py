@@ -14,32 +14,26 @@ third of a topic's training rows, and of the others, is held out to choose by.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._sparse import csr_arrays, csr_of
 
+Inputs = np.ndarray | sp.csr_matrix
 MEASURES = ("f1", "prbep", "roc_area", "error_rate")
-VIEW: dict[str, Any] = {"topic": {"type": "integer", "minimum": 0}, "measure": {"enum": list(MEASURES)}}
+VIEW: Schemas = {"topic": {"type": "integer", "minimum": 0}, "measure": {"enum": list(MEASURES)}}
 LEAST = 10
 HELD = 3
 
 
-def stored(part: str, X: Any, topics: np.ndarray) -> dict[str, np.ndarray]:
+def stored(part: str, X: Inputs, topics: np.ndarray) -> dict[str, np.ndarray]:
     """Rows (n, d), dense or sparse, and topics (n, T) of a part as arrays."""
     arrays = {f"{part}_topics": np.asarray(topics, dtype=np.uint8)}
     if not sp.issparse(X):
         return {**arrays, f"{part}_X": np.asarray(X, dtype=float)}
-    rows = sp.csr_matrix(X)
-    return {
-        **arrays,
-        f"{part}_data": rows.data.astype(np.float32),
-        f"{part}_indices": rows.indices.astype(np.int32),
-        f"{part}_indptr": rows.indptr.astype(np.int32),
-        f"{part}_shape": np.array(rows.shape),
-    }
+    return {**arrays, **csr_arrays(X, f"{part}_", indptr=np.int32)}
 
 
 def scaled(train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
@@ -48,12 +42,9 @@ def scaled(train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
     return {"train": train / size, "test": test / size}
 
 
-def loaded(arrays: Mapping[str, np.ndarray], part: str) -> Any:
+def loaded(arrays: Mapping[str, np.ndarray], part: str) -> Inputs:
     """The rows that `stored` took apart."""
-    if f"{part}_X" in arrays:
-        return arrays[f"{part}_X"]
-    parts = (arrays[f"{part}_data"].astype(float), arrays[f"{part}_indices"], arrays[f"{part}_indptr"])
-    return sp.csr_matrix(parts, shape=tuple(arrays[f"{part}_shape"]))
+    return arrays[f"{part}_X"] if f"{part}_X" in arrays else csr_of(arrays, f"{part}_")
 
 
 def used(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -81,7 +72,7 @@ def view(arrays: Mapping[str, np.ndarray], seed: int, *, topic: int = 0, measure
     )
 
 
-def score(Y: Any, Yhat: Any) -> dict[str, float]:
+def score(Y: np.ndarray, Yhat: np.ndarray) -> dict[str, float]:
     """Every measure, in percent, of scores (or labels) Yhat for rows with labels Y of -1 and +1."""
     y, s = np.asarray(Y) > 0, np.asarray(Yhat, dtype=float)
     P, N, called = int(y.sum()), int((~y).sum()), s > 0

@@ -19,20 +19,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.problems.diversity.problem import Candidates, Selection, best_selection, missed
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._sparse import csr_arrays
 
 THRESHOLDS = (0, 2, 5, 10, 15, 25, 35, 50)
 LEVELS = ("text", "text twice", "title")
 FOLDS = 4
 KEPT = 32
-_MADE: dict[tuple[str, int, str], tuple[list[Any], list[Selection]]] = {}
-VIEW: dict[str, Any] = {
+_MADE: dict[tuple[str, int, str], tuple[list[Query], list[Selection]]] = {}
+VIEW: Schemas = {
     "K": {"type": "integer", "minimum": 1},
     "candidates": {"enum": ["labelled", "all"]},
     "round": {"type": "integer", "minimum": 0},
@@ -43,31 +44,50 @@ VIEW: dict[str, Any] = {
 class Query(Candidates):
     """The candidates of a query with what rivals look at: counts (n, words) and the words of the query."""
 
-    counts: Any
+    counts: sp.csr_matrix
     words: np.ndarray
     name: str
 
 
-def stored(
-    text: sp.csr_matrix, title: sp.csr_matrix, query: Sequence[int], pairs: Any, names: Any, words: Any
-) -> dict[str, np.ndarray]:
-    """Counts (N, V) of texts and titles, the query of each document (N,), pairs (R, 2) of a document and a
-    subtopic, names of the queries, and for each the numbers of its words."""
-    arrays: dict[str, np.ndarray] = {
-        "query": np.asarray(query, dtype=np.int64),
-        "pairs": np.asarray(pairs, dtype=np.int64).reshape(-1, 2),
-        "names": np.asarray(names, dtype=str),
-        "words_of": np.repeat(np.arange(len(words)), [len(mine) for mine in words]),
-        "words": np.array([word for mine in words for word in mine], dtype=np.int64),
-        "shape": np.array(text.shape),
-    }
-    for part, counts in (("text", sp.csr_matrix(text)), ("title", sp.csr_matrix(title))):
-        arrays |= {
-            f"{part}_data": counts.data.astype(np.int32),
-            f"{part}_indices": counts.indices.astype(np.int32),
-            f"{part}_indptr": counts.indptr.astype(np.int64),
+class Collection(NamedTuple):
+    """Queries, their documents and which subtopics these have, before any view of them.
+
+    Attributes
+    ----------
+    text, title : csr_matrix (N, V)
+        Word counts of whole texts and of titles.
+    query : sequence of int (N,)
+        The query that each document belongs to.
+    pairs : sequence of (document, subtopic)
+        Which document has which subtopic, by their numbers.
+    names : sequence of str (Q,)
+        The queries.
+    words : sequence of sequences of int (Q,)
+        The numbers of each query's own words.
+    """
+
+    text: sp.csr_matrix
+    title: sp.csr_matrix
+    query: Sequence[int]
+    pairs: Sequence[tuple[int, int]]
+    names: Sequence[str]
+    words: Sequence[Sequence[int]]
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The arrays that `view` takes."""
+        arrays: dict[str, np.ndarray] = {
+            "query": np.asarray(self.query, dtype=np.int64),
+            "pairs": np.asarray(self.pairs, dtype=np.int64).reshape(-1, 2),
+            "names": np.asarray(self.names, dtype=str),
+            "words_of": np.repeat(np.arange(len(self.words)), [len(words) for words in self.words]),
+            "words": np.array([word for words in self.words for word in words], dtype=np.int64),
+            "shape": np.array(self.text.shape),
         }
-    return arrays
+        for part, counts in (("text", self.text), ("title", self.title)):
+            stored = csr_arrays(counts, f"{part}_", data=np.int32)
+            del stored[f"{part}_shape"]  # that of the texts, stored once
+            arrays |= stored
+        return arrays
 
 
 def _counts(arrays: Mapping[str, np.ndarray], part: str) -> sp.csr_matrix:

@@ -9,19 +9,17 @@ original; how hard it is was set once and not fitted.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin_suite.datasets import _one_vs_rest
+from structmargin_suite.datasets import Schemas, _one_vs_rest
 from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
 from structmargin_suite.storage.fetch import Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "score", "synthesize", "view"]
 
 FILES: tuple[Remote, ...] = ()
-PREPARE: dict[str, Any] = {
+PREPARE: Schemas = {
     "n_train": {"type": "integer", "minimum": 50},
     "n_test": {"type": "integer", "minimum": 10},
     "n_topics": {"type": "integer", "minimum": 2},

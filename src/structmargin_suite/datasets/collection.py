@@ -10,19 +10,17 @@ of the language: that is what is to be learnt.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin_suite.datasets import _subtopics
-from structmargin_suite.datasets._subtopics import VIEW, score, view
+from structmargin_suite.datasets import Schemas
+from structmargin_suite.datasets._subtopics import VIEW, Collection, score, view
 from structmargin_suite.storage.fetch import Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "score", "synthesize", "view"]
 
 FILES: tuple[Remote, ...] = ()
-PREPARE: dict[str, Any] = {
+PREPARE: Schemas = {
     "queries": {"type": "integer", "minimum": 8},
     "documents": {"type": "integer", "minimum": 10},
     "length": {"type": "integer", "minimum": 5},
@@ -57,7 +55,7 @@ def synthesize(
             query.append(q)
         n_subtopics += T
     names = [f"query{q:02d}" for q in range(queries)]
-    return _subtopics.stored(_matrix(rows), _matrix(titles), query, pairs, names, words)
+    return Collection(_matrix(rows), _matrix(titles), query, pairs, names, words).to_arrays()
 
 
 def _drawn(

@@ -12,11 +12,10 @@ from __future__ import annotations
 import gzip
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import _one_vs_rest
+from structmargin_suite.datasets import Schemas, _one_vs_rest
 from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
 from structmargin_suite.storage.fetch import DataError, Remote
 
@@ -29,7 +28,7 @@ FILES = (
         "covertype/covtype.20k.data.gz",
     ),
 )
-PREPARE: dict[str, Any] = {
+PREPARE: Schemas = {
     "n_train": {"type": "integer", "minimum": 100},
     "n_test": {"type": "integer", "minimum": 100},
 }

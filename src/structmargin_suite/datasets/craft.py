@@ -5,14 +5,21 @@ Articles of the training part train; those of dev and test together are tested o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from structmargin_suite.datasets import pcfg
-from structmargin_suite.datasets._treebanks import PREPARE, VIEW, arrays, chosen, passed, score, view
+from structmargin_suite.datasets._treebanks import (
+    PREPARE,
+    VIEW,
+    RawTree,
+    TreeFilter,
+    arrays_by_part,
+    score,
+    view,
+)
 from structmargin_suite.datasets.gum import documents
 from structmargin_suite.storage.fetch import DataError, mirrored
 
@@ -43,15 +50,17 @@ def parse(
         for line in files[f"craft-ids-{part}.txt"].read_text(encoding="utf-8").splitlines()
         if line.strip()
     }
-    trees: list[Any] = []
-    part: list[int] = []
-    for name, raw in documents(files["craft_penn_trees.tar.xz"], ".tree", passed(longest, punctuation)):
-        if name not in named:
-            raise DataError(f"{files['craft-ids-train.txt']} and its like do not name article {name}; add it")
-        mine = chosen(raw, longest, punctuation, roots)
-        trees += mine
-        part += [named[name]] * len(mine)
-    return arrays(trees, part, seed, at_most)
+    select = TreeFilter(longest, punctuation, roots)
+
+    def parts() -> Iterator[tuple[int, list[RawTree]]]:
+        for name, raw in documents(files["craft_penn_trees.tar.xz"], ".tree", select.longest_to_read):
+            if name not in named:
+                raise DataError(
+                    f"{files['craft-ids-train.txt']} and its like do not name article {name}; add it"
+                )
+            yield named[name], raw
+
+    return arrays_by_part(parts(), select, seed, at_most)
 
 
 def synthesize(

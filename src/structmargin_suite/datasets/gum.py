@@ -8,15 +8,23 @@ tokens this is near the paper's size.
 from __future__ import annotations
 
 import re
-import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from structmargin_suite.datasets import pcfg
-from structmargin_suite.datasets._treebanks import PREPARE, VIEW, arrays, chosen, passed, read, score, view
+from structmargin_suite.datasets._archives import tar_files
+from structmargin_suite.datasets._treebanks import (
+    PREPARE,
+    VIEW,
+    RawTree,
+    TreeFilter,
+    arrays_by_part,
+    read,
+    score,
+    view,
+)
 from structmargin_suite.storage.fetch import DataError, Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
@@ -44,16 +52,16 @@ def parse(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """All trees that fit, with the corpus's own parts."""
     splits = parts(files["splits.md"])
-    trees: list[Any] = []
-    part: list[int] = []
-    for name, raw in documents(files["gum_const.tar.xz"], ".ptb", passed(longest, punctuation)):
-        if name not in splits:
-            raise DataError(f"{files['splits.md']} does not say in which part {name} is; add it")
-        if splits[name] in PARTS:
-            mine = chosen(raw, longest, punctuation, roots)
-            trees += mine
-            part += [PARTS[splits[name]]] * len(mine)
-    return arrays(trees, part, seed, at_most)
+    select = TreeFilter(longest, punctuation, roots)
+
+    def of_parts() -> Iterator[tuple[int, list[RawTree]]]:
+        for name, raw in documents(files["gum_const.tar.xz"], ".ptb", select.longest_to_read):
+            if name not in splits:
+                raise DataError(f"{files['splits.md']} does not say in which part {name} is; add it")
+            if splits[name] in PARTS:
+                yield PARTS[splits[name]], raw
+
+    return arrays_by_part(of_parts(), select, seed, at_most)
 
 
 def parts(path: Path) -> dict[str, str]:
@@ -75,18 +83,12 @@ def parts(path: Path) -> dict[str, str]:
     return found
 
 
-def documents(path: Path, suffix: str, longest: int | None) -> list[tuple[str, list[Any]]]:
+def documents(path: Path, suffix: str, longest: int | None) -> list[tuple[str, list[RawTree]]]:
     """(name, raw trees) of every member of a tar file with this suffix, by name; `longest` as for `read`."""
-    try:
-        with tarfile.open(path) as archive:
-            found = []
-            for member in archive:
-                handle = archive.extractfile(member) if member.name.endswith(suffix) else None
-                if handle is not None:
-                    text = handle.read().decode("utf-8")
-                    found.append((Path(member.name).stem, read(f"{path}/{member.name}", text, longest)))
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise DataError(f"{path} is no tar archive, or breaks off ({error}); fetch it again") from None
+    found = [
+        (Path(name).stem, read(f"{path}/{name}", content.decode("utf-8"), longest))
+        for name, content in tar_files(path, lambda name: name.endswith(suffix))
+    ]
     if not found:
         raise DataError(f"{path} has no member *{suffix}; use the corpus's own archive")
     return sorted(found, key=lambda one: one[0])

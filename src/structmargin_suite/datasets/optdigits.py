@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import _one_vs_rest
+from structmargin_suite.datasets import Schemas, _one_vs_rest
 from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
 from structmargin_suite.storage.fetch import DataError, Remote
 
@@ -33,7 +32,7 @@ FILES = (
         f"{HOME}/optdigits.tes",
     ),
 )
-PREPARE: dict[str, Any] = {"images": {"type": "integer", "minimum": 200}}
+PREPARE: Schemas = {"images": {"type": "integer", "minimum": 200}}
 DIGITS, PIXELS, MOST = 10, 64, 16
 
 

@@ -21,20 +21,22 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin.problems.taxonomy.taxonomies import node_features, tree_loss
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._sparse import csr_arrays, csr_of
 from structmargin_suite.storage.fetch import Remote
 
 FILES: tuple[Remote, ...] = ()
-PREPARE: dict[str, Any] = {
+PREPARE: Schemas = {
     "n_documents": {"type": "integer", "minimum": 10},
     "n_groups": {"type": "integer", "minimum": 2},
     "n_words": {"type": "integer", "minimum": 10},
 }
-VIEW: dict[str, Any] = {
+VIEW: Schemas = {
     "instances_per_class": {"enum": [2, 4]},
     "round": {"type": "integer", "minimum": 0, "maximum": 14},
     "features": {"enum": ["flat", "taxonomy"]},
 }
+Inputs = np.ndarray | sp.csr_matrix
 FOLDS = {4: 3, 2: 5}
 CLASSES, SUBCLASSES, LEAST = 7, 20, 3
 LEVELS = (1, 3, 4, 6)
@@ -51,7 +53,7 @@ def synthesize(
     sizes = least + rng.multinomial(n_documents - least * n_groups, rng.dirichlet(np.ones(n_groups)))
     y = np.repeat(np.arange(n_groups), sizes)
     counts = written(rng, parents(codes), codes, y, n_words)
-    return {**stored(counts), "y": y, "codes": np.array(codes)}
+    return {**csr_arrays(counts), "y": y, "codes": np.array(codes)}
 
 
 def written(
@@ -97,14 +99,14 @@ def view(
     features: str = "flat",
 ) -> Split:
     """One fold to test on and a few documents a class of the others to train on."""
-    counts = loaded(arrays)
+    counts = csr_of(arrays)
     drawn = seed, instances_per_class, round
     return one_round(arrays, lambda train, test: tfidf(counts[train], counts[test]), drawn, features)
 
 
 def one_round(
     arrays: Mapping[str, np.ndarray],
-    inputs: Callable[[np.ndarray, np.ndarray], tuple[Any, Any]],
+    inputs: Callable[[np.ndarray, np.ndarray], tuple[Inputs, Inputs]],
     drawn: Sequence[int],
     features: str,
 ) -> Split:
@@ -163,23 +165,7 @@ def tfidf(train: sp.csr_matrix, test: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.
     return next(found), next(found)
 
 
-def stored(counts: sp.csr_matrix) -> dict[str, np.ndarray]:
-    """A sparse matrix as arrays."""
-    return {
-        "data": counts.data.astype(np.float32),
-        "indices": counts.indices.astype(np.int32),
-        "indptr": counts.indptr.astype(np.int64),
-        "shape": np.array(counts.shape),
-    }
-
-
-def loaded(arrays: Mapping[str, np.ndarray]) -> sp.csr_matrix:
-    """The sparse matrix that `stored` took apart."""
-    parts = (arrays["data"].astype(float), arrays["indices"], arrays["indptr"])
-    return sp.csr_matrix(parts, shape=tuple(arrays["shape"]))
-
-
-def score(Y: Any, Yhat: Any) -> dict[str, float]:
+def score(Y: np.ndarray, Yhat: np.ndarray) -> dict[str, float]:
     """Accuracy and error in percent."""
     accuracy = 100.0 * float(np.mean(np.asarray(Y) == np.asarray(Yhat)))
     return {"accuracy": accuracy, "error": 100.0 - accuracy}

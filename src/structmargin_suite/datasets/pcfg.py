@@ -8,12 +8,11 @@ parents can only know the average.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from structmargin.problems.grammar.trees import leaves
-from structmargin_suite.datasets._treebanks import CLAUSES, PREPARE, VIEW, arrays, score, view
+from structmargin_suite.datasets._treebanks import CLAUSES, PREPARE, VIEW, Tree, arrays, score, view
 
 __all__ = ["FILES", "PREPARE", "VIEW", "score", "synthesize", "view"]
 
@@ -49,11 +48,11 @@ def grammar() -> dict[str, tuple[list[list[str]], dict[str, np.ndarray]]]:
     return found
 
 
-def draw(rng: np.random.Generator) -> Any:
+def draw(rng: np.random.Generator) -> Tree | None:
     """A tree, or None where it grew too large or a label stands twice in a chain."""
     rules, size = grammar(), 0
 
-    def grow(head: str, above: str, chain: frozenset[str]) -> Any:
+    def grow(head: str, above: str, chain: frozenset[str]) -> Tree | None:
         nonlocal size
         size += 1
         if size > LARGEST or head in chain:
@@ -73,7 +72,7 @@ def synthesize(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """`at_most` trees of at most `longest` tags, the last fifth of them to test on; all roots are clauses."""
     rng = np.random.default_rng(seed)
-    trees: list[Any] = []
+    trees: list[Tree] = []
     while len(trees) < at_most:
         tree = draw(rng)
         if tree is not None and tree[0] in CLAUSES and len(leaves(tree)) <= longest:

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import html
 import re
-import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from structmargin_suite.datasets import _one_vs_rest, abstracts
+from structmargin_suite.datasets import Schemas, _one_vs_rest, abstracts
+from structmargin_suite.datasets._archives import tar_files
 from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
 from structmargin_suite.storage.fetch import DataError, Remote
 
@@ -32,7 +33,7 @@ FILES = (
         "https://archive.ics.uci.edu/ml/machine-learning-databases/reuters21578-mld/reuters21578.tar.gz",
     ),
 )
-PREPARE: dict[str, Any] = {"stories": {"type": "integer", "minimum": 100}}
+PREPARE: Schemas = {"stories": {"type": "integer", "minimum": 100}}
 PARTS = {"TRAIN": "train", "TEST": "test"}
 OFTEN = 3
 WORD = r"[a-z0-9]{2,}"
@@ -44,6 +45,14 @@ TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
 NAME = re.compile(r"<D>(.*?)</D>", re.DOTALL)
 TEXT = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
+
+
+class Story(NamedTuple):
+    """A story of the ModApte split: its part, its topics and its text in lower case."""
+
+    part: str
+    topics: list[str]
+    text: str
 
 
 def parse(files: Mapping[str, Path], seed: int, *, stories: int | None = None) -> dict[str, np.ndarray]:
@@ -69,13 +78,13 @@ def parse(files: Mapping[str, Path], seed: int, *, stories: int | None = None) -
     return arrays
 
 
-def _drawn(found: Any, part: str, most: int, seed: int) -> Any:
-    mine = [one for one in found if one[0] == part]
+def _drawn(found: list[Story], part: str, most: int, seed: int) -> list[Story]:
+    mine = [one for one in found if one.part == part]
     keep = np.random.default_rng(seed).permutation(len(mine))[:most]
     return [mine[k] for k in sorted(keep)]
 
 
-def weighted(train: list[str], test: list[str]) -> dict[str, Any]:
+def weighted(train: list[str], test: list[str]) -> dict[str, sp.csr_matrix]:
     """tf-idf vectors of unit length, words and frequencies of `train`."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -83,24 +92,17 @@ def weighted(train: list[str], test: list[str]) -> dict[str, Any]:
     return {"train": vectors.fit_transform(train), "test": vectors.transform(test)}
 
 
-def read(path: Path) -> Iterator[tuple[str, list[str], str]]:
+def read(path: Path) -> Iterator[Story]:
     """(part, topics, text) of every story of the ModApte split, in the order of the archive's file names."""
-    found = {}
-    try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                handle = archive.extractfile(member) if member.name.endswith(".sgm") else None
-                if handle is not None:
-                    found[member.name] = handle.read().decode("latin-1")
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise DataError(f"{path} is no tar archive, or breaks off ({error}); fetch it again") from None
+    contents = tar_files(path, lambda name: name.endswith(".sgm"))
+    found = {name: content.decode("latin-1") for name, content in contents}
     if not found:
         raise DataError(f"{path} holds no file that ends in .sgm; fetch it again")
     for name in sorted(found):
         yield from _stories(found[name], f"{path}: {name}")
 
 
-def _stories(text: str, where: str) -> Iterator[tuple[str, list[str], str]]:
+def _stories(text: str, where: str) -> Iterator[Story]:
     """The stories of one SGML file that are used."""
     opened = OPENING.finditer(text)
 
@@ -121,7 +123,7 @@ def _stories(text: str, where: str) -> Iterator[tuple[str, list[str], str]]:
             what = "<TOPICS>" if topics is None else "<TEXT>"
             raise fault(match.start(), f"the story has no {what} element; add it")
         names = list(dict.fromkeys(NAME.findall(topics[1])))
-        yield PARTS[given["LEWISSPLIT"]], names, html.unescape(TAG.sub(" ", body[1])).lower()
+        yield Story(PARTS[given["LEWISSPLIT"]], names, html.unescape(TAG.sub(" ", body[1])).lower())
     left = next(opened, None)
     if left is not None:
         raise fault(left.start(), "the story is not closed; add </REUTERS>")

@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import Split, patents
+from structmargin_suite.datasets import Schemas, Split, patents
+from structmargin_suite.datasets._sparse import csr_of
 from structmargin_suite.datasets.patents import score, tfidf
 from structmargin_suite.storage.fetch import DataError, mirrored
 
@@ -32,8 +32,8 @@ FILES = mirrored(
         "test_label-D.txt": "d6efdbc1c4c4350d33745938d9f681a68d21137f822012b00e64a31c082c8753",
     },
 )
-PREPARE: dict[str, Any] = {}
-VIEW = patents.VIEW
+PREPARE: Schemas = {}
+VIEW: Schemas = patents.VIEW
 DIMENSIONS, GROUPS = 100, 57
 CODE = re.compile(r"[A-H]\d\d[A-Z]\d\d")
 
@@ -88,7 +88,7 @@ def synthesize(seed: int) -> dict[str, np.ndarray]:
     from sklearn.decomposition import TruncatedSVD
 
     made = patents.synthesize(seed, n_groups=GROUPS)
-    counts = patents.loaded(made)
+    counts = csr_of(made)
     X = TruncatedSVD(DIMENSIONS, random_state=seed % 2**32).fit_transform(tfidf(counts, counts)[0])
     return {"X": X, "y": made["y"], "codes": made["codes"]}
 

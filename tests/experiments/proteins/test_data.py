@@ -16,6 +16,7 @@ from structmargin.problems.proteins.features import RESIDUES
 from structmargin_suite.datasets import homstrad as data
 from structmargin_suite.datasets.homstrad import pir
 from structmargin_suite.datasets.homstrad.families import generate
+from structmargin_suite.datasets.homstrad.pairs import Truths, examples, usable_pairs
 from structmargin_suite.datasets.homstrad.profiles import STEP, blosum, expected, nearest, profile
 from structmargin_suite.storage.fetch import DataError
 
@@ -171,13 +172,13 @@ def test_made_up_families_are_what_they_say(families):
     assert short["lengths"].max() <= 100 < families["lengths"].max()
     with pytest.raises(DataError, match="no pair is left"):
         data.synthesize(3, identity_below=0.4, per_family=2, n_families=5, longest=1)
-    other = generate(np.random.default_rng(4), 1, 1)[0][1]
-    assert not np.array_equal(other["residue"], split.train.X[0].residue)
+    other = generate(np.random.default_rng(4), 1, 1)[0].pair
+    assert not np.array_equal(other.residue, split.train.X[0].residue)
 
 
 def test_scores_by_hand():
     y = np.column_stack([np.arange(10), np.arange(10)])
-    truths = data.Truths([y, y], np.array([0.1, 0.35]), np.array(["a", "b"]))
+    truths = Truths([y, y], np.array([0.1, 0.35]), np.array(["a", "b"]))
     yhat = [y + np.array([2, 0]), np.vstack([y[:5], y[5:] + np.array([6, 0])])]
     assert data.score(truths, yhat) == {"q4": 75.0, "q0": 25.0, "q4_0_20": 100.0, "q4_30_40": 50.0}
 
@@ -194,14 +195,14 @@ def test_counts_of_the_real_data():
         names, rows = pir.alignment(file, content)
         chains += len(names)
         pairs += len(names) * (len(names) - 1) // 2
-        usable[family] = data.pairs(family, names, rows, structures[family], 2.0, None)
+        usable[family] = usable_pairs(family, names, rows, structures[family], 2.0, None)
     assert (len(structures), len(usable), chains, pairs) == (1009, 1009, 3382, 9281)
     assert sum(map(len, usable.values())) == 2372
     assert [family for family in usable if not usable[family]] == ["cpn10"]
-    assert sum(pair["identity"] < 0.4 for found in usable.values() for _, pair in found) == 1276
+    assert sum(pair.identity < 0.4 for pairs_of in usable.values() for pair in pairs_of.values()) == 1276
     files = {one.name: folder / one.name for one in data.FILES}
     first = data.parse(files, 0, identity_below=0.4, per_family=2, n_families=6)
-    ProteinAlignment("profile").check(*data._examples(first, np.arange(len(first["family"]))))
+    ProteinAlignment("profile").check(*examples(first, np.arange(len(first["family"]))))
     for family, file, content in data.members(folder / "homstrad_map.tar.xz", set(first["family"])):
         names, rows = pir.alignment(file, content, strict=False)
         known = [k for k, name in enumerate(names) if not name.startswith("gi|")]

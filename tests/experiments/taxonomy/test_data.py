@@ -12,6 +12,7 @@ import pytest
 
 from structmargin.problems import Taxonomy
 from structmargin_suite.datasets import dataset, newsgroups, patents, wipo_d
+from structmargin_suite.datasets._sparse import csr_of
 from structmargin_suite.storage.fetch import DataError, obtain
 
 CODES = ["D01D00", "D01F00", "D02G00"]
@@ -98,7 +99,7 @@ def test_made_up_patents_have_the_papers_shape():
     arrays = patents.synthesize(1)
     codes = arrays["codes"].tolist()
     assert [len({code[:k] for code in codes}) for k in (1, 3, 4, 6)] == [1, 7, 20, 160]
-    counts = patents.loaded(arrays)
+    counts = csr_of(arrays)
     assert counts.shape == (1710, 5000) and np.bincount(arrays["y"]).min() >= 6
     lengths = np.asarray(counts.sum(axis=1)).ravel()
     assert 100 < np.median(lengths) < 250 and lengths.min() >= 3
@@ -117,7 +118,7 @@ def test_made_up_patents_have_the_papers_shape():
 def test_a_view_gives_a_problem_that_fits_it(module):
     arrays = patents.synthesize(2, n_documents=120, n_groups=12, n_words=300)
     if module is wipo_d:
-        arrays = {"X": patents.loaded(arrays).toarray(), "y": arrays["y"], "codes": arrays["codes"]}
+        arrays = {"X": csr_of(arrays).toarray(), "y": arrays["y"], "codes": arrays["codes"]}
     for features in ("flat", "taxonomy"):
         split = module.view(arrays, 3, instances_per_class=4, round=1, features=features)
         problem = Taxonomy(**split.problem)
@@ -174,7 +175,7 @@ def small() -> dict[str, str]:
 
 def test_postings_come_without_headers_quotes_and_footers_and_stemmed(tmp_path):
     arrays = newsgroups.parse(archive(tmp_path / "a", small()), 0)
-    counts = patents.loaded(arrays)
+    counts = csr_of(arrays)
     assert arrays["groups"].tolist() == ["rec.autos", "rec.sport.baseball", "rec.sport.hockey"]
     assert arrays["part"].tolist() == [0] * 12 + [1] * 12
     # brake, engin, pitcher, skate: nothing of "From", "pitching", "quoted glove", "signature", "and"

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._archives import zip_files
 from structmargin_suite.datasets.conll2002.features import binary, degree2, merged
 from structmargin_suite.storage.fetch import DataError, Remote
 
@@ -31,13 +33,13 @@ FILES = (
         url="https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/conll2002.zip",
     ),
 )
-PREPARE: dict[str, Any] = {
+PREPARE: Schemas = {
     "draw": {"enum": ["random", "first"]},
     "n_sentences": {"type": "integer", "minimum": 2},
     "n_test": {"type": "integer", "minimum": 1},
     "repetition": {"type": "integer", "minimum": 0},
 }
-VIEW: dict[str, Any] = {
+VIEW: Schemas = {
     "features": {"enum": ["words", "linear", "degree 2"]},
     "folds": {"type": "integer", "minimum": 2},
     "fold": {"type": "integer", "minimum": 0},
@@ -95,16 +97,10 @@ def parse(
 
 def read(archive: Path, member: str) -> list[Sentence]:
     """The sentences of one member of a zip file."""
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            data = opened.read(member)
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise DataError(
-            f"{archive} is damaged or cut short ({error}); delete it and fetch it again"
-        ) from None
-    except KeyError:
-        raise DataError(f"{archive} has no member {member}; use the archive of CoNLL-2002") from None
-    return sentences(f"{archive}/{member}", data)
+    contents = zip_files(archive, lambda name: name == member)
+    if member not in contents:
+        raise DataError(f"{archive} has no member {member}; use the archive of CoNLL-2002")
+    return sentences(f"{archive}/{member}", contents[member])
 
 
 def sentences(name: str, data: bytes) -> list[Sentence]:
@@ -230,10 +226,11 @@ def view(
 
 
 Part = tuple[np.ndarray, np.ndarray, np.ndarray]
-_kept: list[tuple[str, Part, Part, Any]] = []
+Rows = tuple[sp.csr_matrix, sp.csr_matrix]
+_kept: list[tuple[str, Part, Part, Rows]] = []
 
 
-def _rows(features: str, train: Part, test: Part) -> Any:
+def _rows(features: str, train: Part, test: Part) -> Rows:
     """The tokens' rows of both parts; methods that see the same split one after the other share them."""
     for name, a, b, rows in _kept:
         if name == features and all(
@@ -248,7 +245,7 @@ def _rows(features: str, train: Part, test: Part) -> Any:
     return rows
 
 
-def score(Y: Sequence[Any], Yhat: Sequence[Any]) -> dict[str, float]:
+def score(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, float]:
     """`error`: wrong tokens in percent. `f1`: F1 of whole entities in percent (100 where there are none)."""
     wrong = np.concatenate([np.asarray(y) != np.asarray(yhat) for y, yhat in zip(Y, Yhat, strict=True)])
     counts = np.zeros(3)
@@ -287,6 +284,6 @@ def _chosen(part: str, arrays: Mapping[str, np.ndarray], which: np.ndarray) -> P
     return words[at], tags[at], mine
 
 
-def _cut(rows: Any, lengths: np.ndarray) -> list[Any]:
+def _cut(rows: np.ndarray | sp.csr_matrix, lengths: np.ndarray) -> list[np.ndarray | sp.csr_matrix]:
     ends = np.cumsum(lengths)
     return [rows[end - length : end] for end, length in zip(ends, lengths, strict=True)]

@@ -13,8 +13,6 @@ Where the files cannot be had, `families` makes families of its own.
 
 from __future__ import annotations
 
-import lzma
-import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -23,10 +21,19 @@ from typing import Any
 import numpy as np
 
 from structmargin.problems import ProteinAlignment
-from structmargin.problems.proteins.features import Pair
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Schemas, Split
+from structmargin_suite.datasets._archives import tar_files
 from structmargin_suite.datasets.homstrad import families, pir
-from structmargin_suite.datasets.homstrad.profiles import STEP, nearest, profile
+from structmargin_suite.datasets.homstrad.pairs import (
+    AlignedPair,
+    FamilyPair,
+    Profiles,
+    Truths,
+    examples,
+    to_arrays,
+    usable_pairs,
+)
+from structmargin_suite.datasets.homstrad.profiles import nearest, profile
 from structmargin_suite.storage.fetch import DataError, Remote
 
 FILES = (
@@ -46,14 +53,14 @@ FILES = (
         mirror="homstrad/homstrad_map.tar.xz",
     ),
 )
-PREPARE: dict[str, Any] = {
+PREPARE: Schemas = {
     "identity_below": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
     "per_family": {"type": "integer", "minimum": 1},
     "longest": {"type": "integer", "minimum": 1},
     "n_families": {"type": "integer", "minimum": 5},
     "repetition": {"type": "integer", "minimum": 0},
 }
-VIEW: dict[str, Any] = {
+VIEW: Schemas = {
     "folds": {"type": "integer", "minimum": 2},
     "fold": {"type": "integer", "minimum": 0},
     "n_train": {"type": "integer", "minimum": 1},
@@ -61,14 +68,6 @@ VIEW: dict[str, Any] = {
 BINS = (0.0, 0.2, 0.3, 0.4)
 """Shares of equal residues that part the measures by identity."""
 TO_CHOOSE_BY = 5
-
-
-class Truths(list[np.ndarray]):
-    """True alignments, and the share of equal residues and the family of each."""
-
-    def __init__(self, chains: Sequence[np.ndarray], identity: np.ndarray, family: np.ndarray) -> None:
-        super().__init__(chains)
-        self.identity, self.family = identity, family
 
 
 def refuse(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> str | None:
@@ -88,116 +87,80 @@ def parse(
     """
     structures = pir.structures(files["homstrad_master_dssp.tsv.gz"])
     rng = np.random.default_rng(seed)
-    families: dict[str, tuple[str, list[str]]] = {}
-    found: dict[tuple[str, str], dict[str, Any]] = {}
+    chosen: dict[str, dict[str, AlignedPair]] = {}
     for family, file, data in members(files["homstrad_ali.tar.xz"], None):
         if family not in structures:
             raise DataError(
                 f"{file}: there is no structure of the family {family!r}; use files of one release"
             )
         names, rows = pir.alignment(file, data)
-        usable = pairs(family, names, rows, structures[family], identity_below, longest)
+        usable = usable_pairs(family, names, rows, structures[family], identity_below, longest)
         if not usable:
             continue
-        kept = sorted(rng.permutation(len(usable))[:per_family])
-        found.update({(family, names[usable[k][0]]): usable[k][1] for k in kept})
-        families[family] = structures[family].master, [names[usable[k][0]] for k in kept]
-        if n_families is not None and len(families) == n_families:
+        targets = list(usable)
+        drawn = sorted(rng.permutation(len(usable))[:per_family])
+        chosen[family] = {targets[k]: usable[targets[k]] for k in drawn}
+        if n_families is not None and len(chosen) == n_families:
             break
-    if len(families) < 5:
+    if len(chosen) < 5:
         raise DataError(
-            f"{files['homstrad_ali.tar.xz']} has {len(families)} families with a pair below "
+            f"{files['homstrad_ali.tar.xz']} has {len(chosen)} families with a pair below "
             f"{identity_below:g} identity; at least 5 are needed"
         )
-    for family, file, data in members(files["homstrad_map.tar.xz"], set(families)):
-        _profiles(family, file, data, *families[family], found)
-    bare = [family for family, name in found if "template_profile" not in found[family, name]]
-    if bare:
-        raise DataError(f"{files['homstrad_map.tar.xz']} has no homologues of {bare[0]!r}; use one release")
-    return packed([(family, pair) for (family, _), pair in found.items()])
+    profiles = {
+        family: _profiles(file, data, structures[family].master, chosen[family])
+        for family, file, data in members(files["homstrad_map.tar.xz"], set(chosen))
+    }
+    missing = [family for family in chosen if family not in profiles]
+    if missing:
+        raise DataError(
+            f"{files['homstrad_map.tar.xz']} has no homologues of {missing[0]!r}; use one release"
+        )
+    return to_arrays(
+        [
+            FamilyPair(family, pair, profiles[family][target])
+            for family, pairs in chosen.items()
+            for target, pair in pairs.items()
+        ]
+    )
 
 
 def members(archive: Path, wanted: set[str] | None) -> Iterator[tuple[str, str, bytes]]:
     """(family, name for errors, content) of a tar archive's files in order, up to the last one wanted."""
     left = None if wanted is None else set(wanted)
-    try:
-        with tarfile.open(archive, "r|*") as opened:
-            for member in opened:
-                source = opened.extractfile(member) if member.isfile() else None
-                family = PurePosixPath(member.name).stem
-                if source is None or (left is not None and family not in left):
-                    continue
-                yield family, f"{archive.name}/{member.name}", source.read()
-                if left is not None:
-                    left.discard(family)
-                    if not left:
-                        return
-    except (tarfile.TarError, EOFError, lzma.LZMAError) as error:
-        raise DataError(
-            f"{archive} is damaged or cut short ({error}); delete it and fetch it again"
-        ) from None
+
+    def usable(name: str) -> bool:
+        return left is None or PurePosixPath(name).stem in left
+
+    for name, content in tar_files(archive, usable):
+        family = PurePosixPath(name).stem
+        yield family, f"{archive.name}/{name}", content
+        if left is not None:
+            left.discard(family)
+            if not left:
+                return
 
 
-def pairs(
-    family: str, names: Sequence[str], rows: np.ndarray, structure: pir.Structure, below: float,
-    longest: int | None,
-) -> list[tuple[int, dict[str, Any]]]:  # fmt: skip
-    """(row of the target, arrays of the pair) for every usable pair; none if the master is not aligned."""
-    if structure.master not in names:
-        return []
-    one = rows[names.index(structure.master)]
-    template = pir.fitted(family, structure, one[one != pir.GAP])
-    usable = []
-    for k, other in enumerate(rows):
-        both = (one != pir.GAP) & (other != pir.GAP)
-        if names[k] == structure.master or not both.any():
-            continue
-        identity = float(np.mean(one[both] == other[both]))
-        target = other[other != pir.GAP]
-        if identity >= below or (longest is not None and max(len(template.residue), len(target)) > longest):
-            continue
-        place = [(np.cumsum(row != pir.GAP) - 1)[both] for row in (one, other)]
-        usable.append(
-            (
-                k,
-                {
-                    "residue": template.residue,
-                    "state": template.state,
-                    "access": template.access,
-                    "target": target,
-                    "chain": np.column_stack(place).astype(np.int32),
-                    "identity": identity,
-                },
-            )
-        )
-    return usable
-
-
-def _profiles(
-    family: str, file: str, data: bytes, master: str, targets: Sequence[str],
-    found: Mapping[tuple[str, str], dict[str, Any]],
-) -> None:  # fmt: skip
-    """Enter the profiles of a family's chains into its pairs."""
+def _profiles(file: str, data: bytes, master: str, pairs: Mapping[str, AlignedPair]) -> dict[str, Profiles]:
+    """The profiles of a family's pairs by target, from the alignment of its chains with their homologues."""
     names, rows = pir.alignment(file, data, strict=False)
     kinds = [record.split(b"\n", 2)[1] for record in data.split(b">P1;")[1:]]
     of_structure = np.array([kind.startswith(b"structure") for kind in kinds])
     chains, homologues = rows[of_structure], rows[~of_structure]
-    known = [name for name, mine in zip(names, of_structure, strict=True) if mine]
+    known = [name for name, is_chain in zip(names, of_structure, strict=True) if is_chain]
     owner = nearest(chains, homologues)
 
-    def made(name: str, residue: np.ndarray) -> np.ndarray:
+    def of_chain(name: str, residue: np.ndarray) -> np.ndarray:
         if name not in known:
             raise DataError(f"{file}: there is no row of {name!r}; use files of one release")
-        at = known.index(name)
-        columns = chains[at] != pir.GAP
-        if not np.array_equal(chains[at][columns], residue):
+        row = known.index(name)
+        columns = chains[row] != pir.GAP
+        if not np.array_equal(chains[row][columns], residue):
             raise DataError(f"{file}: {name!r} is another chain than in the alignment; use one release")
-        return profile(residue, homologues[owner == at][:, columns])
+        return profile(residue, homologues[owner == row][:, columns])
 
-    template = made(master, found[family, targets[0]]["residue"])
-    for name in targets:
-        pair = found[family, name]
-        pair["template_profile"], pair["target_profile"] = template, made(name, pair["target"])
+    template = of_chain(master, next(iter(pairs.values())).residue)
+    return {name: Profiles(template, of_chain(name, pair.target)) for name, pair in pairs.items()}
 
 
 def synthesize(
@@ -206,31 +169,13 @@ def synthesize(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Families made by `families`, 300 unless told."""
     made = families.generate(np.random.default_rng(seed), n_families or 300, min(per_family, 3))
-    return packed(
+    return to_arrays(
         [
-            (family, pair)
-            for family, pair in made
-            if pair["identity"] < identity_below
-            and (longest is None or max(len(pair["residue"]), len(pair["target"])) <= longest)
+            entry
+            for entry in made
+            if entry.pair.identity < identity_below and (longest is None or entry.pair.longer <= longest)
         ]
     )
-
-
-def packed(found: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, np.ndarray]:
-    """Pairs end to end, with the lengths of their parts."""
-    if not found:
-        raise DataError("no pair is left; raise `longest` or `identity_below`")
-    joined = {
-        name: np.concatenate([pair[name] for _, pair in found])
-        for name in ("residue", "state", "access", "target", "chain", "template_profile", "target_profile")
-    }
-    lengths = [[len(pair[name]) for name in ("residue", "target", "chain")] for _, pair in found]
-    return {
-        **joined,
-        "lengths": np.array(lengths, dtype=np.int64),
-        "identity": np.array([pair["identity"] for _, pair in found]),
-        "family": np.array([family for family, _ in found]),
-    }
 
 
 def view(
@@ -250,29 +195,8 @@ def view(
         first = sorted(train, key=lambda k: rank[arrays["family"][k]])[:n_train]
         train = sorted(first)
     held = (np.flatnonzero(np.isin(arrays["family"], part)) for part in (test, others[chosen]))
-    tested, validated = (_examples(arrays, which) for which in held)
-    return Split(_examples(arrays, np.array(train)), tested, validated)
-
-
-def _examples(arrays: Mapping[str, np.ndarray], which: np.ndarray) -> Examples:
-    """Some pairs as the problem wants them."""
-    end = np.cumsum(arrays["lengths"], axis=0)
-    start = end - arrays["lengths"]
-    X, chains = [], []
-    for k in which:
-        a, b, c = (slice(start[k, part], end[k, part]) for part in range(3))
-        X.append(
-            Pair(
-                arrays["residue"][a],
-                arrays["state"][a],
-                arrays["access"][a],
-                arrays["target"][b],
-                STEP * arrays["template_profile"][a].astype(float),
-                STEP * arrays["target_profile"][b].astype(float),
-            )
-        )
-        chains.append(arrays["chain"][c])
-    return Examples(X, Truths(chains, arrays["identity"][which], arrays["family"][which]))
+    tested, validated = (examples(arrays, which) for which in held)
+    return Split(examples(arrays, np.array(train)), tested, validated)
 
 
 def score(Y: Truths, Yhat: Sequence[np.ndarray]) -> dict[str, float]:

@@ -10,11 +10,10 @@ Homologues of a chain are drawn in the same way, nearer to it, for its profile.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from structmargin.problems.proteins.features import HYDROPHOBIC, RESIDUES, STATES
+from structmargin_suite.datasets.homstrad.pairs import AlignedPair, FamilyPair, Profiles
 from structmargin_suite.datasets.homstrad.profiles import profile
 
 SEGMENTS = {"H": (8, 17), "E": (4, 9), "L": (3, 9)}
@@ -39,8 +38,8 @@ def odds() -> np.ndarray:
     return found
 
 
-def generate(rng: np.random.Generator, n_families: int, per_family: int) -> list[tuple[str, dict[str, Any]]]:
-    """(family, pair) for per_family pairs of each family, which share their template."""
+def generate(rng: np.random.Generator, n_families: int, per_family: int) -> list[FamilyPair]:
+    """per_family pairs of each family, which share their template."""
     chances = odds()
     made = []
     for family in range(n_families):
@@ -48,9 +47,8 @@ def generate(rng: np.random.Generator, n_families: int, per_family: int) -> list
         residue = draw(rng, chances[state, access])
         near = profile(residue, _homologues(rng, residue, chances[state, access]))
         for _ in range(per_family):
-            pair = target(rng, residue, state, access, chances)
-            common = {"residue": residue, "state": state, "access": access, "template_profile": near}
-            made.append((f"made_{family:04d}", {**common, **pair}))
+            pair, target_profile = target(rng, residue, state, access, chances)
+            made.append(FamilyPair(f"made_{family:04d}", pair, Profiles(near, target_profile)))
     return made
 
 
@@ -76,21 +74,24 @@ def draw(rng: np.random.Generator, chances: np.ndarray) -> np.ndarray:
 
 def target(
     rng: np.random.Generator, residue: np.ndarray, state: np.ndarray, access: np.ndarray, chances: np.ndarray
-) -> dict[str, Any]:
-    """A target of a template: its residues and profile, the true chain and the share of equal residues."""
+) -> tuple[AlignedPair, np.ndarray]:
+    """(a pair of this template and a target drawn for it, the profile of the target).
+
+    The template's residue, state and access are (n,); chances are those of `odds`.
+    """
     anew = draw(rng, chances[state, access])
-    kept = np.where(rng.random(len(residue)) < KEPT, residue, anew)
+    mutated = np.where(rng.random(len(residue)) < KEPT, residue, anew)
     begin, end = int(rng.integers(0, 6)), len(residue) - int(rng.integers(0, 6))
-    letters: list[Any] = []
-    rows: list[np.ndarray] = []
-    chain: list[tuple[int, int]] = []
+    letters: list[np.ndarray] = []
+    rows: list[np.ndarray] = []  # the probabilities that each letter was drawn from
+    matches: list[tuple[int, int]] = []
     loops = chances[STATES.index("L"), 4]
 
-    def put(count: int) -> None:
+    def insert(count: int) -> None:
         letters.extend(draw(rng, np.broadcast_to(loops, (count, 20))))
         rows.extend([loops] * count)
 
-    put(int(rng.integers(0, 8)))
+    insert(int(rng.integers(0, 8)))
     i = begin
     while i < end:
         gap = rng.random() < GAPS[STATES[state[i]]] and i > begin
@@ -98,19 +99,16 @@ def target(
             i += int(rng.geometric(0.4))
             continue
         if gap:
-            put(int(rng.geometric(0.4)))
-        chain.append((i, len(letters)))
-        letters.append(kept[i])
+            insert(int(rng.geometric(0.4)))
+        matches.append((i, len(letters)))
+        letters.append(mutated[i])
         rows.append(chances[state[i], access[i]])
         i += 1
-    put(int(rng.integers(0, 8)))
-    made, found = np.array(letters, dtype=np.uint8), np.array(chain, dtype=np.int32)
-    return {
-        "target": made,
-        "chain": found,
-        "identity": float(np.mean(residue[found[:, 0]] == made[found[:, 1]])),
-        "target_profile": profile(made, _homologues(rng, made, np.array(rows))),
-    }
+    insert(int(rng.integers(0, 8)))
+    made, chain = np.array(letters, dtype=np.uint8), np.array(matches, dtype=np.int32)
+    identity = float(np.mean(residue[chain[:, 0]] == made[chain[:, 1]]))
+    pair = AlignedPair(residue, state, access, made, chain, identity)
+    return pair, profile(made, _homologues(rng, made, np.array(rows)))
 
 
 def _homologues(rng: np.random.Generator, residue: np.ndarray, chances: np.ndarray) -> np.ndarray:

@@ -100,36 +100,37 @@ def structures(path: Path) -> dict[str, Structure]:
         text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("ascii")
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read ({error}); fetch it again") from None
-    found = {}
-    for line, row in enumerate(text.splitlines()[1:], start=2):
-        where, cells = f"{path}, line {line}", row.split("\t")
-        if len(cells) != 5:
+    lines = enumerate(text.splitlines()[1:], start=2)
+    return dict(_structure(f"{path}, line {line}", row) for line, row in lines)
+
+
+def _structure(where: str, row: str) -> tuple[str, Structure]:
+    """(family, structure of its master) of one row of the table; `where` names the row in errors."""
+    cells = row.split("\t")
+    if len(cells) != 5:
+        raise DataError(f"{where}: {len(cells)} columns, but a family has five, parted by tabs; correct it")
+    family, master, sequence, eight, surface = cells
+    surfaces = surface.split(",")
+    for what, length in (("states", len(eight)), ("surfaces", len(surfaces))):
+        if length != len(sequence):
             raise DataError(
-                f"{where}: {len(cells)} columns, but a family has five, parted by tabs; correct it"
+                f"{where}: {family!r} has {length} {what} for {len(sequence)} residues; give one for each"
             )
-        family, master, sequence, eight, surface = cells
-        surfaces = surface.split(",")
-        for what, length in (("states", len(eight)), ("surfaces", len(surfaces))):
-            if length != len(sequence):
-                raise DataError(
-                    f"{where}: {family!r} has {length} {what} for {len(sequence)} residues; give one for each"
-                )
-        for what, letters, known in (("residue", sequence, RESIDUES), ("state", eight, EIGHT)):
-            wrong = [letter for letter in letters if letter not in known]
-            if wrong:
-                raise DataError(f"{where}: {wrong[0]!r} of {family!r} is no {what}; use {''.join(known)}")
-        try:
-            area = np.array([float(one) for one in surfaces])
-        except ValueError as error:
-            raise DataError(f"{where}: {family!r} has a surface that is no number ({error})") from None
-        share = area / np.array([LARGEST[letter] for letter in sequence])
-        found[family] = Structure(
-            master,
-            _STRICT[np.frombuffer(sequence.encode(), np.uint8)],
-            np.array([STATES.index(EIGHT[letter]) for letter in eight], dtype=np.uint8),
-            np.searchsorted(SHARES, share, side="right").astype(np.uint8),
-        )
-    return found
+    for what, letters, known in (("residue", sequence, RESIDUES), ("state", eight, EIGHT)):
+        wrong = [letter for letter in letters if letter not in known]
+        if wrong:
+            raise DataError(f"{where}: {wrong[0]!r} of {family!r} is no {what}; use {''.join(known)}")
+    try:
+        area = np.array([float(number) for number in surfaces])
+    except ValueError as error:
+        raise DataError(f"{where}: {family!r} has a surface that is no number ({error})") from None
+    share = area / np.array([LARGEST[letter] for letter in sequence])
+    return family, Structure(
+        master,
+        _STRICT[np.frombuffer(sequence.encode(), np.uint8)],
+        np.array([STATES.index(EIGHT[letter]) for letter in eight], dtype=np.uint8),
+        np.searchsorted(SHARES, share, side="right").astype(np.uint8),
+    )
 
 
 def fitted(family: str, structure: Structure, residue: np.ndarray) -> Structure:

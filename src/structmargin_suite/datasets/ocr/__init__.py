@@ -18,11 +18,10 @@ import gzip
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.datasets.ocr.handwriting import FIRST_LETTER, PIXELS, write_words
 from structmargin_suite.storage.fetch import DataError, Remote
 
@@ -35,13 +34,15 @@ FILES: tuple[Remote, ...] = (
     ),
 )
 FOLDS, LABELS = 10, 26
-PREPARE: dict[str, Any] = {"words_per_fold": {"type": "integer", "minimum": 1}}
-VIEW: dict[str, Any] = {
+PREPARE: Schemas = {"words_per_fold": {"type": "integer", "minimum": 1}}
+VIEW: Schemas = {
     "rotation": {"type": "integer", "minimum": 0, "maximum": FOLDS - 1},
     "letters": {"type": "integer", "minimum": 1},
 }
 COLUMNS = ("id", "letter", "next_id", "word_id", "position", "fold")
 FLIPPED = 0.02
+Labels = list[np.ndarray] | np.ndarray
+"""The labels of words, one array per word, or (N,) of single letters."""
 
 
 def parse(
@@ -132,7 +133,7 @@ def _single(arrays: Mapping[str, np.ndarray], seed: int, n: int) -> Split:
     return Split(parts[0], parts[1], problem={"n_classes": LABELS, "n_features": PIXELS})
 
 
-def score(Y: Any, Yhat: Any) -> dict[str, float]:
+def score(Y: Labels, Yhat: Labels) -> dict[str, float]:
     """`letter_error` and `word_error` in percent; `letters_predicted`, how many different letters occur among
     the predictions; `letters_90`, how few of them make up nine tenths."""
     y, yhat = _flat(Y), _flat(Yhat)
@@ -165,7 +166,7 @@ def shuffled(
     return None
 
 
-def _flat(Y: Any) -> np.ndarray:
+def _flat(Y: Labels) -> np.ndarray:
     return np.concatenate(Y) if isinstance(Y, list) else np.asarray(Y)
 
 
@@ -187,8 +188,7 @@ def _lines(path: Path) -> Iterator[bytes]:
     with open(path, "rb") as start:
         packed = start.read(2) == b"\x1f\x8b"
     line = 0
-    opened: Any = gzip.open if packed else open
-    with opened(path, "rb") as handle:
+    with gzip.open(path, "rb") if packed else open(path, "rb") as handle:
         try:
             for text in handle:
                 line += 1

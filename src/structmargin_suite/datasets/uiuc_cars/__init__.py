@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from structmargin_suite.datasets import Examples, Split
+from structmargin.problems import Localization
+from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.datasets.uiuc_cars.detection import CRITERIA, curve, overlap
 from structmargin_suite.datasets.uiuc_cars.drawing import crop, scene
 from structmargin_suite.datasets.uiuc_cars.images import ASPECT, WIDTH, Pictures, read_archive
@@ -40,7 +41,7 @@ FILES: tuple[Remote, ...] = (
 COUNTS = {"train": (108, 139), "test": (170, 200), "crops": (1050, 550)}
 """Images and cars of the archive with the sum above."""
 _COUNT = {"type": "integer", "minimum": 2}
-PREPARE: dict[str, Any] = {
+PREPARE: Schemas = {
     "stride": {"type": "integer", "minimum": 1, "description": "pixels between descriptors"},
     "surf_scale": {"type": "integer", "minimum": 1, "description": "pixels a unit of SURF's scale"},
     "n_words": {"type": "integer", "minimum": 2},
@@ -48,7 +49,7 @@ PREPARE: dict[str, Any] = {
     "test_images": _COUNT,
     "crops": _COUNT,
 }
-VIEW: dict[str, Any] = {
+VIEW: Schemas = {
     "label_noise": {"type": "number", "minimum": 0, "maximum": 1},
     "noise_kind": {"enum": ["swap", "far"]},
     "train_step": {"type": "integer", "minimum": 1},
@@ -59,6 +60,18 @@ SAMPLE = 200
 """Descriptors of a training image that k-means sees, at most."""
 DOWN, ACROSS, MOST = 1.0, 0.9, 10
 """A detection keeps others away whose centres are within one height and .9 of a width of its own."""
+
+WordMap = tuple[np.ndarray, np.ndarray]
+"""The visual words (rows, columns) of an image, and the windows (k, 3) that boxes may be."""
+
+
+class Detector(Protocol):
+    """A model that scores boxes, and the problem that searches by these scores."""
+
+    @property
+    def problem_(self) -> Localization: ...
+    @property
+    def scorer_(self) -> Any: ...
 
 
 def parse(
@@ -131,13 +144,13 @@ def view(
     return Split(Examples(X, Y), rest[0], rest[1], problem={"n_words": int(arrays["n_words"])})
 
 
-def predict(model: Any, X: Sequence[Any]) -> list[np.ndarray]:
+def predict(model: Detector, X: Sequence[WordMap]) -> list[np.ndarray]:
     """Detections (k, 5) of every image, best first: boxes in squares, and their scores."""
     found = [model.problem_.detect(model.scorer_, x, down=DOWN, across=ACROSS, most=MOST) for x in X]
     return [np.column_stack([one.boxes, one.scores]) for one in found]
 
 
-def score(Y: Any, Yhat: Any) -> dict[str, float]:
+def score(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, float]:
     """Equal error rates in percent by both criteria, and the largest recall; where some images have a car and
     some have none, `roc_area` in percent of the best score of an image as a sign of a car."""
     told = {}
@@ -153,7 +166,7 @@ def score(Y: Any, Yhat: Any) -> dict[str, float]:
     return told
 
 
-def keep(Y: Any, Yhat: Any) -> dict[str, np.ndarray]:
+def keep(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
     """What figures need of a test part: detections (N, 5), how many an image has, and the same of cars."""
     return {
         "found": np.concatenate(Yhat),
@@ -191,7 +204,10 @@ def noisy(
     return boxes
 
 
-def _far(i: int, others: Any, cars: Any, true: np.ndarray, shape: tuple[int, ...], sizes: np.ndarray) -> int:
+def _far(
+    i: int, others: np.ndarray, cars: Sequence[np.ndarray], true: np.ndarray, shape: tuple[int, ...],
+    sizes: np.ndarray,
+) -> int:  # fmt: skip
     """The first of the others whose boxes are far from every car of image i, or the one that is farthest."""
     nearest: dict[int, float] = {}
     for j in others:
@@ -237,27 +253,16 @@ def _quantised(
     n_words: int,
 ) -> dict[str, np.ndarray]:
     """Arrays of three parts: pixels, shapes of maps and of images, words, cars and their numbers."""
-    from sklearn.cluster import MiniBatchKMeans
-
-    rng = np.random.default_rng(seed)
-    described = [dense_surf(image, stride, surf_scale) for image in train.images]
-    sample = []
-    for one in described:
-        flat = one.reshape(-1, LENGTH)
-        sample.append(flat[rng.choice(len(flat), size=min(SAMPLE, len(flat)), replace=False)])
-    points = np.concatenate(sample).astype(np.float32)
-    clusters = MiniBatchKMeans(
-        min(n_words, len(points)), random_state=int(rng.integers(2**31)), batch_size=4096, n_init=1,
-        max_iter=30, init="random",
-    ).fit(points)  # fmt: skip
-    centres = clusters.cluster_centers_.astype(np.float32)
+    descriptors = [dense_surf(image, stride, surf_scale) for image in train.images]
+    centres = visual_words(descriptors, seed, n_words)
     arrays: dict[str, np.ndarray] = {"stride": np.array(stride), "n_words": np.array(n_words)}
     for name, pictures in (("train", train), ("test", test), ("crops", crops)):
-        maps = described if name == "train" else [dense_surf(i, stride, surf_scale) for i in pictures.images]
-        flat = np.concatenate([one.reshape(-1, LENGTH) for one in maps]).astype(np.float32)
+        if name != "train":
+            descriptors = [dense_surf(image, stride, surf_scale) for image in pictures.images]
+        flat = np.concatenate([grid.reshape(-1, LENGTH) for grid in descriptors]).astype(np.float32)
         arrays |= {
             f"{name}_words": nearest(flat, centres).astype(np.int16),
-            f"{name}_shapes": np.array([one.shape[:2] for one in maps]),
+            f"{name}_shapes": np.array([grid.shape[:2] for grid in descriptors]),
             f"{name}_cars": np.concatenate(pictures.cars),
             f"{name}_n": np.array([len(cars) for cars in pictures.cars]),
         }
@@ -265,6 +270,26 @@ def _quantised(
             arrays[f"{name}_pixels"] = np.concatenate([image.ravel() for image in pictures.images])
             arrays[f"{name}_sides"] = np.array([image.shape for image in pictures.images])
     return arrays
+
+
+def visual_words(descriptors: Sequence[np.ndarray], seed: int, n_words: int) -> np.ndarray:
+    """Centres (n_words, 64) of clusters of descriptors (rows, columns, 64), SAMPLE of each image at most.
+
+    Where there are fewer descriptors than words, each is a centre.
+    """
+    from sklearn.cluster import MiniBatchKMeans
+
+    rng = np.random.default_rng(seed)
+    sample = []
+    for grid in descriptors:
+        flat = grid.reshape(-1, LENGTH)
+        sample.append(flat[rng.choice(len(flat), size=min(SAMPLE, len(flat)), replace=False)])
+    points = np.concatenate(sample).astype(np.float32)
+    clusters = MiniBatchKMeans(
+        min(n_words, len(points)), random_state=int(rng.integers(2**31)), batch_size=4096, n_init=1,
+        max_iter=30, init="random",
+    ).fit(points)  # fmt: skip
+    return np.asarray(clusters.cluster_centers_.astype(np.float32))
 
 
 def nearest(points: np.ndarray, centres: np.ndarray, chunk: int = 8192) -> np.ndarray:

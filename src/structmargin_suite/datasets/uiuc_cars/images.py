@@ -9,12 +9,12 @@ as wide. A car may stick out of its image, as some here do, by at most a quarter
 from __future__ import annotations
 
 import re
-import tarfile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from structmargin_suite.datasets._archives import tar_files
 from structmargin_suite.datasets.uiuc_cars.pgm import read_pgm
 from structmargin_suite.storage.fetch import DataError
 
@@ -35,22 +35,30 @@ class Pictures(NamedTuple):
 
 def read_archive(path: Path) -> tuple[dict[str, Pictures], Pictures]:
     """({"test": single scale, "train": multi-scale}, crops: with a car, then without)."""
-    members = _members(path)
-    parts = {}
-    for part, (folder, file, scaled) in PARTS.items():
-        named = {int(k): data for name, data in members.items() if (k := _number(name, f"{folder}/test-"))}
-        if sorted(named) != list(range(len(named))) or not named:
-            raise DataError(f"{path}: {folder} must hold test-0.pgm, test-1.pgm and so on; fetch it again")
-        images = [read_pgm(named[k], f"{path}, {folder}/test-{k}.pgm") for k in range(len(named))]
-        text = _text(path, members, file)
-        parts[part] = Pictures(images, locations(text, f"{path}, {file}", images, scaled))
+    members = {name.partition("CarData/")[2]: content for name, content in tar_files(path, lambda name: True)}
+    parts = {
+        part: _scenes(path, members, folder, file, scaled) for part, (folder, file, scaled) in PARTS.items()
+    }
+    return parts, _crops(path, members)
+
+
+def _scenes(path: Path, members: dict[str, bytes], folder: str, file: str, scaled: bool) -> Pictures:
+    """The images test-0.pgm, test-1.pgm, ... of a folder, with the cars that a location file gives them."""
+    contents = _numbered(members, f"{folder}/test-")
+    if sorted(contents) != list(range(len(contents))) or not contents:
+        raise DataError(f"{path}: {folder} must hold test-0.pgm, test-1.pgm and so on; fetch it again")
+    images = [read_pgm(contents[n], f"{path}, {folder}/test-{n}.pgm") for n in range(len(contents))]
+    text = _text(path, members, file)
+    return Pictures(images, locations(text, f"{path}, {file}", images, scaled))
+
+
+def _crops(path: Path, members: dict[str, bytes]) -> Pictures:
+    """The crops of TrainImages: those full of a car, then those without."""
     images, cars = [], []
     for kind in ("pos", "neg"):
-        mine = {
-            int(k): data for name, data in members.items() if (k := _number(name, f"TrainImages/{kind}-"))
-        }
-        for n in sorted(mine):
-            image = read_pgm(mine[n], f"{path}, TrainImages/{kind}-{n}.pgm")
+        contents = _numbered(members, f"TrainImages/{kind}-")
+        for n in sorted(contents):
+            image = read_pgm(contents[n], f"{path}, TrainImages/{kind}-{n}.pgm")
             if image.shape != (ASPECT * WIDTH, WIDTH):
                 raise DataError(
                     f"{path}, TrainImages/{kind}-{n}.pgm: {image.shape[1]} x {image.shape[0]} pixels, but a "
@@ -59,9 +67,9 @@ def read_archive(path: Path) -> tuple[dict[str, Pictures], Pictures]:
             images.append(image)
             whole = np.array([[0.0, 0.0, *image.shape]])
             cars.append(whole if kind == "pos" else whole[:0])
-    if len({len(one) for one in cars}) < 2:
+    if len({len(boxes) for boxes in cars}) < 2:
         raise DataError(f"{path}: TrainImages must hold crops with and without a car; fetch it again")
-    return parts, Pictures(images, cars)
+    return Pictures(images, cars)
 
 
 def locations(text: str, where: str, images: list[np.ndarray], scaled: bool) -> list[np.ndarray]:
@@ -109,25 +117,11 @@ def _car(car: list[int], image: np.ndarray, here: str) -> list[float]:
     return [float(car[0]), float(car[1]), car[0] + down, car[1] + across]
 
 
-def _members(path: Path) -> dict[str, bytes]:
-    """The files of the archive by their names below CarData."""
-    try:
-        with tarfile.open(path) as archive:
-            found = {}
-            for member in archive:
-                if member.isfile():
-                    opened = archive.extractfile(member)
-                    assert opened is not None
-                    found[member.name.partition("CarData/")[2]] = opened.read()
-            return found
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise DataError(f"{path} is no whole tar archive ({error}); fetch it again") from None
-
-
-def _number(name: str, head: str) -> str | None:
-    """The n of a file head + n + .pgm, or None."""
-    tail = name.removeprefix(head).removesuffix(".pgm")
-    return tail if name == f"{head}{tail}.pgm" and tail.isdigit() else None
+def _numbered(members: dict[str, bytes], head: str) -> dict[int, bytes]:
+    """The files named head + n + .pgm, by n."""
+    pattern = re.compile(re.escape(head) + r"([0-9]+)\.pgm")
+    matches = ((pattern.fullmatch(name), content) for name, content in members.items())
+    return {int(match[1]): content for match, content in matches if match}
 
 
 def _text(path: Path, members: dict[str, bytes], file: str) -> str:
