@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import codecs
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ import scipy.sparse as sp
 from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.datasets._archives import zip_files
 from structmargin_suite.datasets.conll2002.features import binary, degree2, merged
+from structmargin_suite.datasets.conll2002.language import made_up_language
+from structmargin_suite.datasets.conll2002.tags import TAGS, Sentence
 from structmargin_suite.storage.fetch import DataError, Remote
 
 FILES = (
@@ -45,7 +47,6 @@ VIEW: Schemas = {
     "fold": {"type": "integer", "minimum": 0},
     "n_train": {"type": "integer", "minimum": 1},
 }
-TAGS = ("O", *(f"{place}-{kind}" for kind in ("PER", "ORG", "LOC", "MISC") for place in "BI"))
 
 
 def refuse(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> str | None:
@@ -63,9 +64,6 @@ def refuse(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> str | None:
     elif n_train is not None and n_train > n:
         return f"n_train is {n_train}, but the draw has {n} sentences; lower n_train or raise n_sentences"
     return None
-
-
-Sentence = list[tuple[str, int]]
 
 
 def parse(
@@ -109,38 +107,45 @@ def sentences(name: str, data: bytes) -> list[Sentence]:
     Anything else is an error that gives the line of the file `name`. A sentence may begin with an I-,
     where the corpus was cut within an entity: each of the Spanish files has one such sentence.
     """
-    found: list[Sentence] = [[]]
-    number = {tag: k for k, tag in enumerate(TAGS)}
-    before: str | None = None
     if data[:2] == b"\x1f\x8b":
         raise DataError(f"{name} is compressed by gzip; unpack it first")
-    for at, raw in enumerate(data.removeprefix(codecs.BOM_UTF8).splitlines(), start=1):
+    result: list[Sentence] = [[]]
+    number = {tag: k for k, tag in enumerate(TAGS)}
+    before: str | None = None
+    for line, raw in enumerate(data.removeprefix(codecs.BOM_UTF8).splitlines(), start=1):
+        where = f"{name}, line {line}"
         try:
-            fields = raw.decode("utf-8").split(" ")
+            text = raw.decode("utf-8")
         except UnicodeDecodeError:
-            raise DataError(f"{name}, line {at}: the text is not UTF-8; convert it") from None
+            raise DataError(f"{where}: the text is not UTF-8; convert it") from None
         if not raw.strip():
-            if found[-1]:
-                found.append([])
+            if result[-1]:
+                result.append([])
             before = None
             continue
-        if len(fields) != 3 or not all(fields):
-            here = f"{len(fields)} columns" if len(fields) != 3 else "an empty column"
-            raise DataError(
-                f"{name}, line {at}: {here} in {raw.decode('utf-8')!r}, but a token has three "
-                "(word, part of speech, tag), parted by single spaces; correct the line"
-            )
-        word, _, tag = fields
-        if tag not in number:
-            raise DataError(f"{name}, line {at}: the tag {tag!r} is none of {', '.join(TAGS)}; correct it")
-        if tag[0] == "I" and before is not None and before[1:] != tag[1:]:
-            raise DataError(
-                f"{name}, line {at}: {tag} follows {before}, but in IOB2 an entity begins with B{tag[1:]}; "
-                "correct the tag"
-            )
-        found[-1].append((word, number[tag]))
+        word, tag = _token(where, text, before)
+        result[-1].append((word, number[tag]))
         before = tag
-    return [sentence for sentence in found if sentence]
+    return [sentence for sentence in result if sentence]
+
+
+def _token(where: str, text: str, before: str | None) -> tuple[str, str]:
+    """(word, tag) of a line; `before` is the tag of the token before it, None at the start of a sentence."""
+    fields = text.split(" ")
+    if len(fields) != 3 or not all(fields):
+        fault = f"{len(fields)} columns" if len(fields) != 3 else "an empty column"
+        raise DataError(
+            f"{where}: {fault} in {text!r}, but a token has three "
+            "(word, part of speech, tag), parted by single spaces; correct the line"
+        )
+    word, _, tag = fields
+    if tag not in TAGS:
+        raise DataError(f"{where}: the tag {tag!r} is none of {', '.join(TAGS)}; correct it")
+    if tag[0] == "I" and before is not None and before[1:] != tag[1:]:
+        raise DataError(
+            f"{where}: {tag} follows {before}, but in IOB2 an entity begins with B{tag[1:]}; correct the tag"
+        )
+    return word, tag
 
 
 def synthesize(
@@ -150,52 +155,12 @@ def synthesize(
 
     `first` is one fixed set of sentences, `random` follows the seed.
     """
-    speak = language()
+    language = made_up_language()
     rng = np.random.default_rng(0 if draw == "first" else seed)
-    arrays = _packed("pool", [speak(rng) for _ in range(n_sentences)])
+    arrays = _packed("pool", [language.speak(rng) for _ in range(n_sentences)])
     if n_test:
-        arrays.update(_packed("test", [speak(rng) for _ in range(n_test)]))
+        arrays.update(_packed("test", [language.speak(rng) for _ in range(n_test)]))
     return arrays
-
-
-def language(seed: int = 2002) -> Callable[[np.random.Generator], Sentence]:
-    """A speaker: a function from a generator to a sentence, by a hidden Markov model over the nine tags.
-
-    Outside entities stand small words, numbers and punctuation, by Zipf's law; names are capitalised, each
-    kind has endings that it prefers, and some are shared by several kinds, so that context matters.
-    """
-    rng = np.random.default_rng(seed)
-    syllables = [c + v for c in "bcdfglmnprstv" for v in "aeiou"]
-    endings = {"PER": "ez ina aldo", "ORG": "sa fe cor", "LOC": "ia uela burgo", "MISC": "al ismo ix"}
-
-    def word(most: int) -> str:
-        return "".join(rng.choice(syllables, size=rng.integers(1, most + 1)))
-
-    small = [",", ".", "(", ")", '"', *(word(4) for _ in range(2000)), *(str(k) for k in range(1900, 2000))]
-    shared = [word(2).capitalize() for _ in range(150)]
-    names = {
-        kind: [word(2).capitalize() + str(rng.choice(text.split())) for _ in range(700)] + shared
-        for kind, text in endings.items()
-    }
-    zipf = 1.0 / np.arange(3, len(small) + 3)
-
-    def speak(rng: np.random.Generator) -> Sentence:
-        sentence: Sentence = []
-        kind, left = "", 0
-        for _ in range(rng.integers(4, 45)):
-            begins = left == 0 and rng.random() < 0.09
-            if begins:
-                kind, left = str(rng.choice(list(names))), int(rng.geometric(0.55))
-            if left:
-                said = "de" if not begins and rng.random() < 0.15 else str(rng.choice(names[kind]))
-                sentence.append((said, TAGS.index(("B-" if begins else "I-") + kind)))
-                left -= 1
-            else:
-                said = str(small[rng.choice(len(small), p=zipf / zipf.sum())])
-                sentence.append((said if sentence else said.capitalize(), 0))
-        return sentence
-
-    return speak
 
 
 def view(
