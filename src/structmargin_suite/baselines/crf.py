@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pycrfsuite
@@ -20,7 +21,7 @@ import scipy.sparse as sp
 
 from structmargin_suite.baselines import Schemas
 
-FeatureRows = np.ndarray | sp.csr_matrix
+FeatureRows: TypeAlias = np.ndarray | sp.csr_matrix
 """The features (T, D) of the T tokens of a sequence."""
 OPTIONS: Schemas = {
     "c2": {"type": "number", "minimum": 0},

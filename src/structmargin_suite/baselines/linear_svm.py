@@ -12,13 +12,14 @@ import functools
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin_suite.baselines import Schemas
 
-Matrix = np.ndarray | sp.csr_matrix
+Matrix: TypeAlias = np.ndarray | sp.csr_matrix
 OPTIONS: Schemas = {
     "C": {"type": "number", "exclusiveMinimum": 0},
     "cost": {"type": "number", "exclusiveMinimum": 0},
@@ -55,7 +56,7 @@ class Rows:
 
     def __init__(self, X: Matrix, Y: np.ndarray) -> None:
         self.X, self.Y = X, np.asarray(Y)
-        parts = (X.data, X.indices, X.indptr) if sp.issparse(X) else (np.ascontiguousarray(X),)
+        parts = _csr_parts(X) if sp.issparse(X) else (np.ascontiguousarray(X),)
         held = hashlib.sha256(repr((X.shape, self.Y.dtype)).encode())
         for part in (*parts, np.ascontiguousarray(self.Y)):
             held.update(np.ascontiguousarray(part).tobytes())
@@ -66,6 +67,11 @@ class Rows:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Rows) and self.key == other.key
+
+
+def _csr_parts(X: Matrix) -> tuple[np.ndarray, ...]:
+    rows = sp.csr_matrix(X)
+    return rows.data, rows.indices, rows.indptr
 
 
 def train(

@@ -14,6 +14,7 @@ third of a topic's training rows, and of the others, is held out to choose by.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +22,7 @@ import scipy.sparse as sp
 from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.datasets._sparse import csr_arrays, csr_of
 
-Inputs = np.ndarray | sp.csr_matrix
+Inputs: TypeAlias = np.ndarray | sp.csr_matrix
 MEASURES = ("f1", "prbep", "roc_area", "error_rate")
 VIEW: Schemas = {"topic": {"type": "integer", "minimum": 0}, "measure": {"enum": list(MEASURES)}}
 LEAST = 10

@@ -15,7 +15,7 @@ words of the training part.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,7 +36,7 @@ VIEW: Schemas = {
     "round": {"type": "integer", "minimum": 0, "maximum": 14},
     "features": {"enum": ["flat", "taxonomy"]},
 }
-Inputs = np.ndarray | sp.csr_matrix
+Inputs: TypeAlias = np.ndarray | sp.csr_matrix
 FOLDS = {4: 3, 2: 5}
 CLASSES, SUBCLASSES, LEAST = 7, 20, 3
 LEVELS = (1, 3, 4, 6)

@@ -61,7 +61,8 @@ def draw(rng: np.random.Generator) -> Tree | None:
         side = sides[int(rng.choice(len(sides), p=p[above]))]
         below = chain | {head} if len(side) == 1 else frozenset()
         children = [grow(child, head, below) if child in rules else child for child in side]
-        return None if any(child is None for child in children) else (head, *children)
+        whole = [child for child in children if child is not None]
+        return (head, *whole) if len(whole) == len(children) else None
 
     return grow("S" if rng.random() < 0.95 else "SQ", "", frozenset())
 

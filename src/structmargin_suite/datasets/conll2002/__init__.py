@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import codecs
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -221,7 +221,7 @@ def score(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, floa
     return {"error": 100.0 * float(wrong.mean()), "f1": float(f1)}
 
 
-def entities(y: Sequence[int]) -> set[tuple[int, int, str]]:
+def entities(y: Iterable[int]) -> set[tuple[int, int, str]]:
     """(begin, end, kind) of the entities of a labelling; an I- that continues nothing begins one too."""
     found, begin, kind = set(), 0, ""
     for t, tag in enumerate([*(TAGS[int(k)] for k in y), "O"]):

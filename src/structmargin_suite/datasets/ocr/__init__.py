@@ -18,6 +18,7 @@ import gzip
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -41,7 +42,7 @@ VIEW: Schemas = {
 }
 COLUMNS = ("id", "letter", "next_id", "word_id", "position", "fold")
 FLIPPED = 0.02
-Labels = list[np.ndarray] | np.ndarray
+Labels: TypeAlias = list[np.ndarray] | np.ndarray
 """The labels of words, one array per word, or (N,) of single letters."""
 
 
