@@ -78,7 +78,7 @@ def test_a_mark_of_the_encoding_is_no_part_of_the_first_word_and_compressed_text
 def test_a_truncated_zip_and_a_missing_member_name_the_file(tmp_path):
     path = zipped(tmp_path)
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(DataError, match=r"conll2002.zip is damaged or cut short"):
+    with pytest.raises(DataError, match=r"conll2002.zip is no zip archive, or is damaged or cut short"):
         data.parse({"conll2002.zip": path}, 0, draw="first", n_sentences=2)
     with zipfile.ZipFile(path, "w") as out:
         out.writestr("conll2002/ned.train", GOOD)

@@ -52,7 +52,7 @@ def archive(folder: Path, n: int = 6, aligned: str = ALIGNED, table: str = ROW, 
 def test_a_family_becomes_a_pair(tmp_path):
     arrays = data.parse(archive(tmp_path), 0, identity_below=0.9, per_family=3)
     assert arrays["family"].tolist() == [f"fam{k}" for k in range(6)]
-    x, y = (part[0] for part in data._examples(arrays, np.array([0])))
+    x, y = (part[0] for part in examples(arrays, np.array([0])))
     assert x.residue.tolist() == codes("MKVLA")
     assert x.state.tolist() == [0, 0, 1, 2, 2]
     assert x.access.tolist() == [0, 4, 2, 3, 4]  # shares 0, 1, .15, .3 and .5 of the residue's largest
