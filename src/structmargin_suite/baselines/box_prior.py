@@ -1,6 +1,6 @@
-"""Boxes found without looking: scores at random, or highest in the middle of the image.
+"""Boxes chosen without looking at the image: at random, or nearest to its middle.
 
-What a detector must beat. `random` scores every box by a number drawn for the image and the box; `centre`
+Any detector should do better. `random` scores every box by a number drawn for the image and the box; `centre`
 scores a box by how near its centre is to that of the image, in shares of the image's sides.
 """
 
@@ -37,8 +37,8 @@ class BoxPrior:
         words, windows = x
         boxes = boxes_of(*words.shape, np.asarray(windows, dtype=np.int64))
         if self.prior == "random":
-            drawn = np.random.default_rng([self.seed, *words.shape, int(words.sum())])
-            return drawn.random(len(boxes))
+            rng = np.random.default_rng([self.seed, *words.shape, int(words.sum())])
+            return rng.random(len(boxes))
         centre = (boxes[:, :2] + boxes[:, 2:]) / 2.0 / np.array(words.shape)
         return -np.hypot(*(centre - 0.5).T)
 

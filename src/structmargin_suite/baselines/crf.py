@@ -2,8 +2,8 @@
 
     max_w  sum_i log p_w(y_i | x_i) - c2 |w|^2,    p_w(y | x) proportional to exp <w, Psi(x, y)>
 
-with the features of the tokens and pairs of labels in Psi, by CRFsuite's L-BFGS. A model is CRFsuite's own
-file, kept as bytes.
+with the features of the tokens and pairs of labels in Psi, by CRFsuite's L-BFGS. A model is stored as
+the bytes of CRFsuite's own file.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class ConditionalRandomField:
         model = self.written.tobytes()  # the tagger reads from this memory but does not own it
         tagger = pycrfsuite.Tagger()
         tagger.open_inmemory(model)
-        found = [np.array([int(label) for label in tagger.tag(items(x))], dtype=np.int64) for x in X]
+        labels = [np.array([int(label) for label in tagger.tag(items(x))], dtype=np.int64) for x in X]
         tagger.close()
         del model
-        return found
+        return labels
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The model as arrays."""
@@ -70,7 +70,8 @@ def train(
 
 
 def items(x: FeatureRows) -> pycrfsuite.ItemSequence:
-    """The rows of x as CRFsuite wants them: names of columns and what stands there."""
+    """The rows of x as CRFsuite takes them: for every token, the columns that are not zero with their
+    values."""
     rows = sp.csr_matrix(x)
     names, ends = [str(column) for column in rows.indices], rows.indptr
     return pycrfsuite.ItemSequence(

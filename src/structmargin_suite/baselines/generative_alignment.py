@@ -96,8 +96,8 @@ def _of_joint(
 def _of_all(
     X: Sequence[Strings], Y: Sequence[Truth], pairs: np.ndarray, laplace: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    every = _histogram((string for x in X for string in (x[0], *x[1])), laplace, len(pairs))
-    return every, every
+    letters = _histogram((string for x in X for string in (x[0], *x[1])), laplace, len(pairs))
+    return letters, letters
 
 
 LETTERS: dict[
@@ -108,7 +108,7 @@ LETTERS: dict[
     "joint": _of_joint,
     "all": _of_all,
 }
-"""Where the probabilities of single letters come from, by name."""
+"""How the probabilities of single letters are estimated, by name."""
 
 OPTIONS: Schemas = {
     "gap": {"type": "number"},
@@ -119,12 +119,12 @@ OPTIONS: Schemas = {
 
 @dataclass(frozen=True)
 class GenerativeAlignment:
-    """The weights, as the pipeline wants them."""
+    """The weights of a fitted model."""
 
     w: np.ndarray
 
     def predict(self, X: Sequence[Strings]) -> list[Choice]:
-        """As the function of that name."""
+        """The candidate of each example whose best alignment scores highest, with that alignment."""
         return predict(self.w, X)
 
     def to_arrays(self) -> dict[str, np.ndarray]:

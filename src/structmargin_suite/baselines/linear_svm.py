@@ -3,7 +3,7 @@
     min_w  1/2 |w|^2 + C sum_i c_i max(0, 1 - y_i <w, x_i>),    c_i = cost for a positive row, else 1
 
 An intercept is a constant feature, regularised like the others, as in the problem `Measure`. Predictions are
-scores: the rule calls positive what is above 0, and ranks by them.
+scores: rows are ranked by them, and those above 0 are called positive.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OPTIONS: Schemas = {
     "tol": {"type": "number", "exclusiveMinimum": 0},
     "max_iter": {"type": "integer", "minimum": 1},
 }
-KEPT = 512
+MAX_REMEMBERED = 512  # trainings: some hundred runs of a job differ only in what they choose by
 
 
 @dataclass(frozen=True)
@@ -51,22 +51,22 @@ def from_arrays(arrays: Mapping[str, np.ndarray]) -> LinearSVM:
     return LinearSVM(arrays["w"], float(arrays["b"]))
 
 
-class Rows:
-    """A training set, equal to another one with the same bytes."""
+class TrainingSet:
+    """Inputs X (n, d) and labels Y (n,), equal to another such set if all bytes are."""
 
     def __init__(self, X: Matrix, Y: np.ndarray) -> None:
         self.X, self.Y = X, np.asarray(Y)
         parts = _csr_parts(X) if sp.issparse(X) else (np.ascontiguousarray(X),)
-        held = hashlib.sha256(repr((X.shape, self.Y.dtype)).encode())
+        digest = hashlib.sha256(repr((X.shape, self.Y.dtype)).encode())
         for part in (*parts, np.ascontiguousarray(self.Y)):
-            held.update(np.ascontiguousarray(part).tobytes())
-        self.key = held.hexdigest()
+            digest.update(np.ascontiguousarray(part).tobytes())
+        self.key = digest.hexdigest()
 
     def __hash__(self) -> int:
         return hash(self.key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Rows) and self.key == other.key
+        return isinstance(other, TrainingSet) and self.key == other.key
 
 
 def _csr_parts(X: Matrix) -> tuple[np.ndarray, ...]:
@@ -87,18 +87,20 @@ def train(
 ) -> LinearSVM:
     """Weights for rows X (n, d), dense or sparse, and labels Y of -1 and +1.
 
-    The order of LinearSVC's steps follows from a fixed seed, so that runs which differ only in what they
-    choose by share their trainings: the last few hundred are remembered.
+    LinearSVC always gets the same seed, so that runs which differ only in what they choose by can share their
+    trainings: the last MAX_REMEMBERED are remembered.
     """
-    return _trained(Rows(X, Y), float(C), float(cost), float(intercept), float(tol), int(max_iter))
+    return _trained(TrainingSet(X, Y), float(C), float(cost), float(intercept), float(tol), int(max_iter))
 
 
-@functools.lru_cache(maxsize=KEPT)
-def _trained(rows: Rows, C: float, cost: float, intercept: float, tol: float, max_iter: int) -> LinearSVM:
+@functools.lru_cache(maxsize=MAX_REMEMBERED)
+def _trained(
+    data: TrainingSet, C: float, cost: float, intercept: float, tol: float, max_iter: int
+) -> LinearSVM:
     from sklearn.svm import LinearSVC
 
     model = LinearSVC(
         loss="hinge", C=C, class_weight={1: cost, -1: 1.0}, fit_intercept=intercept > 0,
         intercept_scaling=intercept or 1.0, tol=tol, max_iter=max_iter, random_state=0,
-    ).fit(rows.X, rows.Y)  # fmt: skip
+    ).fit(data.X, data.Y)  # fmt: skip
     return LinearSVM(model.coef_[0].copy(), float(np.ravel(model.intercept_)[0]))

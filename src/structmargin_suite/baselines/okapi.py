@@ -26,7 +26,21 @@ OPTIONS: Schemas = {
 
 @dataclass(frozen=True)
 class OkapiRanking:
-    """What is known of the collection (documents, those with each word, mean length) and the parameters."""
+    """Statistics of a collection, and the parameters.
+
+    Attributes
+    ----------
+    n : int
+        The number of documents.
+    having : ndarray (V,)
+        The number of documents that have each word.
+    length : float
+        The mean length of a document.
+    K : int
+        How many documents to choose.
+    k1, b : float
+        The parameters of the formula.
+    """
 
     n: int
     having: np.ndarray

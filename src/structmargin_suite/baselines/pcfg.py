@@ -27,7 +27,7 @@ OPTIONS: Schemas = {
 
 @dataclass(frozen=True)
 class ProbabilisticGrammar:
-    """A grammar with its log probabilities."""
+    """A grammar, and w: the log probability of every rule."""
 
     problem: Grammar
     w: np.ndarray

@@ -33,7 +33,7 @@ class RandomSubset:
 
 
 def train(X: Sequence[QueryDocuments], Y: Sequence[Selection], *, seed: int) -> RandomSubset:
-    """Nothing is learnt but K, from the training selections."""
+    """The only thing learnt is K, the number of documents in a training selection."""
     return RandomSubset(seed, len(Y[0].documents))
 
 

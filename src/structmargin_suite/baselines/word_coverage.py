@@ -4,7 +4,7 @@ A word v that is in a share r of the candidates is worth, once one of the chosen
 
     unweighted   1
     entropy      r log2(1 / r), the importance that Essential Pages gives a term (Swaminathan et al. 2008):
-                 most for words in about a third of the candidates, little for those in nearly all or in one
+                 most for words in about a third of the candidates, little for words in nearly all or few
     rare         log2(1 / r), without the first factor
     variance     r (1 - r)
 
@@ -33,7 +33,11 @@ OPTIONS: Schemas = {"rule": {"enum": list(RULES)}}
 
 
 def coverage_of(x: QueryDocuments, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indptr, items, worth) of a query's candidates and their words."""
+    """The words of a query's candidates as `greedy` takes them.
+
+    Returns (indptr, items, worth): candidate d has the words items[indptr[d] : indptr[d + 1]], and word v is
+    worth worth[v].
+    """
     has = (x.counts > 0).tocsr()
     r = np.asarray(has.sum(axis=0), dtype=float).ravel() / len(x)
     worth = np.zeros_like(r)
@@ -49,7 +53,8 @@ class WordCoverage:
     K: int
 
     def predict(self, X: Sequence[QueryDocuments]) -> list[Selection]:
-        """K documents of each query, one by one the one that adds most."""
+        """K documents of each query: repeatedly the document that adds most to the worth of the words
+        covered."""
         return [Selection(greedy(*coverage_of(x, self.rule), self.K)) for x in X]
 
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -60,7 +65,7 @@ class WordCoverage:
 def train(
     X: Sequence[QueryDocuments], Y: Sequence[Selection], *, seed: int, rule: str = "unweighted"
 ) -> WordCoverage:
-    """Nothing is learnt but K, from the training selections."""
+    """The only thing learnt is K, the number of documents in a training selection."""
     return WordCoverage(rule, len(Y[0].documents))
 
 

@@ -1,12 +1,13 @@
-"""Treebanks in Penn style: brackets read with their lines, cleaned as Johnson (1998) does, kept as text.
+"""Treebanks in Penn style: bracketed trees read with their line numbers, cleaned as Johnson (1998) does.
 
-Cleaning: empty elements (-NONE-) and what dominates nothing else go; labels lose their function tags and
-indices (NP-SBJ-1 is NP); an outer ROOT, TOP or nameless bracket goes; X over a single X is one X, and so is a
-longer chain from X to X; words go, their tags stay as leaves. Punctuation is kept as tags like others, or
-deleted before lengths are counted. A tree that is a single tag has no bracket, and is left out.
+Cleaning removes empty elements (-NONE-) and brackets with nothing else in them, function tags and indices of
+labels (NP-SBJ-1 becomes NP), and an outer ROOT, TOP or nameless bracket. X over a single X becomes one X, and
+so does a longer chain from X to X. Words are removed; their tags stay as leaves. Punctuation is kept like
+other tags, or deleted before lengths are counted. A tree that is a single tag has no bracket, and is left
+out.
 
-Data sets of trees share their arrays (`trees` as text, `part`: 0 train, 1 test, -1 not said), their view and
-their measures.
+All data sets of trees have the same arrays (`trees` as text; `part`: 0 train, 1 test, -1 not given), view and
+measures.
 """
 
 from __future__ import annotations
@@ -43,13 +44,14 @@ TOKEN = re.compile(r"[()]|[^ \t\r()]+")
 TRACE = b"-NONE-"
 """The tag of an empty element."""
 TEST_SHARE = 5
+"""One in so many trees is tested on, where the corpus has no parts."""
 
 
 def read(name: str, text: str, longest: int | None = None) -> list[RawTree]:
     """The bracketed trees of a text as nested lists [label, child, ...]; a leaf is [tag, word].
 
-    What is no such tree is an error that gives the line of the file `name`. With `longest`, trees of more
-    words (traces not counted) are passed over without a look inside: most of the time would go there.
+    Anything else is an error that gives the line of the file `name`. With `longest`, trees of more words
+    (traces not counted) are skipped without parsing them, which saves most of the time.
     """
     data = np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
     trees, last = [], 0
@@ -126,7 +128,7 @@ def _node(name: str, text: str, line: int) -> RawTree:
 
 
 def cleaned(node: RawTree, delete: frozenset[str] = frozenset()) -> Tree | None:
-    """The tree over tags, as nested tuples, that is left of a node; a tag alone, or None for nothing."""
+    """What cleaning leaves of a tree: a tree over tags as nested tuples, a single tag, or None."""
     label = node[0]
     if len(node) == 2 and isinstance(node[1], str):
         return None if label == "-NONE-" or label in delete else label
@@ -187,31 +189,32 @@ class TreeFilter:
         ]
 
 
-def arrays_by_part(
+def tree_arrays_by_part(
     documents: Iterable[tuple[int, list[RawTree]]], select: TreeFilter, seed: int, at_most: int | None
 ) -> dict[str, np.ndarray]:
-    """`arrays` of a corpus with parts: (number of its part, raw trees) for every document."""
+    """`tree_arrays` of a corpus with parts: (number of its part, raw trees) for every document."""
     trees: list[Tree] = []
     part: list[int] = []
     for number, raw in documents:
         selected = select.select(raw)
         trees += selected
         part += [number] * len(selected)
-    return arrays(trees, part, seed, at_most)
+    return tree_arrays(trees, part, seed, at_most)
 
 
-def arrays(
+def tree_arrays(
     trees: Sequence[Tree], part: Sequence[int], seed: int, at_most: int | None
 ) -> dict[str, np.ndarray]:
-    """Trees as text with their parts; with `at_most`, only so many, drawn by the seed, in their old order."""
+    """The arrays `trees` and `part`; with `at_most`, of so many trees drawn by the seed, in their old
+    order."""
     if not trees:
         raise DataError("no tree is left under `longest` and `roots`; raise the one or widen the other")
-    keep = np.arange(len(trees))
+    chosen = np.arange(len(trees))
     if at_most is not None and at_most < len(trees):
-        keep = np.sort(np.random.default_rng(seed).permutation(len(trees))[:at_most])
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(trees))[:at_most])
     return {
-        "trees": np.array([text_of(trees[int(k)]) for k in keep]),
-        "part": np.asarray(part, dtype=np.int64)[keep],
+        "trees": np.array([text_of(trees[int(k)]) for k in chosen]),
+        "part": np.asarray(part, dtype=np.int64)[chosen],
     }
 
 
@@ -235,9 +238,10 @@ def tree_of(text: str) -> Tree:
 
 
 def view(stored: Mapping[str, np.ndarray], seed: int, *, n_train: int | None = None) -> Split:
-    """The parts that the corpus says; where it says none, a fifth at random, by the seed, is the test part.
+    """The training and test part of the corpus; if it has none, a fifth of the trees, drawn by the seed, is
+    the test part.
 
-    With `n_train`, the first so many of the training part: of a corpus without parts, at random too.
+    With `n_train`, only the first n_train trees of the training part.
     """
     part = stored["part"]
     if np.all(part < 0):
@@ -255,11 +259,12 @@ def _examples(trees: np.ndarray, which: np.ndarray) -> Examples:
     return Examples([tuple(leaves(y)) for y in Y], Y)
 
 
-def counts(y: Tree, yhat: Tree | None) -> tuple[int, int, int]:
-    """(right, given, predicted) brackets; a sentence without a parse has none predicted."""
-    mine = brackets(y)
-    other = [] if yhat is None else brackets(yhat)
-    return len(set(mine) & set(other)), len(mine), len(other)
+def bracket_counts(y: Tree, yhat: Tree | None) -> tuple[int, int, int]:
+    """The numbers of brackets that are in both trees, in y, and in yhat; yhat is None for a sentence without
+    a parse, which has no brackets."""
+    true = brackets(y)
+    predicted = [] if yhat is None else brackets(yhat)
+    return len(set(true) & set(predicted)), len(true), len(predicted)
 
 
 def score(Y: Sequence[Tree], Yhat: Sequence[Tree | None]) -> dict[str, float]:
@@ -267,7 +272,9 @@ def score(Y: Sequence[Tree], Yhat: Sequence[Tree | None]) -> dict[str, float]:
 
     `unparsed` is the number of sentences without a parse: they count as wrong, all their brackets as missed.
     """
-    right, given, predicted = np.sum([counts(y, yhat) for y, yhat in zip(Y, Yhat, strict=True)], axis=0)
+    right, given, predicted = np.sum(
+        [bracket_counts(y, yhat) for y, yhat in zip(Y, Yhat, strict=True)], axis=0
+    )
     return {
         "accuracy": 100.0 * float(np.mean([y == yhat for y, yhat in zip(Y, Yhat, strict=True)])),
         "precision": 100.0 * float(right) / max(int(predicted), 1),

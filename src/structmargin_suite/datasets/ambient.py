@@ -1,4 +1,5 @@
-"""AMBIENT (Carpineto and Romano 2008): 44 ambiguous queries, 100 results each, which subtopics each has.
+"""AMBIENT (Carpineto and Romano 2008): 44 ambiguous queries with 100 results each, and the subtopics of
+these.
 
 Four files with a header and tabs between fields: topics.txt (ID, description), subTopics.txt (ID,
 description), results.txt (ID, url, title, snippet), STRel.txt (subTopicID, resultID). A subtopic's and a
@@ -132,7 +133,7 @@ def read(path: Path) -> list[tuple[int, list[str]]]:
 
 
 class _Tokens:
-    """Texts as counts of numbered words."""
+    """Texts as counts of their stems, which are numbered as they first occur; stop words are left out."""
 
     def __init__(self) -> None:
         from nltk.stem import PorterStemmer
@@ -143,14 +144,14 @@ class _Tokens:
         self.stems: dict[str, str] = {}
 
     def __call__(self, text: str) -> Counter[int]:
-        found: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         for word in WORD.findall(text.lower()):
             if word in self.stop:
                 continue
             if word not in self.stems:
                 self.stems[word] = self.stemmer.stem(word)
-            found[self.place.setdefault(self.stems[word], len(self.place))] += 1
-        return found
+            counts[self.place.setdefault(self.stems[word], len(self.place))] += 1
+        return counts
 
 
 def synthesize(seed: int, *, queries: int | None = None) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""CRAFT: 97 biomedical articles with hand-made trees, 30,830 in all, one a line, and their own parts.
+"""CRAFT: 97 biomedical articles with hand-made trees, 30,830 in all, one per line, with parts of its own.
 
 Articles of the training part train; those of dev and test together are tested on (nothing is chosen on dev).
 """
@@ -16,8 +16,8 @@ from structmargin_suite.datasets._treebanks import (
     VIEW,
     RawTree,
     TreeFilter,
-    arrays_by_part,
     score,
+    tree_arrays_by_part,
     view,
 )
 from structmargin_suite.datasets.gum import documents
@@ -35,16 +35,16 @@ FILES = mirrored(
     },
 )
 PARTS = {"train": 0, "dev": 1, "test": 1}
-TREES = 2395
-"""Clauses of at most 15 tokens in the real corpus: how many the stand-in has."""
+N_TREES = 2395
+"""Clauses of at most 15 tokens in the real corpus, which is the size of the stand-in."""
 
 
 def parse(
     files: Mapping[str, Path], seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any",
     at_most: int | None = None, repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """All trees that fit, with the corpus's own parts."""
-    named = {
+    """All trees that pass the filter, with the corpus's own parts."""
+    part_of = {
         line.strip(): value
         for part, value in PARTS.items()
         for line in files[f"craft-ids-{part}.txt"].read_text(encoding="utf-8").splitlines()
@@ -52,19 +52,19 @@ def parse(
     }
     select = TreeFilter(longest, punctuation, roots)
 
-    def parts() -> Iterator[tuple[int, list[RawTree]]]:
+    def of_parts() -> Iterator[tuple[int, list[RawTree]]]:
         for name, raw in documents(files["craft_penn_trees.tar.xz"], ".tree", select.longest_to_read):
-            if name not in named:
+            if name not in part_of:
                 raise DataError(
-                    f"{files['craft-ids-train.txt']} and its like do not name article {name}; add it"
+                    f"{files['craft-ids-train.txt']} and the other lists do not name article {name}; add it"
                 )
-            yield named[name], raw
+            yield part_of[name], raw
 
-    return arrays_by_part(parts(), select, seed, at_most)
+    return tree_arrays_by_part(of_parts(), select, seed, at_most)
 
 
 def synthesize(
-    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = N_TREES,
     repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """A stand-in of the corpus's size."""

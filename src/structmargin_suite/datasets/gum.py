@@ -20,9 +20,9 @@ from structmargin_suite.datasets._treebanks import (
     VIEW,
     RawTree,
     TreeFilter,
-    arrays_by_part,
     read,
     score,
+    tree_arrays_by_part,
     view,
 )
 from structmargin_suite.storage.fetch import DataError, Remote
@@ -42,15 +42,15 @@ FILES = (
     ),
 )
 PARTS = {"train": 0, "dev": 1, "test": 1}
-TREES = 2884
-"""Clauses of at most 10 tokens in the real corpus: how many the stand-in has."""
+N_TREES = 2884
+"""Clauses of at most 10 tokens in the real corpus, which is the size of the stand-in."""
 
 
 def parse(
     files: Mapping[str, Path], seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any",
     at_most: int | None = None, repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """All trees that fit, with the corpus's own parts."""
+    """All trees that pass the filter, with the corpus's own parts."""
     splits = parts(files["splits.md"])
     select = TreeFilter(longest, punctuation, roots)
 
@@ -61,12 +61,12 @@ def parse(
             if splits[name] in PARTS:
                 yield PARTS[splits[name]], raw
 
-    return arrays_by_part(of_parts(), select, seed, at_most)
+    return tree_arrays_by_part(of_parts(), select, seed, at_most)
 
 
 def parts(path: Path) -> dict[str, str]:
     """The part of every document: lines `* name` under headings `## part`."""
-    found: dict[str, str] = {}
+    part_of: dict[str, str] = {}
     heading = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if line.startswith("## "):
@@ -77,25 +77,25 @@ def parts(path: Path) -> dict[str, str]:
                 raise DataError(
                     f"{path}, line {number}: {named[1]} stands under no heading; add ## and a part"
                 )
-            found[named[1]] = heading
-    if not found:
+            part_of[named[1]] = heading
+    if not part_of:
         raise DataError(f"{path} names no document; use the corpus's own splits.md")
-    return found
+    return part_of
 
 
 def documents(path: Path, suffix: str, longest: int | None) -> list[tuple[str, list[RawTree]]]:
     """(name, raw trees) of every member of a tar file with this suffix, by name; `longest` as for `read`."""
-    found = [
+    trees = [
         (Path(name).stem, read(f"{path}/{name}", content.decode("utf-8"), longest))
         for name, content in tar_files(path, lambda name: name.endswith(suffix))
     ]
-    if not found:
+    if not trees:
         raise DataError(f"{path} has no member *{suffix}; use the corpus's own archive")
-    return sorted(found, key=lambda one: one[0])
+    return sorted(trees, key=lambda document: document[0])
 
 
 def synthesize(
-    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = N_TREES,
     repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """A stand-in of the corpus's size."""

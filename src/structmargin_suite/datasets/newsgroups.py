@@ -6,7 +6,7 @@ training part; the test part stays whole. Inputs are tf-idf vectors of unit leng
 from the postings drawn. What a group's features may be:
 
     flat          its own
-    taxonomy      the nodes of the tree of names (comp, comp.sys, ...; a node with one child is none)
+    taxonomy      the nodes of the tree of names (comp, comp.sys, ...; not those with a single child)
     descriptions  tf-idf of the words in its name
     similarity    of a class similarity: the cosine between sums of the classes' training inputs
 
@@ -34,7 +34,7 @@ from structmargin.problems.taxonomy.taxonomies import (
 from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.datasets._archives import tar_files
 from structmargin_suite.datasets._sparse import count_matrix, csr_arrays, csr_of
-from structmargin_suite.datasets.patents import score, tfidf, written
+from structmargin_suite.datasets.patents import score, tfidf, word_counts
 from structmargin_suite.storage.fetch import DataError, Remote
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ GROUPS = (
 )  # fmt: skip
 PARTS = ("train", "test")
 WORD = re.compile(r"[a-z]{2,}")
-OFTEN = 3
+MIN_POSTINGS = 3  # words in fewer training postings are left out
 
 
 class Posting(NamedTuple):
@@ -128,10 +128,10 @@ def _word_counts(text: str) -> Counter[str]:
 
 
 def _over_vocabulary(documents: list[Counter[str]], trained_on: list[Counter[str]]) -> sp.csr_matrix:
-    """Counts (n, words) of the words that OFTEN or more of the training documents have, in alphabetical
-    order."""
+    """Counts (n, words) of the words that MIN_POSTINGS or more of the training documents have, in
+    alphabetical order."""
     frequency = Counter(word for counts in trained_on for word in counts)
-    words = sorted(word for word, n in frequency.items() if n >= OFTEN)
+    words = sorted(word for word, n in frequency.items() if n >= MIN_POSTINGS)
     number = {word: k for k, word in enumerate(words)}
     numbered = [{number[word]: n for word, n in counts.items() if word in number} for counts in documents]
     return count_matrix(numbered, len(words))
@@ -157,11 +157,11 @@ def _stemmer() -> PorterStemmer:
 
 
 def synthesize(seed: int, *, postings_per_group: int | None = None) -> dict[str, np.ndarray]:
-    """The same arrays, 100 postings of a group in each part unless told, 3,000 words."""
+    """The same arrays, over 3,000 words; by default 100 postings of a group in each part."""
     rng = np.random.default_rng(seed)
     each = 100 if postings_per_group is None else postings_per_group
     y = np.tile(np.repeat(np.arange(len(GROUPS)), each), 2)
-    counts = written(rng, parents(GROUPS), GROUPS, y, 3000)
+    counts = word_counts(rng, parents(GROUPS), GROUPS, y, 3000)
     part = np.repeat([0, 1], len(GROUPS) * each)
     return {**csr_arrays(counts), "y": y, "part": part, "groups": np.array(GROUPS)}
 
@@ -172,11 +172,11 @@ def parents(groups: Sequence[str]) -> dict[str, str]:
     prefixes = {
         name: [".".join(name.split(".")[:k]) for k in range(1, name.count(".") + 1)] for name in names
     }
-    members = Counter(prefix for found in prefixes.values() for prefix in found)
+    members = Counter(prefix for above in prefixes.values() for prefix in above)
     order: dict[str, str] = {}
-    for name, found in prefixes.items():
+    for name, above in prefixes.items():
         chain, size = ["all"], len(names)
-        for prefix in found:
+        for prefix in above:
             if 1 < members[prefix] < size:  # otherwise it is the node above it, or the group itself
                 chain.append(prefix)
                 size = members[prefix]
@@ -193,7 +193,7 @@ def view(
     round: int = 0,
     features: str = "flat",
 ) -> Split:
-    """So many postings of every group to train on, and the whole test part."""
+    """instances_per_class postings of every group to train on, and the whole test part."""
     y, part, groups = arrays["y"], arrays["part"], [str(group) for group in arrays["groups"]]
     order = np.random.default_rng([seed, round]).permutation(len(y))
     drawn = [order[(y[order] == k) & (part[order] == 0)][:instances_per_class] for k in range(len(groups))]

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from structmargin.problems.grammar.trees import leaves
-from structmargin_suite.datasets._treebanks import CLAUSES, PREPARE, VIEW, Tree, arrays, score, view
+from structmargin_suite.datasets._treebanks import CLAUSES, PREPARE, VIEW, Tree, score, tree_arrays, view
 
 __all__ = ["FILES", "PREPARE", "VIEW", "score", "synthesize", "view"]
 
@@ -27,7 +27,8 @@ ADJP: JJ | RB JJ | JJ PP | ADJP CC ADJP
 ADVP: RB | RB RB | ADVP PP
 QP: CD NN | RB CD NN
 """
-CONCENTRATION, LARGEST = 3.0, 40
+CONCENTRATION = 3.0  # of the Dirichlet distribution; small values make parents matter more
+MAX_NODES = 40  # larger trees are given up and drawn again
 SEED = 1998
 
 
@@ -37,25 +38,25 @@ def grammar() -> dict[str, tuple[list[list[str]], dict[str, np.ndarray]]]:
     rng = np.random.default_rng(SEED)
     lines = [line.split(": ", 1) for line in RULES.strip().splitlines()]
     heads = ["", *(head for head, _ in lines)]
-    found = {}
+    rules = {}
     for head, text in lines:
         sides = [side.split() for side in text.split(" | ")]
         base = rng.dirichlet(np.full(len(sides), 3.0))
-        found[head] = (
+        rules[head] = (
             sides,
             {above: rng.dirichlet(CONCENTRATION * len(sides) * base + 0.05) for above in heads},
         )
-    return found
+    return rules
 
 
 def draw(rng: np.random.Generator) -> Tree | None:
-    """A tree, or None where it grew too large or a label stands twice in a chain."""
+    """A random tree, or None if it grew too large or a chain of single children has a label twice."""
     rules, size = grammar(), 0
 
     def grow(head: str, above: str, chain: frozenset[str]) -> Tree | None:
         nonlocal size
         size += 1
-        if size > LARGEST or head in chain:
+        if size > MAX_NODES or head in chain:
             return None
         sides, p = rules[head]
         side = sides[int(rng.choice(len(sides), p=p[above]))]
@@ -79,4 +80,4 @@ def synthesize(
         if tree is not None and tree[0] in CLAUSES and len(leaves(tree)) <= longest:
             trees.append(tree)
     part = (np.arange(at_most) >= at_most - at_most // 5).astype(np.int64)
-    return arrays(trees, part.tolist(), seed, None)
+    return tree_arrays(trees, part.tolist(), seed, None)

@@ -19,9 +19,9 @@ from structmargin_suite.datasets._treebanks import (
     VIEW,
     RawTree,
     TreeFilter,
-    arrays,
     read,
     score,
+    tree_arrays,
     view,
 )
 from structmargin_suite.storage.fetch import DataError, Remote
@@ -36,19 +36,20 @@ FILES = (
         url="https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/treebank.zip",
     ),
 )
-TREES = 393
-"""Of at most 10 tokens in the real sample: how many the stand-in has."""
+N_TREES = 393
+"""Trees of at most 10 tokens in the real sample, which is the size of the stand-in."""
 
 
 def parse(
     files: Mapping[str, Path], seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any",
     at_most: int | None = None, repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """All trees that fit, parts unsaid. A file of one's own may also be plain text with bracketed trees."""
+    """All trees that pass the filter, without parts. A user's own file may also be plain text with bracketed
+    trees."""
     path = files[FILES[0].name]
     select = TreeFilter(longest, punctuation, roots)
     trees = select.select(members(path, select.longest_to_read))
-    return arrays(trees, [-1] * len(trees), seed, at_most)
+    return tree_arrays(trees, [-1] * len(trees), seed, at_most)
 
 
 def members(path: Path, longest: int | None) -> list[RawTree]:
@@ -67,9 +68,9 @@ def members(path: Path, longest: int | None) -> list[RawTree]:
 
 
 def synthesize(
-    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = N_TREES,
     repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """A stand-in of the sample's size, parts unsaid."""
+    """A stand-in of the sample's size, without parts."""
     made = pcfg.synthesize(seed, longest=longest, at_most=at_most)
     return {**made, "part": np.full(at_most, -1, dtype=np.int64)}

@@ -184,10 +184,12 @@ def test_far_noise_is_far_from_every_car() -> None:
     sizes = np.array([[8, 20]])
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        boxes = uiuc_cars.noisy(rng, cars, shapes, sizes, 1.0, "far")
+        boxes = uiuc_cars.noisy_boxes(rng, cars, shapes, sizes, 1.0, "far")
         for i in range(6):
             assert overlap(cars[i][0], boxes[i][0].astype(float)) + 0.5 < 0.2
-    plain = [uiuc_cars.noisy(np.random.default_rng(s), cars, shapes, sizes, 1.0, "swap") for s in range(20)]
+    plain = [
+        uiuc_cars.noisy_boxes(np.random.default_rng(s), cars, shapes, sizes, 1.0, "swap") for s in range(20)
+    ]
     assert any(np.array_equal(one[0][0], cars[0][0]) for one in plain), "a plain swap can be right by chance"
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from helpers.toy_project import HERE
 from structmargin_suite.baselines import box_prior
 from structmargin_suite.datasets import clusters, completed, uiuc_cars
-from structmargin_suite.datasets.uiuc_cars.detection import curve, right
+from structmargin_suite.datasets.uiuc_cars.detection import correct, precision_recall
 from structmargin_suite.figures.localization import _noise, _precision_at
 from structmargin_suite.methods.models import train
 from structmargin_suite.results import ExperimentResults
@@ -35,9 +35,9 @@ def test_a_car_is_found_once_and_by_the_better_criterion() -> None:
     for criterion, told in expected.items():
         for name, (row, column) in places.items():
             box = np.array([[row, column, row + 10.0, column + 25.0, 1.0]])
-            assert right(cars, [box], criterion)[0].tolist() == [told[name]], (criterion, name)
+            assert correct(cars, [box], criterion)[0].tolist() == [told[name]], (criterion, name)
     twice = np.array([[0, 1, 10, 26, 2.0], [0, 0, 10, 25, 1.0]])
-    assert right(cars, [twice], "ellipse")[0].tolist() == [True, False]
+    assert correct(cars, [twice], "ellipse")[0].tolist() == [True, False]
 
 
 @settings(max_examples=60, deadline=None)
@@ -55,7 +55,7 @@ def test_at_the_equal_error_point_as_many_are_wrong_as_are_missed(seed: int) -> 
     n = sum(len(one) for one in cars)
     if n == 0:
         return
-    hits = right(cars, found, "ellipse")
+    hits = correct(cars, found, "ellipse")
     ranked = sorted(
         ((found[i][k, 4], -i, bool(hits[i][k])) for i in range(6) for k in range(len(found[i]))), reverse=True
     )
@@ -64,7 +64,7 @@ def test_at_the_equal_error_point_as_many_are_wrong_as_are_missed(seed: int) -> 
         if wrong >= n - good:
             break
         good, wrong = good + hit, wrong + (not hit)
-    one = curve(cars, found, "ellipse")
+    one = precision_recall(cars, found, "ellipse")
     assert one.equal_error == pytest.approx(1.0 - good / n)
     assert wrong <= n - good
     if len(ranked):

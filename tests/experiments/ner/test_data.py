@@ -153,11 +153,12 @@ def test_the_stand_in_follows_its_seed_and_keeps_to_iob2():
     lines = [
         [f"{word} X {data.TAGS[tag]}" for word, tag in zip(words, tags, strict=True)]
         for words, tags in zip(
-            *(data._cut(arrays[f"pool_{k}"], arrays["pool_lengths"]) for k in ("words", "tags")), strict=True
+            *(data._by_sentence(arrays[f"pool_{k}"], arrays["pool_lengths"]) for k in ("words", "tags")),
+            strict=True,
         )
     ]
     text = "\n\n".join("\n".join(sentence) for sentence in lines)
-    packed = data._packed("pool", data.sentences("x", text.encode()))
+    packed = data._sentence_arrays("pool", data.sentences("x", text.encode()))
     assert all(np.array_equal(arrays[name], packed[name]) for name in arrays)
     assert set(arrays["pool_tags"]) == set(range(9)) and 0.05 < np.mean(arrays["pool_tags"] > 0) < 0.3
     fixed = [data.synthesize(s, draw="first", n_sentences=5)["pool_words"] for s in (1, 2)]
@@ -176,7 +177,7 @@ def test_folds_part_the_draw_alike_for_every_view():
             assert [len(x) for x in ours.X] == [x.shape[0] for x in theirs.X]
         assert len(words.train.Y) + len(words.test.Y) == 23
         seen += [" ".join(x) for x in words.test.X]
-    every = data._cut(arrays["pool_words"], arrays["pool_lengths"])
+    every = data._by_sentence(arrays["pool_words"], arrays["pool_lengths"])
     assert sorted(seen) == sorted(" ".join(x) for x in every)
 
 
@@ -241,7 +242,9 @@ def test_merged_columns_change_neither_objective_nor_predictions():
     A, B = (sp.vstack(part.X, format="csr") for part in (split.train, split.test))
     found = []
     for X, Z in (degree2(A, B), merged(*degree2(A, B))):
-        X, Z = (data._cut(M, [len(y) for y in part.Y]) for M, part in ((X, split.train), (Z, split.test)))
+        X, Z = (
+            data._by_sentence(M, [len(y) for y in part.Y]) for M, part in ((X, split.train), (Z, split.test))
+        )
         model = StructuredSVM(Sequence(9, X[0].shape[1]), "SVM2 margin", C=1.0, eps=1e-4, gap_tol=1e-7).fit(
             X, split.train.Y
         )

@@ -14,7 +14,15 @@ from nltk import Nonterminal, Production, Tree, ViterbiParser, induce_pcfg
 from structmargin.problems.grammar.trees import brackets, leaves, rules_of
 from structmargin_suite.baselines import pcfg as baseline
 from structmargin_suite.datasets import craft, gum, pcfg, wsj
-from structmargin_suite.datasets._treebanks import cleaned, counts, read, score, text_of, tree_of, view
+from structmargin_suite.datasets._treebanks import (
+    bracket_counts,
+    cleaned,
+    read,
+    score,
+    text_of,
+    tree_of,
+    view,
+)
 from structmargin_suite.storage.fetch import DataError
 
 SENTENCE = """( (S (NP-SBJ-1 (DT The) (NN plan)) (VP (VBZ seems) (S (NP-SBJ (-NONE- *-1)) (VP (TO to)
@@ -122,7 +130,7 @@ def test_views_part_the_trees_once():
 def test_measures_known_by_hand():
     Y = [("S", ("NP", "a"), ("VP", "b")), ("S", "a", "b"), ("S", ("NP", "a"), "b")]
     Yhat = [("S", ("NP", "a"), ("NP", "b")), ("S", "a", "b"), None]
-    assert counts(Y[0], Yhat[0]) == (2, 3, 3) and counts(Y[2], None) == (0, 2, 0)
+    assert bracket_counts(Y[0], Yhat[0]) == (2, 3, 3) and bracket_counts(Y[2], None) == (0, 2, 0)
     found = score(Y, Yhat)
     assert found["accuracy"] == pytest.approx(100 / 3)
     assert found["precision"] == pytest.approx(100 * 3 / 4)

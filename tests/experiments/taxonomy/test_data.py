@@ -76,7 +76,7 @@ def test_the_counts_of_the_real_patents(tmp_path):
     assert arrays["X"].shape == (1710, 100)
     codes = arrays["codes"].tolist()
     assert [len({code[:k] for code in codes}) for k in (3, 4, 6)] == [7, 20, 57]
-    kept, y, left = patents.large_enough(arrays["y"], arrays["codes"])
+    kept, y, left = patents.large_classes(arrays["y"], arrays["codes"])
     assert len(left) == 50 and len(kept) == len(y) == 1710 - 11
 
 
@@ -84,14 +84,14 @@ def test_the_counts_of_the_real_patents(tmp_path):
 def test_a_cross_validation_tests_every_document_once(per_class, folds):
     y = np.random.default_rng(0).permutation(np.repeat(np.arange(6), [3, 4, 5, 9, 30, 31]))
     for repetition in range(15 // folds):
-        rounds = [patents.folded(y, 7, per_class, repetition * folds + k) for k in range(folds)]
+        rounds = [patents.fold_documents(y, 7, per_class, repetition * folds + k) for k in range(folds)]
         assert np.array_equal(np.sort(np.concatenate([test for _, test in rounds])), np.arange(len(y)))
         for train, test in rounds:
             assert not set(train) & set(test)
             available = np.bincount(y, minlength=6) - np.bincount(y[test], minlength=6)
             assert np.bincount(y[train], minlength=6).tolist() == np.minimum(available, per_class).tolist()
             assert np.ptp(np.bincount(y[test], minlength=6) - np.bincount(y, minlength=6) / folds) < 2
-    first, other = (patents.folded(y, 7, per_class, k * folds) for k in (0, 1))
+    first, other = (patents.fold_documents(y, 7, per_class, k * folds) for k in (0, 1))
     assert not np.array_equal(first[1], other[1])
 
 
@@ -124,7 +124,7 @@ def test_a_view_gives_a_problem_that_fits_it(module):
         problem = Taxonomy(**split.problem)
         problem.check(*split.train)
         problem.check(*split.test)
-        codes = patents.large_enough(arrays["y"], arrays["codes"])[2]
+        codes = patents.large_classes(arrays["y"], arrays["codes"])[2]
         for a, one in enumerate(codes):
             for b, other in enumerate(codes):
                 shared = sum(one[:k] == other[:k] for k in patents.LEVELS)

@@ -1,11 +1,11 @@
-"""Named entities in Spanish news: CoNLL-2002, three columns a token (word, part of speech, tag), IOB2.
+"""Named entities in Spanish news: CoNLL-2002, three columns per token (word, part of speech, tag), IOB2.
 
 A corpus is a draw of sentences, at random from the seed or the first ones (whole articles, and easier),
 and perhaps a test set beside it. A view is one of `folds` folds of the draw, or its first n_train
 sentences against the test set. The paper's set-up (jmlr05 5.2, Altun et al. 2003) is 300 sentences.
 
 Tokens are seen as words, for generative models, or as rows of binary features of the token and its two
-neighbours (`linear`), or as those under the degree-2 map (`degree 2`); `token_features` has both. About
+neighbours (`linear`), or as those under the degree-2 map (`degree 2`); `features.py` has both. About
 15 features are on at a token, so |phi|^2 is about 15, or 260 with degree 2: C has to be read beside that.
 """
 
@@ -72,7 +72,7 @@ def parse(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """A draw of sentences from esp.train, and the first n_test of esp.testb.
 
-    A file of one's own may also be plain text in the three columns; its last n_test sentences are then
+    A user's own file may also be plain text in the three columns; its last n_test sentences are then
     the test set, and the others are drawn from.
     """
     path = files[FILES[0].name]
@@ -80,8 +80,8 @@ def parse(
         pool = read(path, "conll2002/esp.train")
         test = read(path, "conll2002/esp.testb")[:n_test] if n_test else []
     else:
-        every = sentences(str(path), path.read_bytes())
-        pool, test = (every[:-n_test], every[-n_test:]) if n_test else (every, [])
+        whole = sentences(str(path), path.read_bytes())
+        pool, test = (whole[:-n_test], whole[-n_test:]) if n_test else (whole, [])
     if len(pool) < n_sentences or (n_test and len(test) < n_test):
         raise DataError(
             f"{path} has {len(pool)} sentences to draw from and {len(test)} to test on, but n_sentences is "
@@ -90,7 +90,10 @@ def parse(
     chosen = np.arange(n_sentences)
     if draw == "random":
         chosen = np.random.default_rng(seed).permutation(len(pool))[:n_sentences]
-    return {**_packed("pool", [pool[i] for i in chosen]), **(_packed("test", test) if test else {})}
+    return {
+        **_sentence_arrays("pool", [pool[i] for i in chosen]),
+        **(_sentence_arrays("test", test) if test else {}),
+    }
 
 
 def read(archive: Path, member: str) -> list[Sentence]:
@@ -157,9 +160,9 @@ def synthesize(
     """
     language = made_up_language()
     rng = np.random.default_rng(0 if draw == "first" else seed)
-    arrays = _packed("pool", [language.speak(rng) for _ in range(n_sentences)])
+    arrays = _sentence_arrays("pool", [language.speak(rng) for _ in range(n_sentences)])
     if n_test:
-        arrays.update(_packed("test", [language.speak(rng) for _ in range(n_test)]))
+        arrays.update(_sentence_arrays("test", [language.speak(rng) for _ in range(n_test)]))
     return arrays
 
 
@@ -176,37 +179,39 @@ def view(
 
         n = len(arrays["pool_lengths"])
         parts = list(KFold(folds, shuffle=True, random_state=seed % 2**32).split(np.arange(n)))[fold]
-        train, test = (_chosen("pool", arrays, part) for part in parts)
+        train, test = (_take("pool", arrays, part) for part in parts)
     else:
-        train = _chosen("pool", arrays, np.arange(n_train or 0))
-        test = _chosen("test", arrays, np.arange(len(arrays["test_lengths"])))
-    Y, Y_test = (_cut(tags, lengths) for _, tags, lengths in (train, test))
+        train = _take("pool", arrays, np.arange(n_train or 0))
+        test = _take("test", arrays, np.arange(len(arrays["test_lengths"])))
+    Y, Y_test = (_by_sentence(tags, lengths) for _, tags, lengths in (train, test))
     if features == "words":
-        X, X_test = (_cut(words, lengths) for words, _, lengths in (train, test))
+        X, X_test = (_by_sentence(words, lengths) for words, _, lengths in (train, test))
         return Split(Examples(X, Y), Examples(X_test, Y_test))
     A, B = _rows(features, train, test)
-    X, X_test = (_cut(M, lengths) for M, (_, _, lengths) in ((A, train), (B, test)))
+    X, X_test = (_by_sentence(M, lengths) for M, (_, _, lengths) in ((A, train), (B, test)))
     problem = {"n_labels": len(TAGS), "n_features": A.shape[1]}
     return Split(Examples(X, Y), Examples(X_test, Y_test), problem=problem)
 
 
 Part = tuple[np.ndarray, np.ndarray, np.ndarray]
 Rows = tuple[sp.csr_matrix, sp.csr_matrix]
-_kept: list[tuple[str, Part, Part, Rows]] = []
+_remembered: list[tuple[str, Part, Part, Rows]] = []
 
 
 def _rows(features: str, train: Part, test: Part) -> Rows:
-    """The tokens' rows of both parts; methods that see the same split one after the other share them."""
-    for name, a, b, rows in _kept:
+    """The features of the tokens of both parts; the last two splits are remembered, since methods of a job
+    often see the same one."""
+    for name, old_train, old_test, rows in _remembered:
         if name == features and all(
-            np.array_equal(old, new) for old, new in zip((*a, *b), (*train, *test), strict=True)
+            np.array_equal(old, new)
+            for old, new in zip((*old_train, *old_test), (*train, *test), strict=True)
         ):
             return rows
     rows = binary(*(part[::2] for part in (train, test)))
     if features == "degree 2":
         rows = merged(*degree2(*rows))
-    _kept.append((features, train, test, rows))
-    del _kept[:-2]
+    _remembered.append((features, train, test, rows))
+    del _remembered[:-2]
     return rows
 
 
@@ -215,40 +220,40 @@ def score(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, floa
     wrong = np.concatenate([np.asarray(y) != np.asarray(yhat) for y, yhat in zip(Y, Yhat, strict=True)])
     counts = np.zeros(3)
     for y, yhat in zip(Y, Yhat, strict=True):
-        true, told = entities(y), entities(yhat)
-        counts += len(true & told), len(true), len(told)
+        true, predicted = entities(y), entities(yhat)
+        counts += len(true & predicted), len(true), len(predicted)
     f1 = 200.0 * counts[0] / (counts[1] + counts[2]) if counts[1] + counts[2] else 100.0
     return {"error": 100.0 * float(wrong.mean()), "f1": float(f1)}
 
 
 def entities(y: Iterable[int]) -> set[tuple[int, int, str]]:
     """(begin, end, kind) of the entities of a labelling; an I- that continues nothing begins one too."""
-    found, begin, kind = set(), 0, ""
+    spans, begin, kind = set(), 0, ""
     for t, tag in enumerate([*(TAGS[int(k)] for k in y), "O"]):
         if kind and tag != f"I-{kind}":
-            found.add((begin, t, kind))
+            spans.add((begin, t, kind))
             kind = ""
         if tag != "O" and not kind:
             begin, kind = t, tag[2:]
-    return found
+    return spans
 
 
-def _packed(part: str, found: Sequence[Sentence]) -> dict[str, np.ndarray]:
+def _sentence_arrays(part: str, pool: Sequence[Sentence]) -> dict[str, np.ndarray]:
     return {
-        f"{part}_words": np.array([word for sentence in found for word, _ in sentence]),
-        f"{part}_tags": np.array([tag for sentence in found for _, tag in sentence], dtype=np.int64),
-        f"{part}_lengths": np.array([len(sentence) for sentence in found], dtype=np.int64),
+        f"{part}_words": np.array([word for sentence in pool for word, _ in sentence]),
+        f"{part}_tags": np.array([tag for sentence in pool for _, tag in sentence], dtype=np.int64),
+        f"{part}_lengths": np.array([len(sentence) for sentence in pool], dtype=np.int64),
     }
 
 
-def _chosen(part: str, arrays: Mapping[str, np.ndarray], which: np.ndarray) -> Part:
+def _take(part: str, arrays: Mapping[str, np.ndarray], which: np.ndarray) -> Part:
     """Words, tags and lengths of some sentences, one after the other."""
     words, tags, lengths = (arrays[f"{part}_{name}"] for name in ("words", "tags", "lengths"))
-    mine, begin = lengths[which], (np.cumsum(lengths) - lengths)[which]
-    at = np.repeat(begin - (np.cumsum(mine) - mine), mine) + np.arange(mine.sum())
-    return words[at], tags[at], mine
+    taken, begin = lengths[which], (np.cumsum(lengths) - lengths)[which]
+    tokens = np.repeat(begin - (np.cumsum(taken) - taken), taken) + np.arange(taken.sum())
+    return words[tokens], tags[tokens], taken
 
 
-def _cut(rows: np.ndarray | sp.csr_matrix, lengths: np.ndarray) -> list[np.ndarray | sp.csr_matrix]:
+def _by_sentence(rows: np.ndarray | sp.csr_matrix, lengths: np.ndarray) -> list[np.ndarray | sp.csr_matrix]:
     ends = np.cumsum(lengths)
     return [rows[end - length : end] for end, length in zip(ends, lengths, strict=True)]

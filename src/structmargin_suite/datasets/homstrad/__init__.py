@@ -2,13 +2,13 @@
 
 An example is a master chain, whose structure is known, and another chain of its family; the truth is the
 family's alignment. Pairs with a share of equal residues of `identity_below` and more are left out. A view
-is one of `folds` folds of families, drawn from the seed: no family is in two parts. Of the families to
-train on a fifth is kept to choose by.
+is one of `folds` folds of families, drawn from the seed: no family is in two parts. A fifth of the
+other families is for choosing options.
 
-Profiles come from the family's homologues (`protein_profiles`): a homologue counts for the chain that it is
-nearest to, so that none of a template's profile is the target or closer to it.
+Profiles come from the family's homologues (`profiles.py`): a homologue counts only for the chain that it is
+nearest to, so that no homologue in a template's profile is closer to the target.
 
-Where the files cannot be had, `families` makes families of its own.
+Where the files are not available, `families.py` makes up families.
 """
 
 from __future__ import annotations
@@ -66,8 +66,9 @@ VIEW: Schemas = {
     "n_train": {"type": "integer", "minimum": 1},
 }
 BINS = (0.0, 0.2, 0.3, 0.4)
-"""Shares of equal residues that part the measures by identity."""
-TO_CHOOSE_BY = 5
+"""The measures are also given for pairs between these shares of equal residues."""
+VALIDATION_STEP = 5
+"""Every fifth family that is not tested on is for validation."""
 
 
 def refuse(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> str | None:
@@ -126,7 +127,7 @@ def parse(
 
 
 def members(archive: Path, wanted: set[str] | None) -> Iterator[tuple[str, str, bytes]]:
-    """(family, name for errors, content) of a tar archive's files in order, up to the last one wanted."""
+    """(family, name for errors, content) of the wanted families' files in a tar archive, or of all files."""
     left = None if wanted is None else set(wanted)
 
     def usable(name: str) -> bool:
@@ -167,7 +168,7 @@ def synthesize(
     seed: int, *, identity_below: float, per_family: int, longest: int | None = None,
     n_families: int | None = None, repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """Families made by `families`, 300 unless told."""
+    """Families made by `families`, by default 300."""
     made = families.generate(np.random.default_rng(seed), n_families or 300, min(per_family, 3))
     return to_arrays(
         [
@@ -181,22 +182,24 @@ def synthesize(
 def view(
     arrays: Mapping[str, np.ndarray], seed: int, *, folds: int, fold: int, n_train: int | None = None
 ) -> Split:
-    """Fold `fold` of the families to test on; of the others every fifth to choose by, the rest to train on,
-    up to n_train pairs."""
+    """Fold `fold` of the families to test on; of the others every fifth to choose options by, the rest to
+    train on, up to n_train pairs."""
     families = np.unique(arrays["family"])
     order = families[np.random.default_rng(seed).permutation(len(families))]
     place = np.arange(len(order))
     test = order[place % folds == fold]
     others = order[place % folds != fold]
-    chosen = np.arange(len(others)) % TO_CHOOSE_BY == 0
-    rank = {family: k for k, family in enumerate(others[~chosen])}
+    validated = np.arange(len(others)) % VALIDATION_STEP == 0
+    rank = {family: k for k, family in enumerate(others[~validated])}
     train = [k for k, family in enumerate(arrays["family"]) if family in rank]
     if n_train is not None:
         first = sorted(train, key=lambda k: rank[arrays["family"][k]])[:n_train]
         train = sorted(first)
-    held = (np.flatnonzero(np.isin(arrays["family"], part)) for part in (test, others[chosen]))
-    tested, validated = (examples(arrays, which) for which in held)
-    return Split(examples(arrays, np.array(train)), tested, validated)
+    test_part, validation_part = (
+        examples(arrays, np.flatnonzero(np.isin(arrays["family"], part)))
+        for part in (test, others[validated])
+    )
+    return Split(examples(arrays, np.array(train)), test_part, validation_part)
 
 
 def score(Y: Truths, Yhat: Sequence[np.ndarray]) -> dict[str, float]:
@@ -205,15 +208,15 @@ def score(Y: Truths, Yhat: Sequence[np.ndarray]) -> dict[str, float]:
     q4, q0 = q_scores(Y, Yhat)
     measures = {"q4": float(q4.mean()), "q0": float(q0.mean())}
     for low, high in pairwise(BINS):
-        mine = (Y.identity >= low) & (Y.identity < high)
-        if mine.any():
-            measures[f"q4_{100 * low:.0f}_{100 * high:.0f}"] = float(q4[mine].mean())
+        in_bin = (Y.identity >= low) & (Y.identity < high)
+        if in_bin.any():
+            measures[f"q4_{100 * low:.0f}_{100 * high:.0f}"] = float(q4[in_bin].mean())
     return measures
 
 
 def q_scores(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """(Q4, Q0) of every pair, in percent: matches at most 4 places off, and exactly right ones."""
-    near, right = ProteinAlignment(tolerance=4), ProteinAlignment(tolerance=0)
-    losses = [[kind.delta(y, yhat) for kind in (near, right)] for y, yhat in zip(Y, Yhat, strict=True)]
-    found = 100.0 - 100.0 * np.array(losses).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+    near, exact = ProteinAlignment(tolerance=4), ProteinAlignment(tolerance=0)
+    losses = [[problem.delta(y, yhat) for problem in (near, exact)] for y, yhat in zip(Y, Yhat, strict=True)]
+    scores = 100.0 - 100.0 * np.array(losses).reshape(-1, 2)
+    return scores[:, 0], scores[:, 1]

@@ -1,6 +1,6 @@
-"""Families of made-up proteins with known alignments: a stand-in where HOMSTRAD cannot be had.
+"""Families of made-up proteins with known alignments: a stand-in where HOMSTRAD is not available.
 
-A template is a row of helices, strands and loops. Helices and strands have a buried side (every third or
+A template is a sequence of helices, strands and loops. Helices and strands have a buried side (every third or
 fourth place, every second one), loops are mostly exposed. A residue is drawn by its place's state and
 accessibility: buried places like hydrophobic residues, and each state has residues of its own. A target
 keeps some of the template's residues and draws the others anew for the same places, so that it shares the
@@ -18,9 +18,10 @@ from structmargin_suite.datasets.homstrad.profiles import profile
 
 SEGMENTS = {"H": (8, 17), "E": (4, 9), "L": (3, 9)}
 PERIOD = {"H": 3.6, "E": 2.0, "L": 7.0}
-LIKED = {"H": "AELMQKRH", "E": "VIYFWTC", "L": "GNPSD"}
+PREFERRED = {"H": "AELMQKRH", "E": "VIYFWTC", "L": "GNPSD"}
 """Residues more common in each state."""
-KEPT, KEPT_NEAR = 0.22, 0.6
+IDENTITY_OF_TARGET, IDENTITY_OF_HOMOLOGUE = 0.22, 0.6
+"""The share of a chain's residues that a target or a homologue copies; the others are drawn anew."""
 GAPS = {"H": 0.01, "E": 0.01, "L": 0.12}
 """How often a gap begins at a place of each state."""
 N_HOMOLOGUES = 8
@@ -28,14 +29,14 @@ N_HOMOLOGUES = 8
 
 def odds() -> np.ndarray:
     """The probabilities of residues for each state and accessibility, (3, 5, 20)."""
-    greasy = np.array([letter in HYDROPHOBIC for letter in RESIDUES])
+    hydrophobic = np.array([letter in HYDROPHOBIC for letter in RESIDUES])
     weight = np.ones((3, 5, 20))
     for s, state in enumerate(STATES):
-        weight[s, :, [letter in LIKED[state] for letter in RESIDUES]] *= 2.5
+        weight[s, :, [letter in PREFERRED[state] for letter in RESIDUES]] *= 2.5
         for a in range(5):
-            weight[s, a, greasy] *= np.exp(1.0 - 0.6 * a)
-    found: np.ndarray = weight / weight.sum(axis=2, keepdims=True)
-    return found
+            weight[s, a, hydrophobic] *= np.exp(1.0 - 0.6 * a)
+    probabilities: np.ndarray = weight / weight.sum(axis=2, keepdims=True)
+    return probabilities
 
 
 def generate(rng: np.random.Generator, n_families: int, per_family: int) -> list[FamilyPair]:
@@ -80,7 +81,7 @@ def target(
     The template's residue, state and access are (n,); chances are those of `odds`.
     """
     anew = draw(rng, chances[state, access])
-    mutated = np.where(rng.random(len(residue)) < KEPT, residue, anew)
+    mutated = np.where(rng.random(len(residue)) < IDENTITY_OF_TARGET, residue, anew)
     begin, end = int(rng.integers(0, 6)), len(residue) - int(rng.integers(0, 6))
     letters: list[np.ndarray] = []
     rows: list[np.ndarray] = []  # the probabilities that each letter was drawn from
@@ -113,7 +114,7 @@ def target(
 
 def _homologues(rng: np.random.Generator, residue: np.ndarray, chances: np.ndarray) -> np.ndarray:
     drawn = [
-        np.where(rng.random(len(residue)) < KEPT_NEAR, residue, draw(rng, chances))
+        np.where(rng.random(len(residue)) < IDENTITY_OF_HOMOLOGUE, residue, draw(rng, chances))
         for _ in range(N_HOMOLOGUES)
     ]
     return np.array(drawn)

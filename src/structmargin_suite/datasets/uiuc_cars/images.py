@@ -18,7 +18,10 @@ from structmargin_suite.datasets._archives import tar_files
 from structmargin_suite.datasets.uiuc_cars.pgm import read_pgm
 from structmargin_suite.storage.fetch import DataError
 
-WIDTH, ASPECT, BEYOND = 100, 0.4, 0.25
+WIDTH, ASPECT = 100, 0.4
+"""The width of a single-scale car in pixels, and every car's height over its width."""
+MAX_OUTSIDE = 0.25
+"""How far a car may stick out of its image, as a share of its width."""
 LOCATION = re.compile(r"\(\s*(-?\d+)\s*,\s*(-?\d+)\s*(?:,\s*(-?\d+)\s*)?\)")
 PARTS = {
     "test": ("TestImages", "trueLocations.txt", False),
@@ -74,26 +77,28 @@ def _crops(path: Path, members: dict[str, bytes]) -> Pictures:
 
 def locations(text: str, where: str, images: list[np.ndarray], scaled: bool) -> list[np.ndarray]:
     """The cars of every image, from the lines of a location file."""
-    found: list[np.ndarray] = []
+    located: list[np.ndarray] = []
     form = "n: (row,column,width) ..." if scaled else "n: (row,column) ..."
     for line, written in enumerate(text.splitlines(), start=1):
         if not written.strip():
             continue
         here = f"{where}, line {line}"
         head, colon, rest = written.partition(":")
-        if not colon or head.strip() != str(len(found)):
-            raise DataError(f"{here}: {written.strip()[:40]!r} is not line {len(found)} of {form}; mend it")
+        if not colon or head.strip() != str(len(located)):
+            raise DataError(
+                f"{here}: {written.strip()[:40]!r} is not line {len(located)} of {form}; correct it"
+            )
         cars = [[int(number) for number in match if number] for match in LOCATION.findall(rest)]
         if LOCATION.sub("", rest).strip() or not cars or any(len(car) != 2 + scaled for car in cars):
-            raise DataError(f"{here}: {rest.strip()[:40]!r} is no list of cars like {form}; mend it")
-        if len(found) == len(images):
+            raise DataError(f"{here}: {rest.strip()[:40]!r} is no list of cars like {form}; correct it")
+        if len(located) == len(images):
             raise DataError(f"{here}: a location, but there are only {len(images)} images; remove it")
-        found.append(np.array([_car(car, images[len(found)], here) for car in cars]))
-    if len(found) != len(images):
+        located.append(np.array([_car(car, images[len(located)], here) for car in cars]))
+    if len(located) != len(images):
         raise DataError(
-            f"{where}: locations of {len(found)} images, but there are {len(images)} images; add the others"
+            f"{where}: locations of {len(located)} images, but there are {len(images)} images; add the others"
         )
-    return found
+    return located
 
 
 def _car(car: list[int], image: np.ndarray, here: str) -> list[float]:
@@ -102,17 +107,17 @@ def _car(car: list[int], image: np.ndarray, here: str) -> list[float]:
     across = float(car[2]) if len(car) == 3 else float(WIDTH)
     down = ASPECT * across
     if across < 1.0:
-        raise DataError(f"{here}: a car {across:g} pixels wide; mend it")
+        raise DataError(f"{here}: a car {across:g} pixels wide; correct it")
     if across > width or down > height:
         raise DataError(
-            f"{here}: a car of {across:g} x {down:g} pixels in an image of {width} x {height}; mend the "
+            f"{here}: a car of {across:g} x {down:g} pixels in an image of {width} x {height}; correct the "
             "location, or leave the image out"
         )
     out = max(-car[0], -car[1], car[0] + down - height, car[1] + across - width)
-    if out > BEYOND * across:
+    if out > MAX_OUTSIDE * across:
         raise DataError(
             f"{here}: the car at row {car[0]}, column {car[1]} lies outside its image of {width} x {height} "
-            "pixels; mend the location"
+            "pixels; correct the location"
         )
     return [float(car[0]), float(car[1]), car[0] + down, car[1] + across]
 
