@@ -36,7 +36,7 @@ def test_files_of_a_tar_archive_come_in_its_order(tmp_path, kind):
     expected = [(name, CONTENTS[name]) for name in ("b/two.txt", "a/one.txt")]
     assert [entry for entry in tar_files(path, text) if entry[0] != "folder.txt"] == expected
     whole = path.read_bytes()
-    for damaged in (whole[: len(whole) // 2], whole[:9000] + b"\xff" * 999 + whole[9999:], b"no archive"):
+    for damaged in (whole[: len(whole) // 2], whole[:9000] + bytes(999) + whole[9999:], b"no archive"):
         path.write_bytes(damaged)
         with pytest.raises(DataError, match=r"x\.tar\..* is no tar archive, or is damaged or cut short"):
             list(tar_files(path, text))
