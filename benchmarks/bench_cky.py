@@ -1,9 +1,9 @@
-"""Milliseconds a parse: plain, second best and the exact search for 1 - F1, beside nltk's parser.
+"""Milliseconds per parse: best tree, second best, and exact search for the loss 1 - F1, beside nltk's parser.
 
 Sentences of 10 tags (or the longest there are) from the GUM corpus where STRUCTMARGIN_DATA has it, else from
 the made-up language; the grammar has all rules of the training part. CPU time on one thread, the best of
-several rounds, kernels compiled. Forests are built once a sentence and serve every search of a training; a
-prediction pays for both. Scores of the best trees must agree with nltk's.
+several rounds, kernels compiled. Forests are built once per sentence and are used by every search of a
+training; a prediction includes both. Scores of the best trees must agree with nltk's.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ N_SENTENCES, N_NLTK, ROUNDS = 200, 3, 3
 
 def main() -> None:
     folder = Path(os.environ.get("STRUCTMARGIN_DATA", "data/mirror"))
-    files = {one.name: folder / one.mirror for one in gum.FILES}
-    here = all(path.is_file() for path in files.values())
-    stored = (
+    files = {remote.name: folder / remote.mirror for remote in gum.FILES}
+    available = all(path.is_file() for path in files.values())
+    arrays = (
         gum.parse(files, 0, longest=10, roots="clauses")
-        if here
+        if available
         else pcfg.synthesize(0, longest=10, at_most=1500)
     )
-    train = view(stored, 0).train
+    train = view(arrays, 0).train
     model = baseline.train(*train, seed=0)
     problem = model.problem
     longest = max(len(x) for x in train.X)
@@ -48,40 +48,40 @@ def main() -> None:
     packed, every = batch.packed, np.arange(len(X))
     nodes, edges = (len(part) / len(X) for part in (packed.forest.item, packed.forest.left))
     print(
-        f"{len(X)} sentences of {longest} tags ({'gum' if here else 'made up'}), {problem.n_weights} rules, "
-        f"{nodes:.0f} nodes and {edges:.0f} edges a forest"
+        f"{len(X)} sentences of {longest} tags ({'gum' if available else 'made up'}), "
+        f"{problem.n_weights} rules, {nodes:.0f} nodes and {edges:.0f} edges per forest"
     )
     scorers = {"PCFG": model.w, "PCFG / 10": model.w / 10, "w = 0": 0.0 * model.w}
-    rows: dict[str, Callable[[], Any]] = {"forest": lambda: forests(problem.tables.rules, words)}
+    runs: dict[str, Callable[[], Any]] = {"forest": lambda: forests(problem.tables.rules, words)}
     for name, w in scorers.items():
         f = LinearScorer(problem, w)
-        rows[f"best tree, {name}"] = lambda f=f: best(packed.forest, packed.all, *packed.scores(f))
+        runs[f"best tree, {name}"] = lambda f=f: best(packed.forest, packed.all, *packed.scores(f))
         for formulation in ("SVM2", "SVM1 margin", "SVM2 slack", "SVM2 margin"):
             H = FORMULATIONS[formulation].H
             kind = "second best" if H.power == 0.0 else "exact 1 - F1"
-            rows[f"{kind}, {formulation}, {name}"] = lambda f=f, H=H: batch.search(f, every, H)
+            runs[f"{kind}, {formulation}, {name}"] = lambda f=f, H=H: batch.search(f, every, H)
     f = LinearScorer(problem, model.w)
-    rows["prediction, forest and tree included"] = lambda: problem.batch(X, None).argmax(f)
+    runs["prediction, forest and tree included"] = lambda: problem.batch(X, None).argmax(f)
     print(f"{'':46}{'ms/sentence':>12}")
-    for name, run in rows.items():
+    for name, run in runs.items():
         run()
         print(f"{name:46}{min(cpu_seconds(run) for _ in range(ROUNDS)) / len(X) * 1e3:12.3f}")
     scores = best(packed.forest, packed.all, *packed.scores(f))[0]
     parser = ViterbiParser(nltk_grammar(model))
     began = time.process_time()
-    theirs = [np.log(next(parser.parse(list(x))).prob()) for x in X[:N_NLTK]]
-    spent = time.process_time() - began
-    print(f"{f'nltk ViterbiParser ({N_NLTK} sentences)':46}{spent / N_NLTK * 1e3:12.1f}")
+    nltk_scores = [np.log(next(parser.parse(list(x))).prob()) for x in X[:N_NLTK]]
+    seconds = time.process_time() - began
+    print(f"{f'nltk ViterbiParser ({N_NLTK} sentences)':46}{seconds / N_NLTK * 1e3:12.1f}")
     roots = np.log(1.0 / len(problem.start))
-    if not np.allclose(theirs, scores[:N_NLTK] + roots):
-        raise SystemExit(f"nltk finds other scores: {theirs} instead of {scores[:N_NLTK] + roots}")
+    if not np.allclose(nltk_scores, scores[:N_NLTK] + roots):
+        raise SystemExit(f"nltk finds other scores: {nltk_scores} instead of {scores[:N_NLTK] + roots}")
 
 
 def nltk_grammar(model: baseline.ProbabilisticGrammar) -> PCFG:
     """The same grammar in nltk's terms, all start symbols equally likely."""
 
-    def symbol(one: Any) -> Any:
-        return one if isinstance(one, str) else Nonterminal(one[0])
+    def symbol(name: Any) -> Any:
+        return name if isinstance(name, str) else Nonterminal(name[0])
 
     start, roots = Nonterminal("TOP"), model.problem.start
     productions = [ProbabilisticProduction(start, [Nonterminal(s)], prob=1.0 / len(roots)) for s in roots]

@@ -1,8 +1,8 @@
 """Microseconds per local alignment of two strings of 50 letters, beside parasail and Biopython.
 
 All run on one thread over the same pairs with whole-number weights, so that the scores must agree
-exactly; each figure is CPU time, the best of several rounds. Those with a path recover one best
-alignment; ours also count its operations.
+exactly; each figure is CPU time, the best of several rounds. Rows with a path also recover one best
+alignment; ours can count its operations too.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def cpu_seconds(run: Callable[[], np.ndarray]) -> float:
 
 
 def biopython(text: list[str], substitution: np.ndarray, gap: float) -> Callable[[], np.ndarray]:
-    """The first of its optimal alignments, as coordinates."""
+    """Biopython's first optimal alignment of every pair, with its coordinates."""
     aligner = Align.PairwiseAligner(mode="local", open_gap_score=gap, extend_gap_score=gap)
     aligner.substitution_matrix = substitution_matrices.Array(LETTERS, dims=2, data=substitution)
 
@@ -80,7 +80,7 @@ def biopython(text: list[str], substitution: np.ndarray, gap: float) -> Callable
 
 
 def parasail(text: list[str], substitution: np.ndarray, gap: float, path: bool) -> Callable[[], np.ndarray]:
-    """Its traceback kernel, which fills a table, and if asked for the path read from it."""
+    """Its traceback kernel, which fills a table, and with `path` also the path read from it."""
     import parasail as peer
 
     matrix = peer.matrix_create(LETTERS, 1, -1)
@@ -92,10 +92,10 @@ def parasail(text: list[str], substitution: np.ndarray, gap: float, path: bool) 
     def run() -> np.ndarray:
         score = []
         for a, b in zip(text[::2], text[1::2], strict=True):
-            found = peer.sw_trace_scan_16(a, b, cost, cost, matrix)
+            aligned = peer.sw_trace_scan_16(a, b, cost, cost, matrix)
             if path:
-                found.get_cigar()
-            score.append(found.score)
+                aligned.get_cigar()
+            score.append(aligned.score)
         return np.array(score, dtype=float)
 
     return run

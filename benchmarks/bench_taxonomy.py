@@ -1,9 +1,9 @@
-"""160 classes with flat and with taxonomy features: CPU seconds and memory, beside LinearSVC where it can.
+"""160 classes with flat and with taxonomy features: CPU seconds and memory, beside LinearSVC.
 
-640 documents, 4 a class, over 10,000 words, in a tree of 7 classes, 20 subclasses and 160 groups. LinearSVC
+640 documents, 4 per class, over 10,000 words, in a tree of 7 classes, 20 subclasses and 160 groups. LinearSVC
 (Crammer-Singer) minimises the objective of flat features and 0/1 loss; with taxonomy features or the tree
-loss there is no peer to stand beside, only its time. Each row is a process of its own, to a certified
-relative gap of 1e-3. `all cuts` is what the constraints would take as explicit rows.
+loss no other program is known, so only our time is given. Each row comes from a fresh process, to a certified
+relative gap of 1e-3. `all cuts` is the memory that the constraints would need as explicit rows.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ ROWS = {
 
 
 def documents(features: str) -> tuple[Any, np.ndarray, dict[str, Any]]:
-    """(tf-idf rows of 10,000 words, labels, the problem's parameters)."""
+    """(tf-idf vectors (640, words), labels (640,), parameters of the problem)."""
     from structmargin_suite.datasets._sparse import csr_of
     from structmargin_suite.datasets.patents import class_features, synthesize, tfidf
 
-    made = synthesize(0, n_documents=1710, n_groups=160, n_words=10_000)
-    counts, y = csr_of(made), made["y"]
+    arrays = synthesize(0, n_documents=1710, n_groups=160, n_words=10_000)
+    counts, y = csr_of(arrays), arrays["y"]
     chosen = np.sort(np.concatenate([np.flatnonzero(y == k)[:4] for k in range(160)]))
     X = tfidf(counts[chosen], counts[chosen])[0]
-    problem = class_features([str(code) for code in made["codes"]], features)
+    problem = class_features([str(code) for code in arrays["codes"]], features)
     return X, y[chosen], {**problem, "n_features": X.shape[1]}
 
 
@@ -45,8 +45,8 @@ def linear_svc(X: Any, y: np.ndarray) -> dict[str, Any]:
     model = LinearSVC(multi_class="crammer_singer", C=1.0, fit_intercept=False, tol=1e-3, max_iter=100_000)
     W = model.fit(X, y).coef_
     scores = np.asarray(X @ W.T)
-    rival = scores + (np.arange(len(W))[None] != y[:, None])
-    xi = rival.max(axis=1) - scores[np.arange(len(y)), y]
+    augmented = scores + (np.arange(len(W))[None] != y[:, None])
+    xi = augmented.max(axis=1) - scores[np.arange(len(y)), y]
     return {"objective": 0.5 * float(np.sum(W * W)) + float(xi.sum())}
 
 
@@ -65,7 +65,7 @@ def ours(problem: Any, formulation: str, X: Any, y: np.ndarray, gap_tol: float) 
     }
 
 
-def one(name: str) -> dict[str, Any]:
+def measurement(name: str) -> dict[str, Any]:
     from structmargin.problems import Taxonomy
 
     features, formulation = ROWS[name]
@@ -90,6 +90,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        print(json.dumps(one(sys.argv[1])))
+        print(json.dumps(measurement(sys.argv[1])))
     else:
         main()

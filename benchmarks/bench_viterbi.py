@@ -1,8 +1,8 @@
 """Microseconds per sequence of each chain oracle, and milliseconds of a full batched search.
 
 Two sizes: handwritten words (704 of about 8 letters, 26 labels, 128 pixels of which a fifth are set) and
-sentences (300 of about 28 words, 9 labels, 20,000 binary features of which about 20 are set). The weights
-are a few passes of an averaged perceptron, so that scores are what a solver meets halfway. One thread,
+sentences (300 of about 28 words, 9 labels, 20,000 binary features of which about 20 are set). The weights are
+a few passes of an averaged perceptron, so that scores are like those in the middle of a training. One thread,
 CPU time, the best of several rounds.
 """
 
@@ -39,7 +39,7 @@ def words(rng: np.random.Generator) -> tuple[Sequence, list[Any], list[np.ndarra
 
 
 def sentences(rng: np.random.Generator) -> tuple[Sequence, list[Any], list[np.ndarray]]:
-    """Features drawn from a label's own 3,000 or from all 20,000."""
+    """Ten features of a token are drawn from 3,000 of its label, ten from all 20,000."""
     Y = labellings(rng, 9, rng.integers(2, 55, size=300))
     X = []
     for y in Y:
@@ -84,12 +84,13 @@ def measure(name: str, problem: Sequence, X: list[Any], Y: list[np.ndarray]) -> 
         H = FORMULATIONS[formulation].H
         oracles[f"best by loss, {formulation}"] = lambda H=H: best_by_loss(chains, y, scale, H, ROUNDS)
     for what, run in oracles.items():
-        print(f"  {what:40}{seconds(run) / n * 1e6:8.1f} us a sequence")
+        print(f"  {what:40}{seconds(run) / n * 1e6:8.1f} us per sequence")
     for what, formulation in FORMULATIONS.items():
         search = seconds(lambda H=formulation.H: batch.search(f, batch.all, H))
         print(f"  {'search of all, ' + what:40}{search * 1e3:8.2f} ms")
     print(f"  {'prediction of all':40}{seconds(lambda: batch.argmax(f)) * 1e3:8.2f} ms")
-    print(f"  {'search of one':40}{seconds(lambda: batch.search(f, batch.all[:1], margin)) * 1e6:8.1f} us")
+    single = seconds(lambda: batch.search(f, batch.all[:1], margin))
+    print(f"  {'search of one example':40}{single * 1e6:8.1f} us")
 
 
 def seconds(run: Callable[[], Any]) -> float:

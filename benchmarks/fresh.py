@@ -1,4 +1,4 @@
-"""Measure a function in a process of its own: CPU seconds and peak memory, compiled code warmed up first."""
+"""Measure a function in a fresh process: CPU seconds and peak memory, with compiled code warmed up."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ ONE_THREAD = dict.fromkeys(
 
 
 def peak_mb() -> float:
-    """The most memory this process has held so far."""
+    """The peak memory of this process so far, in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def measured(warm: Callable[[], Any], run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Run `warm`, then `run`: its own figures, its CPU seconds, and how far it raised the peak memory."""
+    """Run `warm`, then `run`.
+
+    Returns what `run` returns, with its CPU seconds (cpu), the peak memory (mb) and how much `run` raised it
+    (grew_mb).
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warm()
@@ -34,7 +38,7 @@ def measured(warm: Callable[[], Any], run: Callable[[], dict[str, Any]]) -> dict
 
 
 def in_fresh_process(script: str, *arguments: str) -> dict[str, Any]:
-    """Call `script arguments...` anew; it prints one JSON object as its last line."""
+    """Run a script with one thread and return the JSON object that it prints as its last line."""
     done = subprocess.run(
         [sys.executable, script, *arguments], capture_output=True, text=True, env={**os.environ, **ONE_THREAD}
     )
@@ -44,7 +48,7 @@ def in_fresh_process(script: str, *arguments: str) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]], columns: list[str]) -> str:
-    """Rows as aligned text."""
+    """A text table: one line per row, one aligned column per name in `columns`."""
 
     def text(value: Any) -> str:
         return f"{value:.4g}" if isinstance(value, float) else str(value)

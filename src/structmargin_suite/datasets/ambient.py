@@ -1,5 +1,4 @@
-"""AMBIENT (Carpineto and Romano 2008): 44 ambiguous queries with 100 results each, and the subtopics of
-these.
+"""AMBIENT (Carpineto and Romano 2008): 44 ambiguous queries with 100 results each, and their subtopics.
 
 Four files with a header and tabs between fields: topics.txt (ID, description), subTopics.txt (ID,
 description), results.txt (ID, url, title, snippet), STRel.txt (subTopicID, resultID). A subtopic's and a
