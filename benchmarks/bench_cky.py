@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fresh import cpu_seconds
 from nltk import PCFG, Nonterminal, ProbabilisticProduction, ViterbiParser
 
 from structmargin.formulation import FORMULATIONS
@@ -90,12 +91,6 @@ def nltk_grammar(model: baseline.ProbabilisticGrammar) -> PCFG:
             ProbabilisticProduction(symbol(head), [symbol(c) for c in children], prob=np.exp(w))
         )
     return PCFG(start, productions)
-
-
-def cpu_seconds(run: Callable[[], Any]) -> float:
-    began = time.process_time()
-    run()
-    return time.process_time() - began
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from fresh import in_fresh_process, measured, table
+from linear_svc import crammer_singer
 
 CHAIN = {"n": 100, "n_labels": 6, "n_features": 20}
 SOLVERS = ("n_slack", "bcfw", "one_slack", "n_slack_b", "n_slack_a")
@@ -59,17 +60,6 @@ def chain() -> tuple[list[np.ndarray], list[np.ndarray]]:
     return X, Y
 
 
-def crammer_singer(X: Any, y: np.ndarray, K: int) -> dict[str, Any]:
-    from sklearn.svm import LinearSVC
-
-    model = LinearSVC(multi_class="crammer_singer", C=1.0, fit_intercept=False, tol=1e-3, max_iter=100_000)
-    W = model.fit(X, y).coef_
-    scores = np.asarray(X @ W.T)
-    augmented = scores + (np.arange(K)[None] != y[:, None])
-    xi = augmented.max(axis=1) - scores[np.arange(len(y)), y]
-    return {"objective": 0.5 * float(np.sum(W * W)) + float(xi.sum())}
-
-
 def ours(
     problem: Any, formulation: str, solver: str, C: float, gap_tol: float, X: Any, Y: Any
 ) -> dict[str, Any]:
@@ -97,7 +87,7 @@ def measurement(kind: str, solver: str, gap_tol: float) -> dict[str, Any]:
         return measured(lambda: ours(*settings, 0.3, X[:20], Y[:20]), lambda: ours(*settings, gap_tol, X, Y))
     X, y, K = digits() if kind == "digits" else documents()
     if solver == "LinearSVC":
-        return measured(lambda: __import__("sklearn.svm"), lambda: crammer_singer(X, y, K))
+        return measured(lambda: __import__("sklearn.svm"), lambda: crammer_singer(X, y))
     problem = Multiclass(K, X.shape[1])
     return measured(
         lambda: ours(problem, "SVM1", solver, 50.0, 0.3, X[:50], y[:50]),

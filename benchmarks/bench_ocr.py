@@ -28,13 +28,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fresh import ONE_THREAD, peak_mb
 
 from structmargin_suite.datasets import Split, ocr
 
 C_PER_EXAMPLE = 0.1
 TOLERANCES = (1e-2, 1e-3)
 ROOT = Path(__file__).resolve().parent.parent
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 def main() -> None:
@@ -82,11 +82,6 @@ def fold() -> Split:
     path = real_file()
     arrays = ocr.synthesize(0) if path is None else ocr.parse({ocr.FILES[0].name: path}, 0)
     return ocr.view(arrays, 0, rotation=1)
-
-
-def peak_mb(who: int = resource.RUSAGE_SELF) -> float:
-    peak = resource.getrusage(who).ru_maxrss
-    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
 def measured(split: Split, train: Callable[[], Any], predict: Callable[[Any], Any]) -> dict[str, Any]:

@@ -7,12 +7,12 @@ alignment; ours can count its operations too.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 from Bio import Align
 from Bio.Align import substitution_matrices
+from fresh import cpu_seconds
 
 from structmargin.oracles.smith_waterman import align, count_steps, pack, scores
 from structmargin_suite.datasets.alignment import random_letters
@@ -59,12 +59,6 @@ def main() -> None:
         best[name] = min(cpu_seconds(run) for _ in range(ROUNDS)) / N_PAIRS * 1e6
     for name, value in best.items():
         print(f"{name:46}{value:14.2f}{value / best['structmargin, path and counts']:8.1f}")
-
-
-def cpu_seconds(run: Callable[[], np.ndarray]) -> float:
-    began = time.process_time()
-    run()
-    return time.process_time() - began
 
 
 def biopython(text: list[str], substitution: np.ndarray, gap: float) -> Callable[[], np.ndarray]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from fresh import in_fresh_process, measured, table
+from linear_svc import crammer_singer
 
 GAP = 1e-3
 ROWS = {
@@ -39,17 +40,6 @@ def documents(features: str) -> tuple[Any, np.ndarray, dict[str, Any]]:
     return X, y[chosen], {**problem, "n_features": X.shape[1]}
 
 
-def linear_svc(X: Any, y: np.ndarray) -> dict[str, Any]:
-    from sklearn.svm import LinearSVC
-
-    model = LinearSVC(multi_class="crammer_singer", C=1.0, fit_intercept=False, tol=1e-3, max_iter=100_000)
-    W = model.fit(X, y).coef_
-    scores = np.asarray(X @ W.T)
-    augmented = scores + (np.arange(len(W))[None] != y[:, None])
-    xi = augmented.max(axis=1) - scores[np.arange(len(y)), y]
-    return {"objective": 0.5 * float(np.sum(W * W)) + float(xi.sum())}
-
-
 def ours(problem: Any, formulation: str, X: Any, y: np.ndarray, gap_tol: float) -> dict[str, Any]:
     from structmargin import StructuredSVM
 
@@ -71,7 +61,7 @@ def measurement(name: str) -> dict[str, Any]:
     features, formulation = ROWS[name]
     X, y, params = documents(features)
     if formulation == "LinearSVC":
-        return measured(lambda: None, lambda: linear_svc(X, y))
+        return measured(lambda: None, lambda: crammer_singer(X, y))
     problem = Taxonomy(**params)
     return measured(
         lambda: ours(problem, formulation, X[:40], y[:40], 0.3),

@@ -17,9 +17,17 @@ ONE_THREAD = dict.fromkeys(
 )
 
 
-def peak_mb() -> float:
-    """The peak memory of this process so far, in megabytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def peak_mb(who: int = resource.RUSAGE_SELF) -> float:
+    """The peak memory of this process so far, in megabytes; of its children with resource.RUSAGE_CHILDREN."""
+    peak = resource.getrusage(who).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+def cpu_seconds(run: Callable[[], Any]) -> float:
+    """The CPU seconds of one call."""
+    began = time.process_time()
+    run()
+    return time.process_time() - began
 
 
 def measured(warm: Callable[[], Any], run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
