@@ -13,7 +13,7 @@ Where the files are not available, `families.py` makes up families.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -67,6 +67,7 @@ VIEW: Schemas = {
 }
 BINS = (0.0, 0.2, 0.3, 0.4)
 """The measures are also given for pairs between these shares of equal residues."""
+MIN_FAMILIES = 5
 VALIDATION_STEP = 5
 """Every fifth family that is not tested on is for validation."""
 
@@ -87,26 +88,19 @@ def parse(
     `longest` leaves out pairs with a longer chain.
     """
     structures = pir.structures(files["homstrad_master_dssp.tsv.gz"])
+    alignments = members(files["homstrad_ali.tar.xz"], None)
     rng = np.random.default_rng(seed)
     chosen: dict[str, dict[str, AlignedPair]] = {}
-    for family, file, data in members(files["homstrad_ali.tar.xz"], None):
-        if family not in structures:
-            raise DataError(
-                f"{file}: there is no structure of the family {family!r}; use files of one release"
-            )
-        names, rows = pir.alignment(file, data)
-        usable = usable_pairs(family, names, rows, structures[family], identity_below, longest)
-        if not usable:
-            continue
-        targets = list(usable)
-        drawn = sorted(rng.permutation(len(usable))[:per_family])
-        chosen[family] = {targets[k]: usable[targets[k]] for k in drawn}
+    for family, pairs in _usable_families(alignments, structures, identity_below, longest):
+        targets = list(pairs)
+        drawn = sorted(rng.permutation(len(pairs))[:per_family])
+        chosen[family] = {targets[k]: pairs[targets[k]] for k in drawn}
         if n_families is not None and len(chosen) == n_families:
             break
-    if len(chosen) < 5:
+    if len(chosen) < MIN_FAMILIES:
         raise DataError(
             f"{files['homstrad_ali.tar.xz']} has {len(chosen)} families with a pair below "
-            f"{identity_below:g} identity; at least 5 are needed"
+            f"{identity_below:g} identity; at least {MIN_FAMILIES} are needed"
         )
     profiles = {
         family: _profiles(file, data, structures[family].master, chosen[family])
@@ -124,6 +118,22 @@ def parse(
             for target, pair in pairs.items()
         ]
     )
+
+
+def _usable_families(
+    alignments: Iterable[tuple[str, str, bytes]], structures: Mapping[str, pir.Structure], below: float,
+    longest: int | None,
+) -> Iterator[tuple[str, dict[str, AlignedPair]]]:  # fmt: skip
+    """(family, its usable pairs by target) of every family that has such pairs."""
+    for family, file, data in alignments:
+        if family not in structures:
+            raise DataError(
+                f"{file}: there is no structure of the family {family!r}; use files of one release"
+            )
+        names, rows = pir.alignment(file, data)
+        usable = usable_pairs(family, names, rows, structures[family], below, longest)
+        if usable:
+            yield family, usable
 
 
 def members(archive: Path, wanted: set[str] | None) -> Iterator[tuple[str, str, bytes]]:
