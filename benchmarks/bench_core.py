@@ -20,6 +20,7 @@ SOLVERS = ("n_slack", "bcfw", "one_slack", "n_slack_b", "n_slack_a")
 
 
 def digits() -> tuple[Any, np.ndarray, int]:
+    """Images (1797, 64) of ten digits, their labels, and the number of classes."""
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
@@ -63,6 +64,7 @@ def chain() -> tuple[list[np.ndarray], list[np.ndarray]]:
 def ours(
     problem: Any, formulation: str, solver: str, C: float, gap_tol: float, X: Any, Y: Any
 ) -> dict[str, Any]:
+    """Train with one of our solvers to a relative gap of `gap_tol`."""
     from structmargin import StructuredSVM
 
     eps = 0.02 if solver in ("n_slack_a", "n_slack_b") else 1e-9  # with one cut at a time eps decides
@@ -78,6 +80,7 @@ def _seconds(trace: list[dict[str, float]], tol: float) -> float:
 
 
 def measurement(kind: str, solver: str, gap_tol: float) -> dict[str, Any]:
+    """One row of a table: a solver, or LinearSVC, on one kind of data."""
     from structmargin.problems import Multiclass, Sequence
 
     if kind == "chain":
@@ -96,6 +99,7 @@ def measurement(kind: str, solver: str, gap_tol: float) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Print the tables."""
     for kind, title in (
         ("digits", "digits, 1,797 x 64, 10 classes"),
         ("documents", "640 x 10,000, 160 classes"),

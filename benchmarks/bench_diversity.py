@@ -23,12 +23,14 @@ K = 5
 
 
 def queries(n: int) -> tuple[list[Any], list[Any]]:
+    """n queries of the made-up collection, and their true selections."""
     from structmargin_suite.datasets import _subtopics, collection
 
     return _subtopics.examples(collection.synthesize(0, queries=n), K, "labelled")
 
 
 def training(n: int) -> dict[str, Any]:
+    """Train and predict on n queries."""
     from structmargin import StructuredSVM
     from structmargin.problems import Diversity
 
@@ -51,6 +53,7 @@ def training(n: int) -> dict[str, Any]:
 
 
 def searches(n: int) -> dict[str, Any]:
+    """Greedy and exact search with n candidates per query."""
     from structmargin.oracles.greedy import best_subset, coverage, greedy
     from structmargin_suite.baselines.word_coverage import coverage_of
 
@@ -77,6 +80,7 @@ RUNS = {"training": training, "searches": searches}
 
 
 def main() -> None:
+    """Print the tables."""
     rows = [{"queries": n, **in_fresh_process(__file__, "training", str(n))} for n in SIZES]
     print(f"training and prediction, K = {K}")
     print(table(rows, ["queries", "cpu", "passes", "searches per second", "predicted per second", "grew_mb"]))

@@ -31,6 +31,7 @@ SEARCHES = ("linear scan", "chi2 scan", "exponential chi2 scan", "branch and bou
 
 
 def split(train_step: int = 1, stride: int = 4) -> Any:
+    """The examples, with training boxes `train_step` squares of `stride` pixels apart."""
     from structmargin_suite.datasets import uiuc_cars
 
     options = {"stride": stride, "test_images": N_IMAGES, "crops": 20, "n_words": WORDS}
@@ -43,6 +44,7 @@ def split(train_step: int = 1, stride: int = 4) -> Any:
 
 
 def trained(name: str, train: Any, gap_tol: float | None = None) -> Any:
+    """A trained model of TRAININGS."""
     from structmargin import JKSE, StructuredSVM
     from structmargin.problems import Localization
     from structmargin.problems.localization.kernel import BoxChi2
@@ -60,6 +62,7 @@ def trained(name: str, train: Any, gap_tol: float | None = None) -> Any:
 
 
 def training(name: str) -> dict[str, Any]:
+    """The measurement of one training."""
     train = split(4 if name == "S-SVM, chi2" else 1).train
     first = type(train)(train.X[:6], train.Y[:6])
 
@@ -71,6 +74,7 @@ def training(name: str) -> dict[str, Any]:
 
 
 def search(name: str) -> dict[str, Any]:
+    """The measurement of one search of SEARCHES."""
     from structmargin import JKSE
     from structmargin.oracles.box_search import count_boxes
     from structmargin.problems import Localization
@@ -106,6 +110,7 @@ def search(name: str) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Print the tables."""
     print("Training on all boxes of the training images")
     rows = [{"": name, **in_fresh_process(__file__, name)} for name in TRAININGS]
     print(table(rows, ["", "boxes", "cpu", "searches", "gap", "mb"]))

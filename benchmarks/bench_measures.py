@@ -32,6 +32,7 @@ SIZES = (5_000, 10_000, 20_000, 40_000, 80_000)
 
 
 def sample(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs (n, N_FEATURES) and labels (n,) of -1 and +1."""
     rng = np.random.default_rng(0)
     y = np.where(np.arange(n) % 20 == 0, 1, -1)
     shift = rng.standard_normal(N_FEATURES)
@@ -39,10 +40,12 @@ def sample(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def intercept(measure: str) -> float:
+    """The value of the constant feature: 0 where only the ranking counts."""
     return 1.0 if measure in ("f1", "error_rate") else 0.0
 
 
 def ours(measure: str, n: int) -> dict[str, Any]:
+    """Train on n rows by one_slack."""
     from structmargin import StructuredSVM
     from structmargin.problems import Measure
 
@@ -61,6 +64,7 @@ def ours(measure: str, n: int) -> dict[str, Any]:
 
 
 def svm_perf(measure: str, n: int) -> dict[str, Any]:
+    """Train on the same n rows by SVM-perf."""
     X, y = sample(n)
     program = Path(os.environ["STRUCTMARGIN_SVM_PERF"]) / "svm_perf_learn"
     with tempfile.TemporaryDirectory() as name:
@@ -80,6 +84,7 @@ def svm_perf(measure: str, n: int) -> dict[str, Any]:
 
 
 def searches(n: int) -> dict[str, Any]:
+    """Milliseconds of one search over n rows, for each measure and scaling."""
     from structmargin.formulation import FORMULATIONS
     from structmargin.oracles.contingency import worst_labelling
     from structmargin.problems import Measure
@@ -104,6 +109,7 @@ RUNS = {"ours": ours, "svm_perf": svm_perf}
 
 
 def main() -> None:
+    """Print the tables."""
     rows = []
     for measure in MEASURES:
         row = in_fresh_process(__file__, "ours", measure, "20000")

@@ -38,6 +38,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def main() -> None:
+    """Print the table, or one measurement if a program and a tolerance are given."""
     if len(sys.argv) == 3:
         print(json.dumps(ROWS[sys.argv[1]](float(sys.argv[2]))))
         return
@@ -62,6 +63,7 @@ def main() -> None:
 
 
 def formatted(name: str, tol: float, figures: dict[str, Any]) -> str:
+    """One line of the table."""
     no_primal = figures.get("primal") is None
     cells = [f"{name:22}", f"{'' if no_primal else format(tol, 'g'):>10}", f"{figures['seconds']:10.2f}"]
     cells += [f"{'':>10}" if no_primal else f"{figures['primal']:10.2f}"]
@@ -79,6 +81,7 @@ def real_file() -> Path | None:
 
 
 def fold() -> Split:
+    """The second fold to train on."""
     path = real_file()
     arrays = ocr.synthesize(0) if path is None else ocr.parse({ocr.FILES[0].name: path}, 0)
     return ocr.view(arrays, 0, rotation=1)
@@ -94,6 +97,7 @@ def measured(split: Split, train: Callable[[], Any], predict: Callable[[Any], An
 
 
 def ours(solver: str, tol: float) -> dict[str, Any]:
+    """Train with one of our solvers to a relative gap of `tol`."""
     from structmargin import StructuredSVM
     from structmargin.problems import Sequence
 
@@ -113,6 +117,7 @@ def ours(solver: str, tol: float) -> dict[str, Any]:
 
 
 def crfsuite(tol: float) -> dict[str, Any]:
+    """Train a conditional random field; `tol` is not used."""
     import pycrfsuite
 
     split = fold()
@@ -143,6 +148,7 @@ def crfsuite(tol: float) -> dict[str, Any]:
 
 
 def pystruct(tol: float) -> dict[str, Any]:
+    """Train with pystruct to about a relative gap of `tol`."""
     from pystruct.learners import OneSlackSSVM
     from pystruct.models import ChainCRF
 
@@ -156,6 +162,7 @@ def pystruct(tol: float) -> dict[str, Any]:
 
 
 def svm_hmm(tol: float) -> dict[str, Any]:
+    """Train with SVM-hmm to about a relative gap of `tol`."""
     split, folder = fold(), Path(os.environ["STRUCTMARGIN_SVM_HMM"])
     C = C_PER_EXAMPLE * len(split.train.Y)
     with tempfile.TemporaryDirectory() as name:

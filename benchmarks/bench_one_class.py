@@ -27,6 +27,7 @@ from structmargin.problems.sequence.problem import Sequence
 
 
 def main() -> None:
+    """Print the parts that are named, or all."""
     parts = {"linear": linear, "outputs": outputs, "dual": dual}
     for name in sys.argv[1:] or parts:
         parts[name]()
@@ -69,6 +70,7 @@ def linear(n: int = 1_000_000, d: int = 100) -> None:
 
 
 def report(what: str, nu: float, model: JKSE, X: Any, y: Any) -> None:
+    """Train one model and print its line."""
     pairs = model._pairs(model.problem, X, y)
     fit, seconds = timed(lambda: model._train(pairs, None), repeats=1)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

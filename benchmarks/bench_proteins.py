@@ -53,6 +53,7 @@ def rate(run: Callable[[], Any]) -> float:
 
 
 def main() -> None:
+    """Print the table."""
     X, Y = pairs()
     cells = float(np.mean([len(x.residue) * len(x.target) for x in X]))
     H, every = FORMULATIONS["SVM1 margin"].H, np.arange(N_PAIRS)

@@ -22,6 +22,7 @@ N_PAIRS, LENGTH, ROUNDS = 2000, 50, 7
 
 
 def main() -> None:
+    """Print the table."""
     rng = np.random.default_rng(0)
     strings = list(random_letters(rng, (2 * N_PAIRS, LENGTH), len(LETTERS)))
     pairs = np.arange(2 * N_PAIRS).reshape(N_PAIRS, 2)

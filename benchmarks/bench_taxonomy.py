@@ -41,6 +41,7 @@ def documents(features: str) -> tuple[Any, np.ndarray, dict[str, Any]]:
 
 
 def ours(problem: Any, formulation: str, X: Any, y: np.ndarray, gap_tol: float) -> dict[str, Any]:
+    """Train to a relative gap of `gap_tol` with C = 1 per example."""
     from structmargin import StructuredSVM
 
     C = float(len(y))
@@ -56,6 +57,7 @@ def ours(problem: Any, formulation: str, X: Any, y: np.ndarray, gap_tol: float) 
 
 
 def measurement(name: str) -> dict[str, Any]:
+    """The measurement of one row of ROWS."""
     from structmargin.problems import Taxonomy
 
     features, formulation = ROWS[name]
@@ -70,6 +72,7 @@ def measurement(name: str) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Print the tables."""
     rows = [{"": name, **in_fresh_process(__file__, name)} for name in ROWS]
     for row in rows:
         row["ratio"] = row["cpu"] / rows[0]["cpu"]

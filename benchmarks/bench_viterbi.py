@@ -25,6 +25,7 @@ REPEATS = 15
 
 
 def main() -> None:
+    """Print both sizes."""
     rng = np.random.default_rng(0)
     for name, (problem, X, Y) in {"words": words(rng), "sentences": sentences(rng)}.items():
         measure(name, problem, X, Y)
@@ -51,6 +52,7 @@ def sentences(rng: np.random.Generator) -> tuple[Sequence, list[Any], list[np.nd
 
 
 def labellings(rng: np.random.Generator, n_labels: int, lengths: np.ndarray) -> list[np.ndarray]:
+    """Labels from a random Markov chain, one array per length."""
     step = np.cumsum(rng.dirichlet(np.full(n_labels, 0.2), size=n_labels), axis=1)
     Y = []
     for T in lengths:
@@ -62,6 +64,7 @@ def labellings(rng: np.random.Generator, n_labels: int, lengths: np.ndarray) -> 
 
 
 def measure(name: str, problem: Sequence, X: list[Any], Y: list[np.ndarray]) -> None:
+    """Print the times of all oracles and searches on one set of sequences."""
     batch, n, margin = problem.batch(X, Y), len(Y), FORMULATIONS["SVM1 margin"].H
     w, total = np.zeros(problem.n_weights), np.zeros(problem.n_weights)
     for _ in range(10):

@@ -1,7 +1,7 @@
 """Boxes chosen without looking at the image: at random, or nearest to its middle.
 
 Any detector should do better. `random` scores every box by a number drawn for the image and the box; `centre`
-scores a box by how near its centre is to that of the image, in shares of the image's sides.
+scores a box by how near its centre is to that of the image, relative to the sides of the image.
 """
 
 from __future__ import annotations

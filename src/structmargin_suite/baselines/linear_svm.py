@@ -27,7 +27,7 @@ OPTIONS: Schemas = {
     "tol": {"type": "number", "exclusiveMinimum": 0},
     "max_iter": {"type": "integer", "minimum": 1},
 }
-MAX_REMEMBERED = 512  # trainings: some hundred runs of a job differ only in what they choose by
+MAX_REMEMBERED = 512  # trainings that a later run of the same job may ask for again
 
 
 @dataclass(frozen=True)

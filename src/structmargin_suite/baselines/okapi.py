@@ -4,7 +4,7 @@
     idf(v)   = log(1 + (N - N_v + 1/2) / (N_v + 1/2))
 
 with c_vd the count of v in d, k1 = 1.2, b = 0.75 (Robertson et al. 1994), and N documents, N_v of them with
-v, among the training queries' candidates. Equal scores go by the place in the list.
+v, among the training queries' candidates. Of equal scores the document first in the list wins.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Greedy coverage of words by a fixed rule: unweighted words, and Essential Pages (cacm09 Figure 4).
 
-A word v that is in a share r of the candidates is worth, once one of the chosen documents has it,
+A word v that is in a share r of the candidates is worth, if any chosen document has it,
 
     unweighted   1
     entropy      r log2(1 / r), the importance that Essential Pages gives a term (Swaminathan et al. 2008):

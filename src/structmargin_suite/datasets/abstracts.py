@@ -1,10 +1,10 @@
-"""Abstracts by rule, in the shape of Joachims' ArXiv sample (cacm09 Table 1): 14 topics, 1,168 to train on.
+"""Made-up abstracts in the shape of Joachims' ArXiv sample (cacm09 Table 1): 14 topics, 1,168 to train on.
 
-A topic weights some words of its own more than the language does. An abstract has one topic, and one in
-three has a second; of its words (log-normal, about 80) a share comes from its topics, drawn anew for every
-abstract, and the rest from the language at large, whose word weights fall with their rank. The k-th topic
-has rare^k times the first one's abstracts. Inputs are tf-idf vectors of unit length. Sizes are those of the
-original; how hard it is was set once and not fitted.
+A topic weights some words of its own more than the language does. An abstract has one topic, and one in three
+has a second; of its words (log-normal, about 80) a share comes from its topics, drawn anew for every
+abstract, and the rest from the language at large, whose word weights fall with their rank. The k-th topic has
+rare^k times as many abstracts as the first. Inputs are tf-idf vectors of unit length. Sizes are those of the
+original; the difficulty was set once and is not fitted to the paper's results.
 """
 
 from __future__ import annotations

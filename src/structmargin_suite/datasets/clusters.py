@@ -1,7 +1,7 @@
 """Clusters on a tree: small multiclass data on which all formulations differ, to test theorems with.
 
-n_classes classes stand in groups of `siblings`; a class's mean is its group's mean plus its own, all
-coordinates normal, and examples scatter around it. The losses, for VIEW's `loss`:
+n_classes classes form groups of `siblings`. The mean of a class is its group's mean plus a part of its own,
+with all coordinates normal; examples scatter around it. The losses, for VIEW's `loss`:
     zero_one   1 for every wrong class
     tree       1 for a wrong class of the right group, 2 for one of another group
 each times `loss_scale`. A constant feature serves as intercept.

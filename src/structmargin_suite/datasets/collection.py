@@ -1,11 +1,11 @@
 """A made-up collection with known subtopics, of the TREC 6-8 interactive track's size (cacm09 Section 3.1).
 
-A query has 10 to 30 subtopics, some popular and most not, and each has some words of its own; a document
-has one to four of them. Of its words a third comes from its subtopics, a fourth from the query's own words,
-which nearly every document has, and the rest from the language, whose words come by their rank. A title is
-a few words drawn in the same way, but twice as often from the subtopics. A tenth of a query's documents has
-no subtopic. The words that tell subtopics apart are neither the frequent ones of a query nor the rare ones
-of the language: that is what is to be learnt.
+A query has 10 to 30 subtopics, some popular and most not, and each has some words of its own; a document has
+one to four of them. Of its words a third comes from its subtopics, a fourth from the query's own words, which
+nearly every document has, and the rest from the language, whose word frequencies fall with their rank. A
+title is a few words drawn in the same way, but twice as often from the subtopics. A tenth of a query's
+documents has no subtopic. The words that distinguish subtopics are neither the frequent words of a query nor
+the rare words of the language: this is what a method has to learn.
 """
 
 from __future__ import annotations

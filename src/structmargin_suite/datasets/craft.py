@@ -1,6 +1,6 @@
 """CRAFT: 97 biomedical articles with hand-made trees, 30,830 in all, one per line, with parts of its own.
 
-Articles of the training part train; those of dev and test together are tested on (nothing is chosen on dev).
+The training part is trained on, the parts dev and test together are tested on (nothing is chosen on dev).
 """
 
 from __future__ import annotations

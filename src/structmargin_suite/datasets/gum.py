@@ -1,7 +1,7 @@
 """GUM and GENTLE: 263 documents of many genres, 14,597 trees; brackets are automatic ("silver").
 
-The documents of the corpus's own training part train; those of its parts dev and test together are tested on
-(nothing is chosen on dev). The out-of-domain part test2 (GENTLE) is left out. With clauses of at most 10
+The corpus's own training part is trained on, its parts dev and test together are tested on (nothing is chosen
+on dev). The out-of-domain part test2 (GENTLE) is left out. With clauses of at most 10
 tokens this is near the paper's size.
 """
 

@@ -1,14 +1,14 @@
 """20 Newsgroups by date: postings without headers, footers and quotes; the names of the groups form a tree.
 
-Words are runs of letters, lower case, stemmed (Porter), those of the training part that occur in 3 of its
-postings or more and are no stop words. A round draws `instances_per_class` postings of every group from the
+Words are runs of letters in lower case, stemmed (Porter), without stop words; those in fewer than 3 training
+postings are left out. A round draws `instances_per_class` postings of every group from the
 training part; the test part stays whole. Inputs are tf-idf vectors of unit length, words and frequencies
-from the postings drawn. What a group's features may be:
+from the postings drawn. The features of a group:
 
-    flat          its own
+    flat          one feature of its own
     taxonomy      the nodes of the tree of names (comp, comp.sys, ...; not those with a single child)
     descriptions  tf-idf of the words in its name
-    similarity    of a class similarity: the cosine between sums of the classes' training inputs
+    similarity    from a similarity of classes: the cosine between the sums of their training inputs
 
 The stand-in draws word distributions down the same tree.
 """

@@ -1,14 +1,14 @@
-"""Patents by rule, in the shape of WIPO-alpha's section D: 7 classes, 20 subclasses, 160 groups (jmlr05 5.1).
+"""Made-up patents in the shape of WIPO-alpha's section D: 7 classes, 20 subclasses, 160 groups (jmlr05 5.1).
 
 Codes are those of the IPC (D01B07: section D, class 01, subclass B, group 07), and the taxonomy has a node
 for every prefix. Word distributions are drawn down the tree: the logarithms of a node's word weights are
-those of its parent plus normal noise, the section's fall with the rank of the word. A document draws its
-own once more, with more noise, then a title of 3 to 12 words and claims of about 150, log-normal; groups
+those of its parent plus normal noise, the section's fall with the rank of the word. A document's own weights
+have more noise added; it then draws a title of 3 to 12 words and claims of about 150, log-normal; groups
 differ in size.
 
 A round is one fold of a cross-validation: with 4 training documents per class, 3-fold cross-validation
-repeated five times; with 2, 5-fold repeated three times. Of the training folds, at most so many documents of
-a class are used. Classes with fewer than 3 documents are left out. Inputs are tf-idf vectors of unit length
+repeated five times; with 2, 5-fold repeated three times. Of the training folds, only 4 or 2 documents per
+class are used. Classes with fewer than 3 documents are left out. Inputs are tf-idf vectors of unit length
 over the words of the training part.
 """
 

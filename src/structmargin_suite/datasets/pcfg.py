@@ -1,8 +1,8 @@
 """Sentences of a made-up language, and the stand-in for treebanks: trees drawn from a seeded grammar.
 
-The grammar is always the same one: the rules below, with probabilities drawn once for each head and its
+The grammar is always the same: the rules below, with probabilities drawn once for each head and its
 parent, so that what a noun phrase looks like depends on where it stands, as in real trees. A grammar without
-parents can only know the average.
+parents can learn the average only.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Reuters-21578, ModApte split: news stories and their topics, one topic against the rest (cacm09 Table 1).
 
-The archive holds 22 SGML files. Of its stories those with TOPICS="YES" are used, LEWISSPLIT="TRAIN" to
-train on and "TEST" to test on: 9,603 and 3,299, whether or not they have a topic. Words are runs of letters
-and digits of the whole text, title and dateline included, in lower case, those of 3 training stories or
-more; inputs are tf-idf vectors of unit length, frequencies from the training part. 90 topics have a story
-in each part, and 50 of them have 10 or more in each. The stand-in draws stories as `abstracts` does.
+The archive holds 22 SGML files. Of its stories those with TOPICS="YES" are used, LEWISSPLIT="TRAIN" to train
+on and "TEST" to test on: 9,603 and 3,299, whether or not they have a topic. Words are runs of letters and
+digits of the whole text, title and dateline included, in lower case; words of fewer than 3 training stories
+are left out. Inputs are tf-idf vectors of unit length, frequencies from the training part. 90 topics have a
+story in each part, and 50 of them have 10 or more in each. The stand-in draws stories as `abstracts` does.
 """
 
 from __future__ import annotations

@@ -134,9 +134,9 @@ def test_the_real_corpus_has_the_counts_it_should():
         return
     counts = {}
     for part in ("train", "testa", "testb"):
-        found = data.read(path, f"conll2002/esp.{part}")
-        tags = [data.TAGS[tag] for sentence in found for _, tag in sentence]
-        counts[part] = (len(found), len(tags), sum(tag[0] == "B" for tag in tags))
+        sentences = data.read(path, f"conll2002/esp.{part}")
+        tags = [data.TAGS[tag] for sentence in sentences for _, tag in sentence]
+        counts[part] = (len(sentences), len(tags), sum(tag[0] == "B" for tag in tags))
     assert counts["train"] == (8323, 264715, 18797)
     assert (counts["testa"][0], counts["testb"][0]) == (1915, 1517)
 
@@ -240,7 +240,7 @@ def test_merged_columns_change_neither_objective_nor_predictions():
     arrays = stand_in(14)
     split = data.view(arrays, 1, features="linear", folds=2, fold=0)
     A, B = (sp.vstack(part.X, format="csr") for part in (split.train, split.test))
-    found = []
+    results = []
     for X, Z in (degree2(A, B), merged(*degree2(A, B))):
         X, Z = (
             data._by_sentence(M, [len(y) for y in part.Y]) for M, part in ((X, split.train), (Z, split.test))
@@ -248,9 +248,9 @@ def test_merged_columns_change_neither_objective_nor_predictions():
         model = StructuredSVM(Sequence(9, X[0].shape[1]), "SVM2 margin", C=1.0, eps=1e-4, gap_tol=1e-7).fit(
             X, split.train.Y
         )
-        found.append((model.fit_.primal, np.concatenate(model.predict(Z))))
-    assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
-    assert np.array_equal(found[0][1], found[1][1])
+        results.append((model.fit_.primal, np.concatenate(model.predict(Z))))
+    assert results[0][0] == pytest.approx(results[1][0], rel=1e-6)
+    assert np.array_equal(results[0][1], results[1][1])
 
 
 def test_token_error_and_entity_f1():

@@ -46,7 +46,7 @@ def archive(folder: Path, n: int = 6, aligned: str = ALIGNED, table: str = ROW, 
     )
     tarred(folder / "homstrad_ali.tar.xz", {f"homstrad_ali/fam{k}.ali": aligned for k in range(n)})
     tarred(folder / "homstrad_map.tar.xz", {f"D/fam{k}/fam{k}.map": mapped or homologues for k in range(n)})
-    return {one.name: folder / one.name for one in data.FILES}
+    return {remote.name: folder / remote.name for remote in data.FILES}
 
 
 def test_a_family_becomes_a_pair(tmp_path):
@@ -200,12 +200,12 @@ def test_counts_of_the_real_data():
     assert sum(map(len, usable.values())) == 2372
     assert [family for family in usable if not usable[family]] == ["cpn10"]
     assert sum(pair.identity < 0.4 for pairs_of in usable.values() for pair in pairs_of.values()) == 1276
-    files = {one.name: folder / one.name for one in data.FILES}
+    files = {remote.name: folder / remote.name for remote in data.FILES}
     first = data.parse(files, 0, identity_below=0.4, per_family=2, n_families=6)
     ProteinAlignment("profile").check(*examples(first, np.arange(len(first["family"]))))
     for family, file, content in data.members(folder / "homstrad_map.tar.xz", set(first["family"])):
         names, rows = pir.alignment(file, content, strict=False)
         known = [k for k, name in enumerate(names) if not name.startswith("gi|")]
         owner = nearest(rows[known], rows)
-        for k, at in enumerate(known):  # a chain of the family is in nobody's profile but its own
-            assert owner[at] in (k, -1), (family, names[at])
+        for k, row in enumerate(known):  # a chain of the family is in nobody's profile but its own
+            assert owner[row] in (k, -1), (family, names[row])

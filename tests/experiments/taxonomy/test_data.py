@@ -33,8 +33,8 @@ def written(folder: Path, n=(4, 2), labels=None, X=None) -> dict[str, Path]:
         files[f"{part}-D.npy"] = folder / f"{part}-D.npy"
         np.save(files[f"{part}-D.npy"], np.arange(m * 2.0).reshape(m, 2) if X is None else X)
         files[f"{part}_label-D.txt"] = folder / f"{part}_label-D.txt"
-        mine = [CODES[k % 3] for k in range(m)] if labels is None else labels
-        files[f"{part}_label-D.txt"].write_text("\n".join(mine) + "\n")
+        codes = [CODES[k % 3] for k in range(m)] if labels is None else labels
+        files[f"{part}_label-D.txt"].write_text("\n".join(codes) + "\n")
     return files
 
 
@@ -125,9 +125,9 @@ def test_a_view_gives_a_problem_that_fits_it(module):
         problem.check(*split.train)
         problem.check(*split.test)
         codes = patents.large_classes(arrays["y"], arrays["codes"])[2]
-        for a, one in enumerate(codes):
+        for a, code in enumerate(codes):
             for b, other in enumerate(codes):
-                shared = sum(one[:k] == other[:k] for k in patents.LEVELS)
+                shared = sum(code[:k] == other[:k] for k in patents.LEVELS)
                 assert problem.losses()[a, b] == 4 - shared
                 assert problem.L[a, b] == (shared if features == "taxonomy" else a == b)
 
@@ -227,9 +227,12 @@ def test_the_counts_of_the_real_postings(tmp_path):
     files = real(newsgroups, tmp_path)
     if files is None:
         return
-    found = newsgroups._postings(files["20news-bydate.tar.xz"])
-    assert sum(part == 0 for part, _, _ in found) == 11314 and sum(part == 1 for part, _, _ in found) == 7532
-    assert sorted({group for _, group, _ in found}) == list(newsgroups.GROUPS)
+    postings = newsgroups._postings(files["20news-bydate.tar.xz"])
+    assert (
+        sum(part == 0 for part, _, _ in postings) == 11314
+        and sum(part == 1 for part, _, _ in postings) == 7532
+    )
+    assert sorted({group for _, group, _ in postings}) == list(newsgroups.GROUPS)
 
 
 @pytest.mark.parametrize("name", ["patents", "wipo_d", "newsgroups"])

@@ -1,12 +1,13 @@
 """Named entities in Spanish news: CoNLL-2002, three columns per token (word, part of speech, tag), IOB2.
 
-A corpus is a draw of sentences, at random from the seed or the first ones (whole articles, and easier),
-and perhaps a test set beside it. A view is one of `folds` folds of the draw, or its first n_train
-sentences against the test set. The paper's set-up (jmlr05 5.2, Altun et al. 2003) is 300 sentences.
+A corpus is a draw of sentences, random by the seed or the first of the file (whole articles, which is
+easier), and optionally a test set. A view is one of `folds` folds of the draw, or its first n_train sentences
+against the test set. The paper's set-up (jmlr05 5.2, Altun et al. 2003) is 300 sentences.
 
 Tokens are seen as words, for generative models, or as rows of binary features of the token and its two
 neighbours (`linear`), or as those under the degree-2 map (`degree 2`); `features.py` has both. About
-15 features are on at a token, so |phi|^2 is about 15, or 260 with degree 2: C has to be read beside that.
+15 features of a token are not zero, so |phi|^2 is about 15, or 260 with degree 2: values of C of the two are
+not comparable.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 An example is a master chain, whose structure is known, and another chain of its family; the truth is the
 family's alignment. Pairs with a share of equal residues of `identity_below` and more are left out. A view
-is one of `folds` folds of families, drawn from the seed: no family is in two parts. A fifth of the
-other families is for choosing options.
+is one of `folds` folds of families, drawn from the seed: no family is in two parts. A fifth of the other
+families is for choosing options.
 
 Profiles come from the family's homologues (`profiles.py`): a homologue counts only for the chain that it is
-nearest to, so that no homologue in a template's profile is closer to the target.
+nearest to, so that no homologue in a template's profile is the target or nearer to it.
 
 Where the files are not available, `families.py` makes up families.
 """

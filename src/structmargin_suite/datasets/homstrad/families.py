@@ -2,10 +2,10 @@
 
 A template is a sequence of helices, strands and loops. Helices and strands have a buried side (every third or
 fourth place, every second one), loops are mostly exposed. A residue is drawn by its place's state and
-accessibility: buried places like hydrophobic residues, and each state has residues of its own. A target
-keeps some of the template's residues and draws the others anew for the same places, so that it shares the
-structure more than the sequence; residues are left out or put in mostly in loops, and both ends are random.
-Homologues of a chain are drawn in the same way, nearer to it, for its profile.
+accessibility: hydrophobic residues are more common in buried places, and each state prefers some residues. A
+target keeps some of the template's residues and draws the others anew for the same places, so that it shares
+the structure more than the sequence; residues are deleted or inserted mostly in loops, and both ends are
+random. Homologues of a chain are drawn in the same way, nearer to it, for its profile.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ The training part is the 108 multi-scale images with their 139 cars, one example
 
 An image becomes a map of visual words: a dense SURF descriptor at the middle of every stride x stride square,
 put into the nearest of n_words clusters, which are those of mini-batch k-means on descriptors of the training
-images. Boxes are in squares from here on. A training box gets the nearest of ten sizes, a tenth apart, of the
-cars there are, and is moved inside its image; the boxes to choose from in training are all those of these
-sizes, `train_step` squares apart, and in test images those of 100 x 40 pixels, a square apart.
+images. Boxes are in squares from here on. A training box gets the nearest of ten sizes, evenly spaced in log
+between the smallest and the largest car, and is moved inside its image; the boxes to choose from in training
+are all those of these sizes, `train_step` squares apart, and in test images those of 100 x 40 pixels, a
+square apart.
 
 Label noise: of a share `label_noise` of the training images, in an order that the repetition's seed decides,
 the boxes are exchanged: each image gets those of the next of them (`swap`), or, so that no box is right by
