@@ -1,9 +1,9 @@
-"""Milliseconds a parse: plain, second best and the exact search for 1 - F1, beside nltk's parser.
+"""Milliseconds per parse: best tree, second best, and exact search for the loss 1 - F1, beside nltk's parser.
 
 Sentences of 10 tags (or the longest there are) from the GUM corpus where STRUCTMARGIN_DATA has it, else from
 the made-up language; the grammar has all rules of the training part. CPU time on one thread, the best of
-several rounds, kernels compiled. Forests are built once a sentence and serve every search of a training; a
-prediction pays for both. Scores of the best trees must agree with nltk's.
+several rounds, kernels compiled. Forests are built once per sentence and are used by every search of a
+training; a prediction includes both. Scores of the best trees must agree with nltk's.
 """
 
 from __future__ import annotations
@@ -15,73 +15,87 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fresh import cpu_seconds
 from nltk import PCFG, Nonterminal, ProbabilisticProduction, ViterbiParser
 
 from structmargin.formulation import FORMULATIONS
 from structmargin.oracles.cky import forests
 from structmargin.oracles.cky_best import best
+from structmargin.problems import Grammar
 from structmargin.scorer import LinearScorer
 from structmargin_suite.baselines import pcfg as baseline
-from structmargin_suite.datasets import gum, pcfg
+from structmargin_suite.datasets import Examples, gum, pcfg
 from structmargin_suite.datasets._treebanks import view
 
 N_SENTENCES, N_NLTK, ROUNDS = 200, 3, 3
 
 
-def main() -> None:
+def training_part() -> tuple[Examples, str]:
+    """(training examples, the name of the corpus): GUM if it is available, else the made-up language."""
     folder = Path(os.environ.get("STRUCTMARGIN_DATA", "data/mirror"))
-    files = {one.name: folder / one.mirror for one in gum.FILES}
-    here = all(path.is_file() for path in files.values())
-    stored = (
-        gum.parse(files, 0, longest=10, roots="clauses")
-        if here
-        else pcfg.synthesize(0, longest=10, at_most=1500)
-    )
-    train = view(stored, 0).train
+    files = {remote.name: folder / remote.mirror for remote in gum.FILES}
+    if all(path.is_file() for path in files.values()):
+        return view(gum.parse(files, 0, longest=10, roots="clauses"), 0).train, "gum"
+    return view(pcfg.synthesize(0, longest=10, at_most=1500), 0).train, "made up"
+
+
+def searches(problem: Grammar, X: list[Any], Y: list[Any], w: np.ndarray) -> dict[str, Callable[[], Any]]:
+    """What is measured, by name: each call works on all sentences X with trees Y."""
+    words = [problem.tables.words(x) for x in X]
+    batch = problem.batch(X, Y)
+    packed, every = batch.packed, np.arange(len(X))
+    runs: dict[str, Callable[[], Any]] = {"forest": lambda: forests(problem.tables.rules, words)}
+    for name, weights in {"PCFG": w, "PCFG / 10": w / 10, "w = 0": 0.0 * w}.items():
+        f = LinearScorer(problem, weights)
+        runs[f"best tree, {name}"] = lambda f=f: best(packed.forest, packed.all, *packed.scores(f))
+        for formulation in ("SVM2", "SVM1 margin", "SVM2 slack", "SVM2 margin"):
+            H = FORMULATIONS[formulation].H
+            kind = "second best" if H.power == 0.0 else "exact 1 - F1"
+            runs[f"{kind}, {formulation}, {name}"] = lambda f=f, H=H: batch.search(f, every, H)
+    f = LinearScorer(problem, w)
+    runs["prediction, forest and tree included"] = lambda: problem.batch(X, None).argmax(f)
+    return runs
+
+
+def main() -> None:
+    """Print the table."""
+    train, corpus = training_part()
     model = baseline.train(*train, seed=0)
     problem = model.problem
     longest = max(len(x) for x in train.X)
     chosen = [k for k, x in enumerate(train.X) if len(x) == longest][:N_SENTENCES]
     X, Y = [train.X[k] for k in chosen], [train.Y[k] for k in chosen]
-    words = [problem.tables.words(x) for x in X]
-    batch = problem.batch(X, Y)
-    packed, every = batch.packed, np.arange(len(X))
+    packed = problem.batch(X, Y).packed
     nodes, edges = (len(part) / len(X) for part in (packed.forest.item, packed.forest.left))
     print(
-        f"{len(X)} sentences of {longest} tags ({'gum' if here else 'made up'}), {problem.n_weights} rules, "
-        f"{nodes:.0f} nodes and {edges:.0f} edges a forest"
+        f"{len(X)} sentences of {longest} tags ({corpus}), {problem.n_weights} rules, "
+        f"{nodes:.0f} nodes and {edges:.0f} edges per forest"
     )
-    scorers = {"PCFG": model.w, "PCFG / 10": model.w / 10, "w = 0": 0.0 * model.w}
-    rows: dict[str, Callable[[], Any]] = {"forest": lambda: forests(problem.tables.rules, words)}
-    for name, w in scorers.items():
-        f = LinearScorer(problem, w)
-        rows[f"best tree, {name}"] = lambda f=f: best(packed.forest, packed.all, *packed.scores(f))
-        for formulation in ("SVM2", "SVM1 margin", "SVM2 slack", "SVM2 margin"):
-            H = FORMULATIONS[formulation].H
-            kind = "second best" if H.power == 0.0 else "exact 1 - F1"
-            rows[f"{kind}, {formulation}, {name}"] = lambda f=f, H=H: batch.search(f, every, H)
-    f = LinearScorer(problem, model.w)
-    rows["prediction, forest and tree included"] = lambda: problem.batch(X, None).argmax(f)
     print(f"{'':46}{'ms/sentence':>12}")
-    for name, run in rows.items():
+    for name, run in searches(problem, X, Y, model.w).items():
         run()
         print(f"{name:46}{min(cpu_seconds(run) for _ in range(ROUNDS)) / len(X) * 1e3:12.3f}")
-    scores = best(packed.forest, packed.all, *packed.scores(f))[0]
+    f = LinearScorer(problem, model.w)
+    compare_with_nltk(model, X[:N_NLTK], best(packed.forest, packed.all, *packed.scores(f))[0])
+
+
+def compare_with_nltk(model: baseline.ProbabilisticGrammar, X: list[Any], scores: np.ndarray) -> None:
+    """Time nltk's parser on the sentences X, and raise unless its best trees have our scores."""
     parser = ViterbiParser(nltk_grammar(model))
     began = time.process_time()
-    theirs = [np.log(next(parser.parse(list(x))).prob()) for x in X[:N_NLTK]]
-    spent = time.process_time() - began
-    print(f"{f'nltk ViterbiParser ({N_NLTK} sentences)':46}{spent / N_NLTK * 1e3:12.1f}")
-    roots = np.log(1.0 / len(problem.start))
-    if not np.allclose(theirs, scores[:N_NLTK] + roots):
-        raise SystemExit(f"nltk finds other scores: {theirs} instead of {scores[:N_NLTK] + roots}")
+    nltk_scores = [np.log(next(parser.parse(list(x))).prob()) for x in X]
+    seconds = time.process_time() - began
+    print(f"{f'nltk ViterbiParser ({len(X)} sentences)':46}{seconds / len(X) * 1e3:12.1f}")
+    expected = scores[: len(X)] + np.log(1.0 / len(model.problem.start))
+    if not np.allclose(nltk_scores, expected):
+        raise SystemExit(f"nltk finds other scores: {nltk_scores} instead of {expected}")
 
 
-def nltk_grammar(model: baseline.Model) -> PCFG:
+def nltk_grammar(model: baseline.ProbabilisticGrammar) -> PCFG:
     """The same grammar in nltk's terms, all start symbols equally likely."""
 
-    def symbol(one: Any) -> Any:
-        return one if isinstance(one, str) else Nonterminal(one[0])
+    def symbol(name: Any) -> Any:
+        return name if isinstance(name, str) else Nonterminal(name[0])
 
     start, roots = Nonterminal("TOP"), model.problem.start
     productions = [ProbabilisticProduction(start, [Nonterminal(s)], prob=1.0 / len(roots)) for s in roots]
@@ -90,12 +104,6 @@ def nltk_grammar(model: baseline.Model) -> PCFG:
             ProbabilisticProduction(symbol(head), [symbol(c) for c in children], prob=np.exp(w))
         )
     return PCFG(start, productions)
-
-
-def cpu_seconds(run: Callable[[], Any]) -> float:
-    began = time.process_time()
-    run()
-    return time.process_time() - began
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The core's speed: multiclass beside LinearSVC at the same objective, and every solver on a chain.
+"""The speed of the solvers: multiclass beside LinearSVC at the same objective, and all of them on chains.
 
-Each row is a process of its own. `ratio` is CPU time over LinearSVC's on the same data; a solver is
+Each row comes from a fresh process. `ratio` is CPU time over LinearSVC's on the same data; a solver is
 stopped at the relative gap at which its objective is at most LinearSVC's own distance from the optimum.
 """
 
@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from fresh import in_fresh_process, measured, table
+from linear_svc import crammer_singer
 
 CHAIN = {"n": 100, "n_labels": 6, "n_features": 20}
 SOLVERS = ("n_slack", "bcfw", "one_slack", "n_slack_b", "n_slack_a")
 
 
 def digits() -> tuple[Any, np.ndarray, int]:
+    """Images (1797, 64) of ten digits, their labels, and the number of classes."""
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
@@ -26,7 +28,8 @@ def digits() -> tuple[Any, np.ndarray, int]:
 
 
 def documents() -> tuple[Any, np.ndarray, int]:
-    """160 classes of 4 documents over 10,000 words: common words by rank, 100 words of its own a class."""
+    """160 classes of 4 documents over 10,000 words: common words by rank, and 100 words of its own for each
+    class."""
     rng = np.random.default_rng(0)
     K, D = 160, 10_000
     common = 1.0 / np.arange(1, D + 1) ** 0.9
@@ -58,34 +61,26 @@ def chain() -> tuple[list[np.ndarray], list[np.ndarray]]:
     return X, Y
 
 
-def crammer_singer(X: Any, y: np.ndarray, K: int) -> dict[str, Any]:
-    from sklearn.svm import LinearSVC
-
-    model = LinearSVC(multi_class="crammer_singer", C=1.0, fit_intercept=False, tol=1e-3, max_iter=100_000)
-    W = model.fit(X, y).coef_
-    scores = np.asarray(X @ W.T)
-    rival = scores + (np.arange(K)[None] != y[:, None])
-    xi = rival.max(axis=1) - scores[np.arange(len(y)), y]
-    return {"objective": 0.5 * float(np.sum(W * W)) + float(xi.sum())}
-
-
 def ours(
     problem: Any, formulation: str, solver: str, C: float, gap_tol: float, X: Any, Y: Any
 ) -> dict[str, Any]:
+    """Train with one of our solvers to a relative gap of `gap_tol`."""
     from structmargin import StructuredSVM
 
     eps = 0.02 if solver in ("n_slack_a", "n_slack_b") else 1e-9  # with one cut at a time eps decides
     fit = StructuredSVM(problem, formulation, solver, C=C, eps=eps, gap_tol=gap_tol).fit(X, Y).fit_
-    at = {f"cpu to {tol:g}": _seconds(fit.trace, tol) for tol in (1e-2, 1e-3) if tol >= gap_tol}
-    return {"objective": fit.primal, "gap": fit.relative_gap, "cuts": fit.n_constraints, **at}
+    times = {f"cpu to {tol:g}": _seconds(fit.trace, tol) for tol in (1e-2, 1e-3) if tol >= gap_tol}
+    return {"objective": fit.primal, "gap": fit.relative_gap, "cuts": fit.n_constraints, **times}
 
 
 def _seconds(trace: list[dict[str, float]], tol: float) -> float:
-    rows = [r for r in trace if "gap" in r and r["gap"] <= tol * abs(r["primal"])]
-    return rows[0]["seconds"] if rows else float("nan")
+    """CPU seconds until the relative gap of a trace first reached `tol`."""
+    reached = [entry for entry in trace if "gap" in entry and entry["gap"] <= tol * abs(entry["primal"])]
+    return reached[0]["seconds"] if reached else float("nan")
 
 
-def one(kind: str, solver: str, gap_tol: float) -> dict[str, Any]:
+def measurement(kind: str, solver: str, gap_tol: float) -> dict[str, Any]:
+    """One row of a table: a solver, or LinearSVC, on one kind of data."""
     from structmargin.problems import Multiclass, Sequence
 
     if kind == "chain":
@@ -95,7 +90,7 @@ def one(kind: str, solver: str, gap_tol: float) -> dict[str, Any]:
         return measured(lambda: ours(*settings, 0.3, X[:20], Y[:20]), lambda: ours(*settings, gap_tol, X, Y))
     X, y, K = digits() if kind == "digits" else documents()
     if solver == "LinearSVC":
-        return measured(lambda: __import__("sklearn.svm"), lambda: crammer_singer(X, y, K))
+        return measured(lambda: __import__("sklearn.svm"), lambda: crammer_singer(X, y))
     problem = Multiclass(K, X.shape[1])
     return measured(
         lambda: ours(problem, "SVM1", solver, 50.0, 0.3, X[:50], y[:50]),
@@ -104,6 +99,7 @@ def one(kind: str, solver: str, gap_tol: float) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Print the tables."""
     for kind, title in (
         ("digits", "digits, 1,797 x 64, 10 classes"),
         ("documents", "640 x 10,000, 160 classes"),
@@ -126,6 +122,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        print(json.dumps(one(sys.argv[1], sys.argv[2], float(sys.argv[3]))))
+        print(json.dumps(measurement(sys.argv[1], sys.argv[2], float(sys.argv[3]))))
     else:
         main()

@@ -1,9 +1,10 @@
-"""Diverse subsets: queries a second, predicted and trained, and greedy beside the exact search.
+"""Diverse subsets: queries per second in training and prediction, and greedy search beside exact search.
 
-The made-up collection of the experiment, 50 documents of about 120 words a query, K = 5. Training is
-n_slack, 'SVM1 margin', C = 1000, eps = 0.001. Each figure is of a process of its own, one thread, compiled
-beforehand. The last table has how long a greedy and an exact search take with the first n documents as
-candidates, and what greedy reaches of the best with the weights of Essential Pages, which are not negative.
+The made-up collection of the experiment, 50 documents of about 120 words per query, K = 5. Training is
+n_slack, 'SVM1 margin', C = 1000, eps = 0.001. Each figure comes from a fresh process with one thread, code
+compiled beforehand. The last table has the time of a greedy and of an exact search with the first n documents
+as candidates, and the share of the best value that greedy reaches, with the weights of Essential Pages, which
+are not negative.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ K = 5
 
 
 def queries(n: int) -> tuple[list[Any], list[Any]]:
+    """n queries of the made-up collection, and their true selections."""
     from structmargin_suite.datasets import _subtopics, collection
 
     return _subtopics.examples(collection.synthesize(0, queries=n), K, "labelled")
 
 
 def training(n: int) -> dict[str, Any]:
+    """Train and predict on n queries."""
     from structmargin import StructuredSVM
     from structmargin.problems import Diversity
 
@@ -39,37 +42,37 @@ def training(n: int) -> dict[str, Any]:
         began = time.process_time()
         for _ in range(10):
             model.predict(X[:m])
-        spent = (time.process_time() - began) / 10
+        seconds = (time.process_time() - began) / 10
         fit = model.fit_
         return {
-            "passes": fit.n_iter, "searches a second": fit.oracle_calls / fit.seconds_search,
-            "predicted a second": m / spent,
+            "passes": fit.n_iter, "searches per second": fit.oracle_calls / fit.seconds_search,
+            "predicted per second": m / seconds,
         }  # fmt: skip
 
     return measured(lambda: train(2), lambda: train(n))
 
 
 def searches(n: int) -> dict[str, Any]:
+    """Greedy and exact search with n candidates per query."""
     from structmargin.oracles.greedy import best_subset, coverage, greedy
     from structmargin_suite.baselines.word_coverage import coverage_of
 
     X, _ = queries(20)
-    spent, shares = {"greedy": 0.0, "exact": 0.0}, []
     for _ in range(2):  # the first time compiles
         spent, shares = {"greedy": 0.0, "exact": 0.0}, []
         for x in X:
             indptr, items, worth = coverage_of(x, "entropy")
-            few = indptr[: n + 1], items[: indptr[n]]
+            first = indptr[: n + 1], items[: indptr[n]]
             began = time.process_time()
-            chosen = greedy(*few, worth, K)
+            chosen = greedy(*first, worth, K)
             middle = time.process_time()
-            best, _ = best_subset(*few, worth, K)
+            best, _ = best_subset(*first, worth, K)
             spent["greedy"] += middle - began
             spent["exact"] += time.process_time() - middle
-            shares.append(coverage(*few, worth, chosen) / best)
+            shares.append(coverage(*first, worth, chosen) / best)
     return {
-        "us a greedy one": 1e6 * spent["greedy"] / len(X), "us an exact one": 1e6 * spent["exact"] / len(X),
-        "reached, mean": float(np.mean(shares)), "reached, least": float(np.min(shares)),
+        "greedy, us": 1e6 * spent["greedy"] / len(X), "exact, us": 1e6 * spent["exact"] / len(X),
+        "share reached, mean": float(np.mean(shares)), "share reached, smallest": float(np.min(shares)),
     }  # fmt: skip
 
 
@@ -77,12 +80,13 @@ RUNS = {"training": training, "searches": searches}
 
 
 def main() -> None:
+    """Print the tables."""
     rows = [{"queries": n, **in_fresh_process(__file__, "training", str(n))} for n in SIZES]
     print(f"training and prediction, K = {K}")
-    print(table(rows, ["queries", "cpu", "passes", "searches a second", "predicted a second", "grew_mb"]))
-    found = [{"candidates": n, **in_fresh_process(__file__, "searches", str(n))} for n in CANDIDATES]
-    print("\ngreedy beside the exact search")
-    print(table(found, list(found[0])))
+    print(table(rows, ["queries", "cpu", "passes", "searches per second", "predicted per second", "grew_mb"]))
+    comparison = [{"candidates": n, **in_fresh_process(__file__, "searches", str(n))} for n in CANDIDATES]
+    print("\ngreedy beside exact search")
+    print(table(comparison, list(comparison[0])))
 
 
 if __name__ == "__main__":

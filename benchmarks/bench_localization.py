@@ -1,11 +1,11 @@
-"""Cars in street pictures: milliseconds an image for each search, seconds for each training.
+"""Cars in street pictures: milliseconds per image for each search, seconds for each training.
 
 The real UIUC cars where the folder STRUCTMARGIN_DATA holds them, else pictures drawn by rule; 1,000 words,
 four pyramid levels, C = 1 per example, to a relative gap of 1e-2 (5e-2 for the chi-squared machine, whose
 training boxes are 16 pixels apart, as in the experiment). Test images are scanned at boxes of 100 x 40
 pixels, 4 pixels apart; branch and bound finds the best box of any size up to 200 x 80 pixels in a map of
-8-pixel squares. Each row is a process of its own. The paper: 5 hours for an S-SVM, minutes an image for chi-
-squared.
+8-pixel squares. Each row comes from a fresh process. The paper reports 5 hours for an S-SVM, and minutes per
+image for chi-squared.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ SEARCHES = ("linear scan", "chi2 scan", "exponential chi2 scan", "branch and bou
 
 
 def split(train_step: int = 1, stride: int = 4) -> Any:
+    """The examples, with training boxes `train_step` squares of `stride` pixels apart."""
     from structmargin_suite.datasets import uiuc_cars
 
     options = {"stride": stride, "test_images": N_IMAGES, "crops": 20, "n_words": WORDS}
@@ -43,6 +44,7 @@ def split(train_step: int = 1, stride: int = 4) -> Any:
 
 
 def trained(name: str, train: Any, gap_tol: float | None = None) -> Any:
+    """A trained model of TRAININGS."""
     from structmargin import JKSE, StructuredSVM
     from structmargin.problems import Localization
     from structmargin.problems.localization.kernel import BoxChi2
@@ -60,17 +62,19 @@ def trained(name: str, train: Any, gap_tol: float | None = None) -> Any:
 
 
 def training(name: str) -> dict[str, Any]:
+    """The measurement of one training."""
     train = split(4 if name == "S-SVM, chi2" else 1).train
-    few = type(train)(train.X[:6], train.Y[:6])
+    first = type(train)(train.X[:6], train.Y[:6])
 
     def work() -> dict[str, Any]:
         fit = trained(name, train).fit_
         return {"boxes": len(train.Y), "searches": fit.oracle_calls, "gap": fit.relative_gap}
 
-    return measured(lambda: trained(name, few, 0.5), work)
+    return measured(lambda: trained(name, first, 0.5), work)
 
 
 def search(name: str) -> dict[str, Any]:
+    """The measurement of one search of SEARCHES."""
     from structmargin import JKSE
     from structmargin.oracles.box_search import count_boxes
     from structmargin.problems import Localization
@@ -98,20 +102,21 @@ def search(name: str) -> dict[str, Any]:
         began = time.process_time()
         for x in X:
             problem.argmax(f, x)
-        spent = time.process_time() - began
+        seconds = time.process_time() - began
         boxes = [count_boxes(*words.shape, windows) for words, windows in X]
-        return {"ms an image": 1000 * spent / len(X), "boxes": None if bounded else float(np.mean(boxes))}
+        return {"ms per image": 1000 * seconds / len(X), "boxes": None if bounded else float(np.mean(boxes))}
 
     return measured(lambda: problem.argmax(f, X[0]), work)
 
 
 def main() -> None:
-    print("Trainings of all boxes of the training images")
+    """Print the tables."""
+    print("Training on all boxes of the training images")
     rows = [{"": name, **in_fresh_process(__file__, name)} for name in TRAININGS]
     print(table(rows, ["", "boxes", "cpu", "searches", "gap", "mb"]))
-    print("Searches of test images")
+    print("Search of test images")
     rows = [{"": name, **in_fresh_process(__file__, name)} for name in SEARCHES]
-    print(table(rows, ["", "ms an image", "boxes", "mb"]))
+    print(table(rows, ["", "ms per image", "boxes", "mb"]))
 
 
 if __name__ == "__main__":

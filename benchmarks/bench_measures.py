@@ -1,10 +1,11 @@
-"""F1, break-even point, ROC area and error rate: CPU seconds to epsilon, and how they grow with the rows.
+"""F1, break-even point, ROC area and error rate: CPU seconds to epsilon, for growing numbers of rows.
 
 Two Gaussian clouds, 100 features, 5% positive; one_slack, 'SVM1 margin', C = 500, eps = 0.001, an intercept
-where prediction is by sign. Each figure is of a process of its own, one thread, compiled beforehand. Where
-STRUCTMARGIN_SVM_PERF names a folder with `svm_perf_learn`, it runs on the same rows with C and epsilon on its
-own scale (see `PERF_C`); its seconds are those it prints, without reading the file. The last table has a
-search over all P N tables, which slack re-scaling needs, beside the O(n log n) one of margin re-scaling.
+where prediction is by sign. Each figure comes from a fresh process with one thread, code compiled beforehand.
+Where STRUCTMARGIN_SVM_PERF names a folder with `svm_perf_learn`, it runs on the same rows with C and epsilon
+on its own scale (see `PERF_C`); its seconds are those it prints, without reading the file. The last table has
+a search over all P N contingency tables, which slack re-scaling needs, beside the search of margin
+re-scaling, which takes O(n log n).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 from fresh import in_fresh_process, measured, table
 
-C, EPS, FEATURES = 500.0, 1e-3, 100
+C, EPS, N_FEATURES = 500.0, 1e-3, 100
 MEASURES = {"f1": 1, "prbep": 3, "roc_area": 10, "error_rate": 2}  # with SVM-perf's numbers for them
 # SVM-perf's losses run to 100, so its eps is 100 times ours; a gap of 2/n <w, x> is there 100/n <w, x>, so
 # that its w is twice ours at C / 25, and with the ROC area, whose gaps have no 2, w is the same at C / 100.
@@ -31,17 +32,20 @@ SIZES = (5_000, 10_000, 20_000, 40_000, 80_000)
 
 
 def sample(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs (n, N_FEATURES) and labels (n,) of -1 and +1."""
     rng = np.random.default_rng(0)
     y = np.where(np.arange(n) % 20 == 0, 1, -1)
-    shift = rng.standard_normal(FEATURES)
-    return rng.standard_normal((n, FEATURES)) + np.outer(y > 0, 2.5 * shift / np.linalg.norm(shift)), y
+    shift = rng.standard_normal(N_FEATURES)
+    return rng.standard_normal((n, N_FEATURES)) + np.outer(y > 0, 2.5 * shift / np.linalg.norm(shift)), y
 
 
 def intercept(measure: str) -> float:
+    """The value of the constant feature: 0 where only the ranking counts."""
     return 1.0 if measure in ("f1", "error_rate") else 0.0
 
 
 def ours(measure: str, n: int) -> dict[str, Any]:
+    """Train on n rows by one_slack."""
     from structmargin import StructuredSVM
     from structmargin.problems import Measure
 
@@ -53,13 +57,14 @@ def ours(measure: str, n: int) -> dict[str, Any]:
         fit = model.fit_
         return {
             "objective": fit.primal, "gap": fit.relative_gap, "passes": fit.n_iter,
-            "ms a search": 1e3 * fit.seconds_search / fit.oracle_calls, "train loss": -model.score(X, y),
+            "ms per search": 1e3 * fit.seconds_search / fit.oracle_calls, "train loss": -model.score(X, y),
         }  # fmt: skip
 
     return measured(lambda: train(400, 0.1), lambda: train(n, EPS))
 
 
 def svm_perf(measure: str, n: int) -> dict[str, Any]:
+    """Train on the same n rows by SVM-perf."""
     X, y = sample(n)
     program = Path(os.environ["STRUCTMARGIN_SVM_PERF"]) / "svm_perf_learn"
     with tempfile.TemporaryDirectory() as name:
@@ -72,30 +77,31 @@ def svm_perf(measure: str, n: int) -> dict[str, Any]:
         done = subprocess.run(
             [str(program), *words, str(rows), str(model)], check=True, capture_output=True, text=True
         )
-        said = re.search(r"cpu-seconds: *([0-9.]+)", done.stdout)
-        if said is None or not model.exists():
+        printed = re.search(r"cpu-seconds: *([0-9.]+)", done.stdout)
+        if printed is None or not model.exists():
             raise RuntimeError(f"svm_perf_learn wrote no model or no time:\n{done.stdout[-500:]}")
-        return {"cpu": float(said[1])}
+        return {"cpu": float(printed[1])}
 
 
 def searches(n: int) -> dict[str, Any]:
+    """Milliseconds of one search over n rows, for each measure and scaling."""
     from structmargin.formulation import FORMULATIONS
     from structmargin.oracles.contingency import worst_labelling
     from structmargin.problems import Measure
 
     X, y = sample(n)
-    scores = X @ np.random.default_rng(1).standard_normal(FEATURES)
+    scores = X @ np.random.default_rng(1).standard_normal(N_FEATURES)
     figures: dict[str, Any] = {}
     for measure in ("f1", "prbep", "error_rate"):
         for name in ("SVM1 margin", "SVM1 slack"):
-            lossy, H = Measure(measure).table(y), FORMULATIONS[name].H
+            losses, H = Measure(measure).table(y), FORMULATIONS[name].H
             worst_labelling(scores[:100], y[:100], Measure(measure).table(y[:100]), H)
-            spent = []
+            seconds = []
             for _ in range(3):
                 began = time.process_time()
-                worst_labelling(scores, y, lossy, H)
-                spent.append(time.process_time() - began)
-            figures[f"{measure}, {name}"] = 1e3 * min(spent)
+                worst_labelling(scores, y, losses, H)
+                seconds.append(time.process_time() - began)
+            figures[f"{measure}, {name}"] = 1e3 * min(seconds)
     return figures
 
 
@@ -103,6 +109,7 @@ RUNS = {"ours": ours, "svm_perf": svm_perf}
 
 
 def main() -> None:
+    """Print the tables."""
     rows = []
     for measure in MEASURES:
         row = in_fresh_process(__file__, "ours", measure, "20000")
@@ -110,9 +117,9 @@ def main() -> None:
         if os.environ.get("STRUCTMARGIN_SVM_PERF"):
             peer = in_fresh_process(__file__, "svm_perf", measure, "20000")
             rows[-1] |= {"SVM-perf cpu": peer["cpu"], "ratio": peer["cpu"] / row["cpu"]}
-    print(f"20,000 x {FEATURES}, 5% positive, C = {C:g}, eps = {EPS:g}")
-    shown = ["measure", "cpu", "passes", "ms a search", "objective", "gap", "train loss", "grew_mb"]
-    print(table(rows, [*shown, "SVM-perf cpu", "ratio"]))
+    print(f"20,000 x {N_FEATURES}, 5% positive, C = {C:g}, eps = {EPS:g}")
+    columns = ["measure", "cpu", "passes", "ms per search", "objective", "gap", "train loss", "grew_mb"]
+    print(table(rows, [*columns, "SVM-perf cpu", "ratio"]))
     if not os.environ.get("STRUCTMARGIN_SVM_PERF"):
         print("SVM-perf is left out: STRUCTMARGIN_SVM_PERF names no folder")
 
@@ -123,9 +130,9 @@ def main() -> None:
     print("\nCPU seconds by number of rows")
     print(table(rows, ["rows", *MEASURES]))
 
-    found = [{"rows": n, **in_fresh_process(__file__, "searches", "", str(n))} for n in SIZES[:3]]
+    by_size = [{"rows": n, **in_fresh_process(__file__, "searches", "", str(n))} for n in SIZES[:3]]
     print("\nmilliseconds of one search, given the scores")
-    print(table(found, ["rows", *list(found[0])[1:]]))
+    print(table(by_size, ["rows", *list(by_size[0])[1:]]))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
-"""Handwritten words, one fold: CPU seconds and peak memory to a relative duality gap, ours and others'.
+"""Handwritten words, one fold: CPU seconds and peak memory to a relative duality gap, beside other programs.
 
 The second fold (704 words), SVM1 margin, Hamming loss, C = 70.4: 1/2 |w|^2 + 0.1 sum xi, optimum near 246.2.
-Every row is a process of its own with one thread. The clock starts after a training on ten words, so that
+Every row comes from a fresh process with one thread. The clock starts after a training on ten words, so that
 nothing is compiled inside it; memory is the process's peak, and its growth over the peak with library and
 data loaded.
 
-CRFsuite minimises another objective; its row is for time and test error. Left out unless there:
+CRFsuite minimises another objective; its row is for time and test error. Two programs are run only where
+they are available:
     pystruct     if it can be imported
     SVM-hmm      if STRUCTMARGIN_SVM_HMM names the folder of svm_hmm_learn and svm_hmm_classify
-Without the real data (STRUCTMARGIN_DATA or data/raw), the synthetic stand-in is used, and its own optimum.
+Without the real data (STRUCTMARGIN_DATA or data/raw), the synthetic stand-in is used, which has a different
+optimum.
 """
 
 from __future__ import annotations
@@ -26,20 +28,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fresh import ONE_THREAD, peak_mb
 
 from structmargin_suite.datasets import Split, ocr
 
 C_PER_EXAMPLE = 0.1
 TOLERANCES = (1e-2, 1e-3)
 ROOT = Path(__file__).resolve().parent.parent
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 def main() -> None:
+    """Print the table, or one measurement if a program and a tolerance are given."""
     if len(sys.argv) == 3:
         print(json.dumps(ROWS[sys.argv[1]](float(sys.argv[2]))))
         return
-    source = "the real data" if real() is not None else "synthetic data: the optimum is another one"
+    source = "the real data" if real_file() is not None else "synthetic data: the optimum is different"
     print(f"one fold, SVM1 margin, C = {C_PER_EXAMPLE} per example; {source}")
     heads = ("asked gap", "CPU s", "primal", "gap", "error %", "peak MB", "growth")
     print(" " * 22 + "".join(f"{head:>10}" for head in heads))
@@ -56,19 +59,20 @@ def main() -> None:
             if done.returncode:
                 print(f"{name:22}{tol:10g}  failed: {done.stderr.strip().splitlines()[-1]}")
                 continue
-            print(shown(name, tol, json.loads(done.stdout.splitlines()[-1])), flush=True)
+            print(formatted(name, tol, json.loads(done.stdout.splitlines()[-1])), flush=True)
 
 
-def shown(name: str, tol: float, found: dict[str, Any]) -> str:
-    other = found.get("primal") is None
-    cells = [f"{name:22}", f"{'' if other else format(tol, 'g'):>10}", f"{found['seconds']:10.2f}"]
-    cells += [f"{'':>10}" if other else f"{found['primal']:10.2f}"]
-    cells += [f"{'':>10}" if found.get("gap") is None else f"{found['gap']:10.4f}"]
-    return "".join([*cells, f"{found['error']:10.2f}{found['peak']:10.0f}{found['growth']:10.0f}"])
+def formatted(name: str, tol: float, figures: dict[str, Any]) -> str:
+    """One line of the table."""
+    no_primal = figures.get("primal") is None
+    cells = [f"{name:22}", f"{'' if no_primal else format(tol, 'g'):>10}", f"{figures['seconds']:10.2f}"]
+    cells += [f"{'':>10}" if no_primal else f"{figures['primal']:10.2f}"]
+    cells += [f"{'':>10}" if figures.get("gap") is None else f"{figures['gap']:10.4f}"]
+    return "".join([*cells, f"{figures['error']:10.2f}{figures['peak']:10.0f}{figures['growth']:10.0f}"])
 
 
-def real() -> Path | None:
-    """The real file, in the mirror or already fetched."""
+def real_file() -> Path | None:
+    """The file of the real data, in the mirror or already fetched; None if it is in neither."""
     mirror = Path(os.environ.get("STRUCTMARGIN_DATA") or ROOT / "data" / "mirror") / ocr.FILES[0].mirror
     for path in (mirror, ROOT / "data" / "raw" / "ocr" / ocr.FILES[0].name):
         if path.is_file():
@@ -77,18 +81,14 @@ def real() -> Path | None:
 
 
 def fold() -> Split:
-    path = real()
+    """The second fold to train on."""
+    path = real_file()
     arrays = ocr.synthesize(0) if path is None else ocr.parse({ocr.FILES[0].name: path}, 0)
     return ocr.view(arrays, 0, rotation=1)
 
 
-def peak_mb(who: int = resource.RUSAGE_SELF) -> float:
-    most = resource.getrusage(who).ru_maxrss
-    return most / 2**20 if sys.platform == "darwin" else most / 2**10
-
-
 def measured(split: Split, train: Callable[[], Any], predict: Callable[[Any], Any]) -> dict[str, Any]:
-    """Time and memory of train(), test error of predict(its result)."""
+    """CPU seconds and memory of train(), the model it returns, and the test error of predict(model)."""
     before, began = peak_mb(), time.process_time()
     model = train()
     seconds, peak = time.process_time() - began, peak_mb()
@@ -97,6 +97,7 @@ def measured(split: Split, train: Callable[[], Any], predict: Callable[[Any], An
 
 
 def ours(solver: str, tol: float) -> dict[str, Any]:
+    """Train with one of our solvers to a relative gap of `tol`."""
     from structmargin import StructuredSVM
     from structmargin.problems import Sequence
 
@@ -110,12 +111,13 @@ def ours(solver: str, tol: float) -> dict[str, Any]:
         return model.fit(X, Y)
 
     train(10)
-    found = measured(split, train, lambda model: model.predict(split.test.X))
-    fit = found.pop("model").fit_
-    return {**found, "primal": fit.primal, "gap": fit.gap}
+    figures = measured(split, train, lambda model: model.predict(split.test.X))
+    fit = figures.pop("model").fit_
+    return {**figures, "primal": fit.primal, "gap": fit.gap}
 
 
 def crfsuite(tol: float) -> dict[str, Any]:
+    """Train a conditional random field; `tol` is not used."""
     import pycrfsuite
 
     split = fold()
@@ -136,16 +138,17 @@ def crfsuite(tol: float) -> dict[str, Any]:
             tagger.open(file)
             return tagger
 
-        found = measured(
+        figures = measured(
             split,
             train,
             lambda tagger: [np.array([int(k) for k in tagger.tag(items(x))]) for x in split.test.X],
         )
-        found.pop("model").close()
-    return found
+        figures.pop("model").close()
+    return figures
 
 
 def pystruct(tol: float) -> dict[str, Any]:
+    """Train with pystruct to about a relative gap of `tol`."""
     from pystruct.learners import OneSlackSSVM
     from pystruct.models import ChainCRF
 
@@ -154,11 +157,12 @@ def pystruct(tol: float) -> dict[str, Any]:
         ChainCRF(n_states=26, n_features=128, directed=True), C=C_PER_EXAMPLE, max_iter=10_000,
         tol=tol * 246.2 / len(split.train.Y) / C_PER_EXAMPLE, inference_cache=50,
     )  # fmt: skip
-    found = measured(split, lambda: learner.fit(*split.train), lambda model: model.predict(split.test.X))
-    return {**found, "primal": float(found.pop("model").objective_curve_[-1])}
+    figures = measured(split, lambda: learner.fit(*split.train), lambda model: model.predict(split.test.X))
+    return {**figures, "primal": float(figures.pop("model").objective_curve_[-1])}
 
 
 def svm_hmm(tol: float) -> dict[str, Any]:
+    """Train with SVM-hmm to about a relative gap of `tol`."""
     split, folder = fold(), Path(os.environ["STRUCTMARGIN_SVM_HMM"])
     C = C_PER_EXAMPLE * len(split.train.Y)
     with tempfile.TemporaryDirectory() as name:

@@ -1,5 +1,6 @@
-"""Support estimation at size: the one-class dual beside scikit-learn's, a million linear pairs, and training
-time against the size of the output space.
+"""Support estimation on large data: the one-class dual, a million linear pairs, and large output spaces.
+
+The dual is compared with scikit-learn's; training time is given against the size of the output space.
 
 One thread (set OMP_NUM_THREADS=1), CPU seconds, compiled beforehand. Run with names of parts to choose:
 `python benchmarks/bench_one_class.py dual linear outputs`.
@@ -26,6 +27,7 @@ from structmargin.problems.sequence.problem import Sequence
 
 
 def main() -> None:
+    """Print the parts that are named, or all."""
     parts = {"linear": linear, "outputs": outputs, "dual": dual}
     for name in sys.argv[1:] or parts:
         parts[name]()
@@ -39,14 +41,14 @@ def dual(n: int = 10_000) -> None:
     for name, K in (("RBF", RBF(1 / 40)(X, X)), ("linear", X @ X.T)):
         print(f"one-class dual, {name} matrix of {n} x {n}")
         for nu in (0.01, 0.1, 0.5):
-            ours, mine = timed(lambda K=K, nu=nu: one_class.smo(K, nu, tol=1e-6))
-            model, theirs = timed(lambda K=K, nu=nu: OneClassSVM(kernel="precomputed", nu=nu).fit(K))
+            ours, our_seconds = timed(lambda K=K, nu=nu: one_class.smo(K, nu, tol=1e-6))
+            model, their_seconds = timed(lambda K=K, nu=nu: OneClassSVM(kernel="precomputed", nu=nu).fit(K))
             alpha = np.zeros(n)
             alpha[model.support_] = model.dual_coef_[0] / (nu * n)
             objective = -0.5 * float(alpha @ (K @ alpha))
             print(
-                f"  nu {nu:<5} ours {mine:6.3f} s (relative gap {ours.gap / -ours.dual:.1e})   "
-                f"scikit-learn {theirs:6.3f} s   {theirs / mine:5.1f} times   "
+                f"  nu {nu:<5} ours {our_seconds:6.3f} s (relative gap {ours.gap / -ours.dual:.1e})   "
+                f"scikit-learn {their_seconds:6.3f} s   {their_seconds / our_seconds:5.1f} times   "
                 f"objectives differ by {ours.dual / objective - 1:+.1e}"
             )
 
@@ -68,12 +70,13 @@ def linear(n: int = 1_000_000, d: int = 100) -> None:
 
 
 def report(what: str, nu: float, model: JKSE, X: Any, y: Any) -> None:
+    """Train one model and print its line."""
     pairs = model._pairs(model.problem, X, y)
-    peak = resource.getrusage
     fit, seconds = timed(lambda: model._train(pairs, None), repeats=1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
         f"  {what:22} nu {nu:<5} {seconds:6.2f} s   {fit.n_iter:3} rounds   "
-        f"relative gap {fit.relative_gap:.1e}   peak {peak(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
+        f"relative gap {fit.relative_gap:.1e}   peak {peak:.0f} MB"
     )
 
 
@@ -93,13 +96,13 @@ def outputs(n: int = 1000) -> None:
 
 
 def timed(run: Callable[[], Any], repeats: int = 3) -> tuple[Any, float]:
-    """What a call returns, and the CPU seconds of the fastest of a few."""
-    fastest, found = np.inf, None
+    """What run() returns, and the CPU seconds of the fastest of several calls."""
+    fastest, result = np.inf, None
     for _ in range(repeats):
         began = time.process_time()
-        found = run()
+        result = run()
         fastest = min(fastest, time.process_time() - began)
-    return found, float(fastest)
+    return result, float(fastest)
 
 
 if __name__ == "__main__":

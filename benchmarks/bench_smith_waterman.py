@@ -1,18 +1,18 @@
 """Microseconds per local alignment of two strings of 50 letters, beside parasail and Biopython.
 
 All run on one thread over the same pairs with whole-number weights, so that the scores must agree
-exactly; each figure is CPU time, the best of several rounds. Those with a path recover one best
-alignment; ours also count its operations.
+exactly; each figure is CPU time, the best of several rounds. Rows with a path also recover one best
+alignment; ours can count its operations too.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 from Bio import Align
 from Bio.Align import substitution_matrices
+from fresh import cpu_seconds
 
 from structmargin.oracles.smith_waterman import align, count_steps, pack, scores
 from structmargin_suite.datasets.alignment import random_letters
@@ -22,6 +22,7 @@ N_PAIRS, LENGTH, ROUNDS = 2000, 50, 7
 
 
 def main() -> None:
+    """Print the table."""
     rng = np.random.default_rng(0)
     strings = list(random_letters(rng, (2 * N_PAIRS, LENGTH), len(LETTERS)))
     pairs = np.arange(2 * N_PAIRS).reshape(N_PAIRS, 2)
@@ -61,14 +62,8 @@ def main() -> None:
         print(f"{name:46}{value:14.2f}{value / best['structmargin, path and counts']:8.1f}")
 
 
-def cpu_seconds(run: Callable[[], np.ndarray]) -> float:
-    began = time.process_time()
-    run()
-    return time.process_time() - began
-
-
 def biopython(text: list[str], substitution: np.ndarray, gap: float) -> Callable[[], np.ndarray]:
-    """The first of its optimal alignments, as coordinates."""
+    """Biopython's first optimal alignment of every pair, with its coordinates."""
     aligner = Align.PairwiseAligner(mode="local", open_gap_score=gap, extend_gap_score=gap)
     aligner.substitution_matrix = substitution_matrices.Array(LETTERS, dims=2, data=substitution)
 
@@ -80,7 +75,7 @@ def biopython(text: list[str], substitution: np.ndarray, gap: float) -> Callable
 
 
 def parasail(text: list[str], substitution: np.ndarray, gap: float, path: bool) -> Callable[[], np.ndarray]:
-    """Its traceback kernel, which fills a table, and if asked for the path read from it."""
+    """Its traceback kernel, which fills a table, and with `path` also the path read from it."""
     import parasail as peer
 
     matrix = peer.matrix_create(LETTERS, 1, -1)
@@ -92,10 +87,10 @@ def parasail(text: list[str], substitution: np.ndarray, gap: float, path: bool) 
     def run() -> np.ndarray:
         score = []
         for a, b in zip(text[::2], text[1::2], strict=True):
-            found = peer.sw_trace_scan_16(a, b, cost, cost, matrix)
+            aligned = peer.sw_trace_scan_16(a, b, cost, cost, matrix)
             if path:
-                found.get_cigar()
-            score.append(found.score)
+                aligned.get_cigar()
+            score.append(aligned.score)
         return np.array(score, dtype=float)
 
     return run

@@ -1,8 +1,8 @@
 """Microseconds per sequence of each chain oracle, and milliseconds of a full batched search.
 
 Two sizes: handwritten words (704 of about 8 letters, 26 labels, 128 pixels of which a fifth are set) and
-sentences (300 of about 28 words, 9 labels, 20,000 binary features of which about 20 are set). The weights
-are a few passes of an averaged perceptron, so that scores are what a solver meets halfway. One thread,
+sentences (300 of about 28 words, 9 labels, 20,000 binary features of which about 20 are set). The weights are
+a few passes of an averaged perceptron, so that scores are like those in the middle of a training. One thread,
 CPU time, the best of several rounds.
 """
 
@@ -25,6 +25,7 @@ REPEATS = 15
 
 
 def main() -> None:
+    """Print both sizes."""
     rng = np.random.default_rng(0)
     for name, (problem, X, Y) in {"words": words(rng), "sentences": sentences(rng)}.items():
         measure(name, problem, X, Y)
@@ -39,7 +40,7 @@ def words(rng: np.random.Generator) -> tuple[Sequence, list[Any], list[np.ndarra
 
 
 def sentences(rng: np.random.Generator) -> tuple[Sequence, list[Any], list[np.ndarray]]:
-    """Features drawn from a label's own 3,000 or from all 20,000."""
+    """Ten features of a token are drawn from 3,000 of its label, ten from all 20,000."""
     Y = labellings(rng, 9, rng.integers(2, 55, size=300))
     X = []
     for y in Y:
@@ -51,6 +52,7 @@ def sentences(rng: np.random.Generator) -> tuple[Sequence, list[Any], list[np.nd
 
 
 def labellings(rng: np.random.Generator, n_labels: int, lengths: np.ndarray) -> list[np.ndarray]:
+    """Labels from a random Markov chain, one array per length."""
     step = np.cumsum(rng.dirichlet(np.full(n_labels, 0.2), size=n_labels), axis=1)
     Y = []
     for T in lengths:
@@ -62,6 +64,7 @@ def labellings(rng: np.random.Generator, n_labels: int, lengths: np.ndarray) -> 
 
 
 def measure(name: str, problem: Sequence, X: list[Any], Y: list[np.ndarray]) -> None:
+    """Print the times of all oracles and searches on one set of sequences."""
     batch, n, margin = problem.batch(X, Y), len(Y), FORMULATIONS["SVM1 margin"].H
     w, total = np.zeros(problem.n_weights), np.zeros(problem.n_weights)
     for _ in range(10):
@@ -84,12 +87,13 @@ def measure(name: str, problem: Sequence, X: list[Any], Y: list[np.ndarray]) -> 
         H = FORMULATIONS[formulation].H
         oracles[f"best by loss, {formulation}"] = lambda H=H: best_by_loss(chains, y, scale, H, ROUNDS)
     for what, run in oracles.items():
-        print(f"  {what:40}{seconds(run) / n * 1e6:8.1f} us a sequence")
+        print(f"  {what:40}{seconds(run) / n * 1e6:8.1f} us per sequence")
     for what, formulation in FORMULATIONS.items():
         search = seconds(lambda H=formulation.H: batch.search(f, batch.all, H))
         print(f"  {'search of all, ' + what:40}{search * 1e3:8.2f} ms")
     print(f"  {'prediction of all':40}{seconds(lambda: batch.argmax(f)) * 1e3:8.2f} ms")
-    print(f"  {'search of one':40}{seconds(lambda: batch.search(f, batch.all[:1], margin)) * 1e6:8.1f} us")
+    single = seconds(lambda: batch.search(f, batch.all[:1], margin))
+    print(f"  {'search of one example':40}{single * 1e6:8.1f} us")
 
 
 def seconds(run: Callable[[], Any]) -> float:

@@ -1,4 +1,4 @@
-"""Measure a function in a process of its own: CPU seconds and peak memory, compiled code warmed up first."""
+"""Measure a function in a fresh process: CPU seconds and peak memory, with compiled code warmed up."""
 
 from __future__ import annotations
 
@@ -17,13 +17,25 @@ ONE_THREAD = dict.fromkeys(
 )
 
 
-def peak_mb() -> float:
-    """The most memory this process has held so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def peak_mb(who: int = resource.RUSAGE_SELF) -> float:
+    """The peak memory of this process so far, in megabytes; of its children with resource.RUSAGE_CHILDREN."""
+    peak = resource.getrusage(who).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+
+
+def cpu_seconds(run: Callable[[], Any]) -> float:
+    """The CPU seconds of one call."""
+    began = time.process_time()
+    run()
+    return time.process_time() - began
 
 
 def measured(warm: Callable[[], Any], run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Run `warm`, then `run`: its own figures, its CPU seconds, and how far it raised the peak memory."""
+    """Run `warm`, then `run`.
+
+    Returns what `run` returns, with its CPU seconds (cpu), the peak memory (mb) and how much `run` raised it
+    (grew_mb).
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warm()
@@ -34,7 +46,7 @@ def measured(warm: Callable[[], Any], run: Callable[[], dict[str, Any]]) -> dict
 
 
 def in_fresh_process(script: str, *arguments: str) -> dict[str, Any]:
-    """Call `script arguments...` anew; it prints one JSON object as its last line."""
+    """Run a script with one thread and return the JSON object that it prints as its last line."""
     done = subprocess.run(
         [sys.executable, script, *arguments], capture_output=True, text=True, env={**os.environ, **ONE_THREAD}
     )
@@ -44,7 +56,7 @@ def in_fresh_process(script: str, *arguments: str) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]], columns: list[str]) -> str:
-    """Rows as aligned text."""
+    """A text table: one line per row, one aligned column per name in `columns`."""
 
     def text(value: Any) -> str:
         return f"{value:.4g}" if isinstance(value, float) else str(value)

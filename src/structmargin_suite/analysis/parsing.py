@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets._treebanks import counts
+from structmargin_suite.datasets._treebanks import bracket_counts
 from structmargin_suite.results import ExperimentResults
 
 DRAWS = 2000
@@ -27,7 +27,7 @@ def exact(mine: ExperimentResults, run: str) -> np.ndarray:
 
 def brackets_of(mine: ExperimentResults, run: str) -> np.ndarray:
     """(right, given, predicted) brackets of each test sentence."""
-    return np.array([counts(y, yhat) for y, yhat in zip(*predicted(mine, run), strict=True)])
+    return np.array([bracket_counts(y, yhat) for y, yhat in zip(*predicted(mine, run), strict=True)])
 
 
 def f1(found: np.ndarray) -> np.ndarray:

@@ -1,16 +1,53 @@
 """What the papers compare with, over libraries that exist where they do. One module each, all of one shape.
 
-OPTIONS                            the parameters of `train`, as JSON schemas by name
-train(X, Y, *, seed, **options)    a model with predict(X) and to_arrays()
-from_arrays(arrays)                that model again
+`Baseline` is what a module of this folder must define, `BaselineModel` what its `train` returns.
 """
 
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, Protocol, cast
+
+import numpy as np
+
+Schemas = Mapping[str, Mapping[str, object]]
+"""Options by name, each with the JSON schema of its values."""
 
 
-def baseline(name: str) -> ModuleType:
-    """The module of a baseline."""
-    return importlib.import_module(f"{__name__}.{name}")
+class BaselineModel(Protocol):
+    """A trained baseline."""
+
+    def predict(self, X: Any) -> Any:
+        """One prediction for each of the inputs X."""
+        ...
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The model as named arrays, from which `from_arrays` of its module makes it again."""
+        ...
+
+
+class Baseline(Protocol):
+    """A module of this folder.
+
+    Attributes
+    ----------
+    OPTIONS : mapping of str to JSON schema
+        The parameters of `train`.
+    train : callable
+        train(X, Y, *, seed, **options) returns a model trained on inputs X and outputs Y.
+    from_arrays : callable
+        from_arrays(arrays) returns the model whose `to_arrays` made the arrays.
+    """
+
+    @property
+    def OPTIONS(self) -> Schemas: ...
+    @property
+    def train(self) -> Callable[Concatenate[Any, Any, ...], BaselineModel]: ...
+    @property
+    def from_arrays(self) -> Callable[[Mapping[str, np.ndarray]], BaselineModel]: ...
+
+
+def baseline(name: str) -> Baseline:
+    """The baseline that the module of this name defines."""
+    return cast(Baseline, importlib.import_module(f"{__name__}.{name}"))

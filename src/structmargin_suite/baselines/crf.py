@@ -2,8 +2,8 @@
 
     max_w  sum_i log p_w(y_i | x_i) - c2 |w|^2,    p_w(y | x) proportional to exp <w, Psi(x, y)>
 
-with the features of the tokens and pairs of labels in Psi, by CRFsuite's L-BFGS. A model is CRFsuite's own
-file, kept as bytes.
+with the features of the tokens and pairs of labels in Psi, by CRFsuite's L-BFGS. A model is stored as
+the bytes of CRFsuite's own file.
 """
 
 from __future__ import annotations
@@ -13,45 +13,51 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import pycrfsuite
 import scipy.sparse as sp
 
-OPTIONS: dict[str, Any] = {
+from structmargin_suite.baselines import Schemas
+
+FeatureRows: TypeAlias = np.ndarray | sp.csr_matrix
+"""The features (T, D) of the T tokens of a sequence."""
+OPTIONS: Schemas = {
     "c2": {"type": "number", "minimum": 0},
     "iterations": {"type": "integer", "minimum": 1},
 }
 
 
 @dataclass(frozen=True)
-class Model:
+class ConditionalRandomField:
     """The bytes of CRFsuite's file."""
 
     written: np.ndarray
 
-    def predict(self, X: Sequence[Any]) -> list[np.ndarray]:
+    def predict(self, X: Sequence[FeatureRows]) -> list[np.ndarray]:
         """The most probable labels of every sequence."""
         model = self.written.tobytes()  # the tagger reads from this memory but does not own it
         tagger = pycrfsuite.Tagger()
         tagger.open_inmemory(model)
-        found = [np.array([int(label) for label in tagger.tag(items(x))], dtype=np.int64) for x in X]
+        labels = [np.array([int(label) for label in tagger.tag(items(x))], dtype=np.int64) for x in X]
         tagger.close()
         del model
-        return found
+        return labels
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The model as arrays."""
         return {"written": self.written}
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> ConditionalRandomField:
     """The model that `to_arrays` was called on."""
-    return Model(arrays["written"])
+    return ConditionalRandomField(arrays["written"])
 
 
-def train(X: Sequence[Any], Y: Sequence[Any], *, seed: int, c2: float = 0.1, iterations: int = 200) -> Model:
+def train(
+    X: Sequence[FeatureRows], Y: Sequence[np.ndarray], *, seed: int, c2: float = 0.1, iterations: int = 200
+) -> ConditionalRandomField:
     """Weights for X, sequences of feature rows (T, D), and labels Y; nothing here is random."""
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
     trainer.set_params({"c2": c2, "max_iterations": iterations})
@@ -60,11 +66,12 @@ def train(X: Sequence[Any], Y: Sequence[Any], *, seed: int, c2: float = 0.1, ite
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         trainer.train(str(path))
-        return Model(np.frombuffer(path.read_bytes(), dtype=np.uint8))
+        return ConditionalRandomField(np.frombuffer(path.read_bytes(), dtype=np.uint8))
 
 
-def items(x: Any) -> pycrfsuite.ItemSequence:
-    """The rows of x as CRFsuite wants them: names of columns and what stands there."""
+def items(x: FeatureRows) -> pycrfsuite.ItemSequence:
+    """The rows of x as CRFsuite takes them: for every token, the columns that are not zero with their
+    values."""
     rows = sp.csr_matrix(x)
     names, ends = [str(column) for column in rows.indices], rows.indptr
     return pycrfsuite.ItemSequence(

@@ -27,11 +27,17 @@ import numpy as np
 
 from structmargin.problems.alignment.problem import Alignment, Choice
 from structmargin.scorer import LinearScorer
+from structmargin_suite.baselines import Schemas
+
+Strings = tuple[np.ndarray, Sequence[np.ndarray]]
+"""A native and its candidates, strings of letters."""
+Truth = tuple[int, tuple[int, int, str]]
+"""Which candidate is the homolog, and its alignment (i, j, operations)."""
 
 
 def fit(
-    X: Sequence[Any],
-    Y: Sequence[Any],
+    X: Sequence[Strings],
+    Y: Sequence[Truth],
     *,
     gap: float,
     n_letters: int = 20,
@@ -53,7 +59,7 @@ def fit(
     return np.append(np.log(joint / np.outer(first, second)), gap)
 
 
-def predict(w: np.ndarray, X: Sequence[Any], *, n_letters: int = 20) -> list[Choice]:
+def predict(w: np.ndarray, X: Sequence[Strings], *, n_letters: int = 20) -> list[Choice]:
     """The candidate of each example whose best alignment scores highest, with that alignment."""
     problem = Alignment(n_letters)
     return problem.batch(X, None).argmax(LinearScorer(problem, w))
@@ -67,34 +73,44 @@ def _histogram(strings: Iterable[np.ndarray], laplace: float, n_letters: int) ->
     return _estimate(np.bincount(np.concatenate(list(strings)), minlength=n_letters), laplace)
 
 
-def _of_strings(X: Any, Y: Any, pairs: np.ndarray, laplace: float) -> tuple[np.ndarray, np.ndarray]:
+def _of_strings(
+    X: Sequence[Strings], Y: Sequence[Truth], pairs: np.ndarray, laplace: float
+) -> tuple[np.ndarray, np.ndarray]:
     homologs = (x[1][y[0]] for x, y in zip(X, Y, strict=True))
     return _histogram((x[0] for x in X), laplace, len(pairs)), _histogram(homologs, laplace, len(pairs))
 
 
-def _of_aligned(X: Any, Y: Any, pairs: np.ndarray, laplace: float) -> tuple[np.ndarray, np.ndarray]:
+def _of_aligned(
+    X: Sequence[Strings], Y: Sequence[Truth], pairs: np.ndarray, laplace: float
+) -> tuple[np.ndarray, np.ndarray]:
     return _estimate(pairs.sum(axis=1), laplace), _estimate(pairs.sum(axis=0), laplace)
 
 
-def _of_joint(X: Any, Y: Any, pairs: np.ndarray, laplace: float) -> tuple[np.ndarray, np.ndarray]:
+def _of_joint(
+    X: Sequence[Strings], Y: Sequence[Truth], pairs: np.ndarray, laplace: float
+) -> tuple[np.ndarray, np.ndarray]:
     joint = _estimate(pairs, laplace)
     return joint.sum(axis=1), joint.sum(axis=0)
 
 
-def _of_all(X: Any, Y: Any, pairs: np.ndarray, laplace: float) -> tuple[np.ndarray, np.ndarray]:
-    every = _histogram((string for x in X for string in (x[0], *x[1])), laplace, len(pairs))
-    return every, every
+def _of_all(
+    X: Sequence[Strings], Y: Sequence[Truth], pairs: np.ndarray, laplace: float
+) -> tuple[np.ndarray, np.ndarray]:
+    letters = _histogram((string for x in X for string in (x[0], *x[1])), laplace, len(pairs))
+    return letters, letters
 
 
-LETTERS: dict[str, Callable[[Any, Any, np.ndarray, float], tuple[np.ndarray, np.ndarray]]] = {
+LETTERS: dict[
+    str, Callable[[Sequence[Strings], Sequence[Truth], np.ndarray, float], tuple[np.ndarray, np.ndarray]]
+] = {
     "strings": _of_strings,
     "aligned": _of_aligned,
     "joint": _of_joint,
     "all": _of_all,
 }
-"""Where the probabilities of single letters come from, by name."""
+"""How the probabilities of single letters are estimated, by name."""
 
-OPTIONS: dict[str, Any] = {
+OPTIONS: Schemas = {
     "gap": {"type": "number"},
     "laplace": {"type": "number", "exclusiveMinimum": 0},
     "letters": {"enum": list(LETTERS)},
@@ -102,13 +118,13 @@ OPTIONS: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Model:
-    """The weights, as the pipeline wants them."""
+class GenerativeAlignment:
+    """The weights of a fitted model."""
 
     w: np.ndarray
 
-    def predict(self, X: Sequence[Any]) -> list[Choice]:
-        """As the function of that name."""
+    def predict(self, X: Sequence[Strings]) -> list[Choice]:
+        """The candidate of each example whose best alignment scores highest, with that alignment."""
         return predict(self.w, X)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -116,11 +132,11 @@ class Model:
         return {"w": self.w}
 
 
-def train(X: Sequence[Any], Y: Sequence[Any], *, seed: int, **options: Any) -> Model:
+def train(X: Sequence[Strings], Y: Sequence[Truth], *, seed: int, **options: Any) -> GenerativeAlignment:
     """`fit` with the given options; nothing here is random."""
-    return Model(fit(X, Y, **options))
+    return GenerativeAlignment(fit(X, Y, **options))
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> GenerativeAlignment:
     """The model that `to_arrays` was called on."""
-    return Model(arrays["w"])
+    return GenerativeAlignment(arrays["w"])

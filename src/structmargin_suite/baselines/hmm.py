@@ -2,12 +2,12 @@
 
     p(x, y) = p(y_1) p(x_1 | y_1) prod_t p(y_t | y_{t-1}) p(x_t | y_t)
 
-All estimates are Lidstone's with 0.1 added to each count, nltk's own choice. What a word that training
-has not seen is worth decides the model's error, and the papers do not say it. The choices:
+All estimates are Lidstone's with 0.1 added to each count, nltk's own choice. The model's error
+depends on the probability of a word that training has not seen, which the papers do not give. The choices:
 
-    equal     the same in every state: such a word says nothing, its neighbours decide
-    counted   nltk's own: a word with count 0, which favours the states seldom seen
-    spelled   words seen once in training or never stand for their spelling: capitals, digits, punctuation
+    equal     the same in every state: the neighbours of such a word decide
+    counted   that of a word with count 0, nltk's own choice, which favours rare states
+    spelled   words seen once in training or never are replaced by their kind: capitals, digits, punctuation
 
 Estimates are nltk's; labels are found by the library's Viterbi search over them.
 """
@@ -17,18 +17,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from structmargin.problems.sequence.problem import Sequence as Chain
+from structmargin_suite.baselines import Schemas
 
-ADDED = 0.1
-OPTIONS: dict[str, Any] = {"unknown": {"enum": ["equal", "counted", "spelled"]}}
+PSEUDOCOUNT = 0.1  # added to each count, nltk's own choice
+OPTIONS: Schemas = {"unknown": {"enum": ["equal", "counted", "spelled"]}}
 
 
 @dataclass(frozen=True)
-class Model:
+class HiddenMarkovModel:
     """Log probabilities: `first` (L,), `transitions` (L, L), `outputs` (L, words), `unseen` (L,) for a word
     that is not among `words`; states are the labels `labels`. With `spelled`, words go by `symbol`."""
 
@@ -40,47 +40,49 @@ class Model:
     unseen: np.ndarray
     spelled: bool
 
-    def predict(self, X: Sequence[Any]) -> list[np.ndarray]:
+    def predict(self, X: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The most probable labels of every sentence."""
         place = {str(word): k for k, word in enumerate(self.words)}
         table = np.vstack([self.outputs.T, self.unseen])
         chain = Chain(len(self.labels), 1)
-        found = []
+        predictions = []
         for x in X:
             words = [str(word) for word in x]
             if self.spelled:
                 words = [word if word in place else symbol(word) for word in words]
-            at = [place.get(word, -1) for word in words]
-            emissions = table[at]
+            numbers = [place.get(word, -1) for word in words]
+            emissions = table[numbers]
             emissions[0] += self.first
-            packed = chain.chains((emissions, self.transitions, None), np.array([0, len(at)]))
-            found.append(self.labels[chain.decode(packed)])
-        return found
+            packed = chain.chains((emissions, self.transitions, None), np.array([0, len(numbers)]))
+            predictions.append(self.labels[chain.decode(packed)])
+        return predictions
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The model as arrays."""
         return {name: np.asarray(value) for name, value in vars(self).items()}
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> HiddenMarkovModel:
     """The model that `to_arrays` was called on."""
-    return Model(**{**arrays, "spelled": bool(arrays["spelled"])})  # type: ignore[arg-type]
+    return HiddenMarkovModel(**{**arrays, "spelled": bool(arrays["spelled"])})  # type: ignore[arg-type]
 
 
-def train(X: Sequence[Any], Y: Sequence[Any], *, seed: int, unknown: str = "equal") -> Model:
+def train(
+    X: Sequence[np.ndarray], Y: Sequence[np.ndarray], *, seed: int, unknown: str = "equal"
+) -> HiddenMarkovModel:
     """Estimates from sentences X (arrays of words) and their labels Y; nothing here is random."""
     from nltk.probability import LidstoneProbDist
     from nltk.tag.hmm import HiddenMarkovModelTrainer
 
     words = [[str(word) for word in x] for x in X]
     if unknown == "spelled":
-        often = Counter(word for sentence in words for word in sentence)
-        words = [[word if often[word] > 1 else symbol(word) for word in sentence] for sentence in words]
+        frequency = Counter(word for sentence in words for word in sentence)
+        words = [[word if frequency[word] > 1 else symbol(word) for word in sentence] for sentence in words]
     pairs = [list(zip(x, (int(k) for k in y), strict=True)) for x, y in zip(words, Y, strict=True)]
     states = sorted({label for sentence in pairs for _, label in sentence})
     symbols = sorted({word for sentence in pairs for word, _ in sentence})
     trainer = HiddenMarkovModelTrainer(states, symbols)
-    tagger = trainer.train_supervised(pairs, lambda counts, bins: LidstoneProbDist(counts, ADDED, bins))
+    tagger = trainer.train_supervised(pairs, lambda counts, bins: LidstoneProbDist(counts, PSEUDOCOUNT, bins))
     log = np.log(2.0)  # nltk's logarithms are of base 2
     first = log * np.array([tagger._priors.logprob(s) for s in states])
     transitions = log * np.array([[tagger._transitions[s].logprob(r) for r in states] for s in states])
@@ -88,7 +90,7 @@ def train(X: Sequence[Any], Y: Sequence[Any], *, seed: int, unknown: str = "equa
     unseen = np.zeros(len(states))
     if unknown != "equal":
         unseen = log * np.array([tagger._outputs[s].logprob("\0") for s in states])
-    return Model(
+    return HiddenMarkovModel(
         np.array(states), np.array(symbols), first, transitions, outputs, unseen, unknown == "spelled"
     )
 

@@ -17,16 +17,17 @@ import numpy as np
 from structmargin import archive
 from structmargin.problems.grammar.problem import Grammar
 from structmargin.scorer import LinearScorer
+from structmargin_suite.baselines import Schemas
 
-OPTIONS: dict[str, Any] = {
+OPTIONS: Schemas = {
     "parents": {"type": "boolean"},
     "horizontal": {"type": ["integer", "null"], "minimum": 0},
 }
 
 
 @dataclass(frozen=True)
-class Model:
-    """A grammar with its log probabilities."""
+class ProbabilisticGrammar:
+    """A grammar, and w: the log probability of every rule."""
 
     problem: Grammar
     w: np.ndarray
@@ -40,16 +41,16 @@ class Model:
         return archive.pack({"problem": self.problem, "w": self.w}, {"Grammar": Grammar})
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> ProbabilisticGrammar:
     """The model that `to_arrays` was called on."""
-    return Model(**archive.unpack(arrays, {"Grammar": Grammar}))
+    return ProbabilisticGrammar(**archive.unpack(arrays, {"Grammar": Grammar}))
 
 
-def train(X: Sequence[Any], Y: Sequence[Any], *, seed: int, **options: Any) -> Model:
+def train(X: Sequence[Any], Y: Sequence[Any], *, seed: int, **options: Any) -> ProbabilisticGrammar:
     """Relative frequencies in the trees Y; nothing here is random."""
     problem = Grammar(**options).bind(X, Y)
     counts = np.zeros(problem.n_weights)
     for steps in problem.derivations(X, Y):
         np.add.at(counts, [step.rule for step in steps if step.rule >= 0], 1.0)
     group = problem.tables.group
-    return Model(problem, np.log(counts / np.bincount(group, counts)[group]))
+    return ProbabilisticGrammar(problem, np.log(counts / np.bincount(group, counts)[group]))

@@ -5,23 +5,24 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from structmargin.problems.diversity.problem import Selection
+from structmargin_suite.baselines import Schemas
+from structmargin_suite.baselines._queries import QueryDocuments
 
-OPTIONS: dict[str, Any] = {}
+OPTIONS: Schemas = {}
 
 
 @dataclass(frozen=True)
-class Model:
+class RandomSubset:
     """A seed, and how many documents to choose."""
 
     seed: int
     K: int
 
-    def predict(self, X: Sequence[Any]) -> list[Selection]:
+    def predict(self, X: Sequence[QueryDocuments]) -> list[Selection]:
         """K of each query's candidates."""
         draws = (np.random.default_rng([self.seed, zlib.crc32(x.name.encode())]) for x in X)
         return [Selection(rng.permutation(len(x))[: self.K]) for rng, x in zip(draws, X, strict=True)]
@@ -31,11 +32,11 @@ class Model:
         return {"seed": np.array(self.seed), "K": np.array(self.K)}
 
 
-def train(X: Sequence[Any], Y: Sequence[Selection], *, seed: int) -> Model:
-    """Nothing is learnt but K, from the training selections."""
-    return Model(seed, len(Y[0].documents))
+def train(X: Sequence[QueryDocuments], Y: Sequence[Selection], *, seed: int) -> RandomSubset:
+    """The only thing learnt is K, the number of documents in a training selection."""
+    return RandomSubset(seed, len(Y[0].documents))
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> RandomSubset:
     """The model that `to_arrays` was called on."""
-    return Model(int(arrays["seed"]), int(arrays["K"]))
+    return RandomSubset(int(arrays["seed"]), int(arrays["K"]))

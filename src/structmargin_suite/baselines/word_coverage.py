@@ -1,10 +1,10 @@
 """Greedy coverage of words by a fixed rule: unweighted words, and Essential Pages (cacm09 Figure 4).
 
-A word v that is in a share r of the candidates is worth, once one of the chosen documents has it,
+A word v that is in a share r of the candidates is worth, if any chosen document has it,
 
     unweighted   1
     entropy      r log2(1 / r), the importance that Essential Pages gives a term (Swaminathan et al. 2008):
-                 most for words in about a third of the candidates, little for those in nearly all or in one
+                 most for words in about a third of the candidates, little for words in nearly all or few
     rare         log2(1 / r), without the first factor
     variance     r (1 - r)
 
@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from structmargin.oracles.greedy import greedy
 from structmargin.problems.diversity.problem import Selection
+from structmargin_suite.baselines import Schemas
+from structmargin_suite.baselines._queries import QueryDocuments
 
 RULES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "unweighted": np.ones_like,
@@ -28,11 +29,15 @@ RULES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "rare": lambda r: -np.log2(r),
     "variance": lambda r: r * (1.0 - r),
 }
-OPTIONS: dict[str, Any] = {"rule": {"enum": list(RULES)}}
+OPTIONS: Schemas = {"rule": {"enum": list(RULES)}}
 
 
-def coverage_of(x: Any, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indptr, items, worth) of a query's candidates and their words."""
+def coverage_of(x: QueryDocuments, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The words of a query's candidates as `greedy` takes them.
+
+    Returns (indptr, items, worth): candidate d has the words items[indptr[d] : indptr[d + 1]], and word v is
+    worth worth[v].
+    """
     has = (x.counts > 0).tocsr()
     r = np.asarray(has.sum(axis=0), dtype=float).ravel() / len(x)
     worth = np.zeros_like(r)
@@ -41,14 +46,15 @@ def coverage_of(x: Any, rule: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Model:
+class WordCoverage:
     """The rule, and how many documents to choose."""
 
     rule: str
     K: int
 
-    def predict(self, X: Sequence[Any]) -> list[Selection]:
-        """K documents of each query, one by one the one that adds most."""
+    def predict(self, X: Sequence[QueryDocuments]) -> list[Selection]:
+        """K documents of each query: repeatedly the document that adds most to the worth of the words
+        covered."""
         return [Selection(greedy(*coverage_of(x, self.rule), self.K)) for x in X]
 
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -56,11 +62,13 @@ class Model:
         return {"rule": np.array(self.rule), "K": np.array(self.K)}
 
 
-def train(X: Sequence[Any], Y: Sequence[Selection], *, seed: int, rule: str = "unweighted") -> Model:
-    """Nothing is learnt but K, from the training selections."""
-    return Model(rule, len(Y[0].documents))
+def train(
+    X: Sequence[QueryDocuments], Y: Sequence[Selection], *, seed: int, rule: str = "unweighted"
+) -> WordCoverage:
+    """The only thing learnt is K, the number of documents in a training selection."""
+    return WordCoverage(rule, len(Y[0].documents))
 
 
-def from_arrays(arrays: Mapping[str, np.ndarray]) -> Model:
+def from_arrays(arrays: Mapping[str, np.ndarray]) -> WordCoverage:
     """The model that `to_arrays` was called on."""
-    return Model(str(arrays["rule"]), int(arrays["K"]))
+    return WordCoverage(str(arrays["rule"]), int(arrays["K"]))

@@ -1,13 +1,8 @@
 """Data sets: fetched and verified, or synthesized from a seed. One module each, all of one shape.
 
-    FILES                             what it needs of the world: a tuple of `Remote`, often empty
-    PREPARE, VIEW                     the parameters of the functions below, as JSON schemas by name
-    parse(files, seed, **prepare)     files, by the names in FILES, to named arrays
-    synthesize(seed, **prepare)       the same arrays, or a stand-in of the same shape, from a seed
-    view(arrays, seed, **view)        arrays to a `Split`: what one run trains on and is judged on
-    score(Y, Yhat)                    the paper's measures over one part of a split, by name
-    predict(model, X)                 optional: what is scored, where that is not `model.predict(X)`
-    keep(Y, Yhat)                     optional: arrays of the test part that figures need beside the measures
+`DataSetModule` is what a module of this folder must define; `DataSet` is what the stages work with: the same,
+with the optional members filled in. `dataset(name)` makes the one from the other, and is the only place that
+knows the defaults.
 
 `parse` and `synthesize` run once for each part of a corpus, and what they return is stored; `view` is
 cheap and runs in every job (subsets, folds, label noise). A parameter named `repetition` tells
@@ -17,14 +12,20 @@ repetitions apart; seeds already do. Arrays hold numbers or text, never objects:
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple, Protocol, cast
+
+import numpy as np
+
+from structmargin_suite.storage.fetch import Remote
+
+Schemas = Mapping[str, Mapping[str, object]]
+"""Parameters by name, each with the JSON schema of its values."""
 
 
 class Examples(NamedTuple):
-    """Inputs and outputs, two sequences of one length."""
+    """Inputs and outputs, two sequences of one length: lists, or arrays and sparse matrices by their rows."""
 
     X: Any
     Y: Any
@@ -32,30 +33,136 @@ class Examples(NamedTuple):
 
 @dataclass(frozen=True)
 class Split:
-    """What a run sees: examples to train on, to test on, perhaps to choose by.
+    """The examples of one run.
 
-    `problem` holds parameters of the problem that only the data know (n_features, say); a config may
-    override them. `held` are the training examples to choose by, where a method chooses on the training
-    part; a quarter at random unless given.
+    Attributes
+    ----------
+    train : Examples
+        The examples to train on.
+    test : Examples
+        The examples to test on.
+    validation : Examples or None
+        Examples to choose options by, if the data set has a part for that.
+    problem : dict
+        Parameters of the problem that only the data know (n_features, for example); a config may override
+        them.
+    held : ndarray of int or None
+        The training examples to choose options by, where a method chooses on the training part. None stands
+        for a quarter of them, drawn at random.
     """
 
     train: Examples
     test: Examples
     validation: Examples | None = None
     problem: dict[str, Any] = field(default_factory=dict)
-    held: Any = None
+    held: np.ndarray | None = None
 
 
-def predictor(module: Any) -> Callable[[Any, Any], Any]:
-    """A data set's own way to predict, or else the model's."""
-    own: Callable[[Any, Any], Any] | None = getattr(module, "predict", None)
-    return _plainly if own is None else own
+class DataSetModule(Protocol):
+    """What a module of this folder must define; `DataSet` says what each member means.
+
+    A module may also define `parse` (it must if it has FILES), `predict`, `keep` and `refuse`.
+    """
+
+    @property
+    def FILES(self) -> tuple[Remote, ...]: ...
+    @property
+    def PREPARE(self) -> Schemas: ...
+    @property
+    def VIEW(self) -> Schemas: ...
+    @property
+    def synthesize(self) -> Callable[Concatenate[int, ...], dict[str, np.ndarray]]: ...
+    @property
+    def view(self) -> Callable[Concatenate[Mapping[str, np.ndarray], int, ...], Split]: ...
+    @property
+    def score(self) -> Callable[[Any, Any], dict[str, float]]: ...
 
 
-def _plainly(model: Any, X: Any) -> Any:
+@dataclass(frozen=True)
+class DataSet:
+    """A data set with all its members.
+
+    Attributes
+    ----------
+    FILES : tuple of Remote
+        The files that it needs; empty for data that are always synthesized.
+    PREPARE : mapping of str to JSON schema
+        The parameters of `parse` and `synthesize`.
+    VIEW : mapping of str to JSON schema
+        The parameters of `view`.
+    synthesize : callable
+        synthesize(seed, **prepare) returns named arrays: the data themselves, or a stand-in with the arrays
+        that `parse` returns.
+    view : callable
+        view(arrays, seed, **view) returns a `Split`: what one run trains on and is judged on.
+    score : callable
+        score(Y, Yhat) returns the paper's measures over one part of a split, by name.
+    parse : callable
+        parse(files, seed, **prepare) returns named arrays; `files` has a path for each name in FILES. By
+        default it raises ValueError: there are no files.
+    predict : callable
+        predict(model, X) returns what is scored; by default model.predict(X).
+    keep : callable
+        keep(Y, Yhat) returns arrays of the test part that figures need beside the measures; by default none.
+    refuse : callable
+        refuse(prepare, view) returns why these parameters do not go together, or None; by default None. It
+        may raise KeyError or TypeError where a parameter is missing or of the wrong type.
+    predicts_outputs : bool
+        Whether `predict` returns outputs of the problem, whose loss can be taken: true for the default.
+    """
+
+    FILES: tuple[Remote, ...]
+    PREPARE: Schemas
+    VIEW: Schemas
+    synthesize: Callable[Concatenate[int, ...], dict[str, np.ndarray]]
+    view: Callable[Concatenate[Mapping[str, np.ndarray], int, ...], Split]
+    score: Callable[[Any, Any], dict[str, float]]
+    parse: Callable[..., dict[str, np.ndarray]]
+    predict: Callable[[Any, Any], Any]
+    keep: Callable[[Any, Any], dict[str, np.ndarray]]
+    refuse: Callable[[Mapping[str, Any], Mapping[str, Any]], str | None]
+    predicts_outputs: bool
+
+
+def dataset(name: str) -> DataSet:
+    """The data set that the module of this name defines, with the defaults of what it leaves out."""
+    return completed(cast(DataSetModule, importlib.import_module(f"{__name__}.{name}")))
+
+
+def completed(module: DataSetModule) -> DataSet:
+    """A data set from its module: each optional member is the module's own, or its default."""
+    members = {optional: getattr(module, optional, default) for optional, default in _DEFAULTS.items()}
+    return DataSet(
+        FILES=module.FILES,
+        PREPARE=module.PREPARE,
+        VIEW=module.VIEW,
+        synthesize=module.synthesize,
+        view=module.view,
+        score=module.score,
+        predicts_outputs=members["predict"] is _model_predicts,
+        **members,
+    )
+
+
+def _no_files(files: Mapping[str, Any], seed: int, **prepare: Any) -> dict[str, np.ndarray]:
+    raise ValueError("this data set has no files; use source: synthetic")
+
+
+def _model_predicts(model: Any, X: Any) -> Any:
     return model.predict(X)
 
 
-def dataset(name: str) -> ModuleType:
-    """The module of a data set."""
-    return importlib.import_module(f"{__name__}.{name}")
+def _keep_nothing(Y: Any, Yhat: Any) -> dict[str, np.ndarray]:
+    return {}
+
+
+def _refuse_nothing(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> None:
+    return None
+
+
+_DEFAULTS: dict[str, Callable[..., Any]] = {
+    "parse": _no_files,
+    "predict": _model_predicts,
+    "keep": _keep_nothing,
+    "refuse": _refuse_nothing,
+}

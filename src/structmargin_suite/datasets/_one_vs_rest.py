@@ -1,102 +1,101 @@
 """One topic against the rest, judged as a sample: what the data sets of cacm09 Table 1 share.
 
-Rows are stored in two parts, train and test, each with a matrix of topics (n, T): a row may have several
-topics, or none. A topic is used if it has at least `LEAST` rows in each part, and topics are numbered by
-falling number of training rows. `measure` is what a run is trained and judged by; the
-third of a topic's training rows, and of the others, is held out to choose by.
+Inputs are stored in two parts, train and test, each with a matrix of topics (n, T): an example may have
+several topics, or none. A topic is usable if at least MIN_POSITIVES examples of each part have it; usable
+topics are numbered from the most frequent in training to the rarest. `measure` is what a run is trained and
+judged by. A third of the training examples with the topic, and a third of the others, are held out to choose
+options by.
 
-    f1          100 F1 of what is scored above 0
-    prbep       100 precision of the P highest, P the number of positive rows; a tie counts its share
+    f1          100 F1 of the examples with a score above 0
+    prbep       100 precision of the P highest scores, P the number of positive examples; ties count in part
     roc_area    100 share of pairs of a positive and a negative in the right order; a tie counts one half
-    error_rate  100 share of rows on the wrong side of 0
+    error_rate  100 share of examples on the wrong side of 0
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._sparse import csr_arrays, csr_of
 
+Inputs: TypeAlias = np.ndarray | sp.csr_matrix
 MEASURES = ("f1", "prbep", "roc_area", "error_rate")
-VIEW: dict[str, Any] = {"topic": {"type": "integer", "minimum": 0}, "measure": {"enum": list(MEASURES)}}
-LEAST = 10
-HELD = 3
+VIEW: Schemas = {"topic": {"type": "integer", "minimum": 0}, "measure": {"enum": list(MEASURES)}}
+MIN_POSITIVES = 10
+"""Topics with fewer examples in a part are left out."""
+HELD_OUT = 3
+"""One in so many training examples is held out."""
 
 
-def stored(part: str, X: Any, topics: np.ndarray) -> dict[str, np.ndarray]:
-    """Rows (n, d), dense or sparse, and topics (n, T) of a part as arrays."""
+def part_arrays(part: str, X: Inputs, topics: np.ndarray) -> dict[str, np.ndarray]:
+    """The arrays of a part: inputs X (n, d), dense or sparse, and topics (n, T) of 0 and 1."""
     arrays = {f"{part}_topics": np.asarray(topics, dtype=np.uint8)}
     if not sp.issparse(X):
         return {**arrays, f"{part}_X": np.asarray(X, dtype=float)}
-    rows = sp.csr_matrix(X)
-    return {
-        **arrays,
-        f"{part}_data": rows.data.astype(np.float32),
-        f"{part}_indices": rows.indices.astype(np.int32),
-        f"{part}_indptr": rows.indptr.astype(np.int32),
-        f"{part}_shape": np.array(rows.shape),
-    }
+    return {**arrays, **csr_arrays(X, f"{part}_", indptr=np.int32)}
 
 
 def scaled(train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
-    """Both parts over one number, so that the training rows have a mean squared norm of 1, as texts have."""
+    """Both parts divided by one number, after which the training rows have a mean squared norm of 1, as texts
+    have."""
     size = np.sqrt(np.mean(np.sum(np.square(train), axis=1)))
     return {"train": train / size, "test": test / size}
 
 
-def loaded(arrays: Mapping[str, np.ndarray], part: str) -> Any:
-    """The rows that `stored` took apart."""
-    if f"{part}_X" in arrays:
-        return arrays[f"{part}_X"]
-    parts = (arrays[f"{part}_data"].astype(float), arrays[f"{part}_indices"], arrays[f"{part}_indptr"])
-    return sp.csr_matrix(parts, shape=tuple(arrays[f"{part}_shape"]))
+def inputs_of(arrays: Mapping[str, np.ndarray], part: str) -> Inputs:
+    """The inputs (n, d) of a part, from the arrays that `part_arrays` returned."""
+    return arrays[f"{part}_X"] if f"{part}_X" in arrays else csr_of(arrays, f"{part}_")
 
 
-def used(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The columns of the topics that are used, by falling number of training rows, first of equals."""
+def usable_topics(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The columns of the usable topics, the most frequent in training first, the first of equals first."""
     train, test = (arrays[f"{part}_topics"].sum(axis=0, dtype=np.int64) for part in ("train", "test"))
-    enough = np.flatnonzero((np.minimum(train, test) >= LEAST) & (train < len(arrays["train_topics"])))
+    enough = np.flatnonzero(
+        (np.minimum(train, test) >= MIN_POSITIVES) & (train < len(arrays["train_topics"]))
+    )
     return enough[np.argsort(-train[enough], kind="stable")]
 
 
 def view(arrays: Mapping[str, np.ndarray], seed: int, *, topic: int = 0, measure: str = "f1") -> Split:
     """Labels +1 for the topic and -1 for the rest, and which training rows are held out to choose by."""
-    topics = used(arrays)
+    topics = usable_topics(arrays)
     if topic >= len(topics):
         raise ValueError(
-            f"topic is {topic}, but there are {len(topics)} topics with {LEAST} rows in each part: choose one"
+            f"topic is {topic}, but there are {len(topics)} topics with {MIN_POSITIVES} rows in each part: "
+            "choose one"
         )
     y = {p: np.where(arrays[f"{p}_topics"][:, topics[topic]] > 0, 1, -1) for p in ("train", "test")}
     rng = np.random.default_rng([seed, topic])
-    held = [rng.permutation(np.flatnonzero(y["train"] == label)) for label in (1, -1)]
+    shuffled = [rng.permutation(np.flatnonzero(y["train"] == label)) for label in (1, -1)]
     return Split(
-        Examples(loaded(arrays, "train"), y["train"]),
-        Examples(loaded(arrays, "test"), y["test"]),
+        Examples(inputs_of(arrays, "train"), y["train"]),
+        Examples(inputs_of(arrays, "test"), y["test"]),
         problem={"measure": measure},
-        held=np.sort(np.concatenate([rows[: len(rows) // HELD] for rows in held])),
+        held=np.sort(np.concatenate([rows[: len(rows) // HELD_OUT] for rows in shuffled])),
     )
 
 
-def score(Y: Any, Yhat: Any) -> dict[str, float]:
+def score(Y: np.ndarray, Yhat: np.ndarray) -> dict[str, float]:
     """Every measure, in percent, of scores (or labels) Yhat for rows with labels Y of -1 and +1."""
     y, s = np.asarray(Y) > 0, np.asarray(Yhat, dtype=float)
     P, N, called = int(y.sum()), int((~y).sum()), s > 0
-    right = int(np.sum(called & y))
-    found = {
-        "f1": 2.0 * right / (P + int(called.sum())) if P + called.any() else 1.0,
-        "prbep": _at(s, y, P),
-        "roc_area": _area(s, y, P, N),
+    true_positives = int(np.sum(called & y))
+    shares = {
+        "f1": 2.0 * true_positives / (P + int(called.sum())) if P + called.any() else 1.0,
+        "prbep": _precision_of_highest(s, y, P),
+        "roc_area": _roc_area(s, y, P, N),
     }
-    measures = {name: 100.0 * value for name, value in found.items()}
+    measures = {name: 100.0 * value for name, value in shares.items()}
     return {**measures, "error_rate": 100.0 * float(np.mean(called != y))}
 
 
-def _at(s: np.ndarray, y: np.ndarray, k: int) -> float:
-    """The share of positives among the k highest scores."""
+def _precision_of_highest(s: np.ndarray, y: np.ndarray, k: int) -> float:
+    """The share of positives among the k highest scores; of tied scores, each counts its share."""
     if k == 0:
         return 1.0
     last = np.partition(s, len(s) - k)[len(s) - k]
@@ -105,10 +104,10 @@ def _at(s: np.ndarray, y: np.ndarray, k: int) -> float:
     return float((np.sum(over & y) + share * np.sum(tied & y)) / k)
 
 
-def _area(s: np.ndarray, y: np.ndarray, P: int, N: int) -> float:
+def _roc_area(s: np.ndarray, y: np.ndarray, P: int, N: int) -> float:
     """The share of pairs in order, from the positives' mean ranks."""
     if not P or not N:
         return 1.0
-    _, at, counts = np.unique(s, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - 0.5 * (counts - 1))[at]
+    _, place, counts = np.unique(s, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - 0.5 * (counts - 1))[place]
     return float((ranks[y].sum() - 0.5 * P * (P + 1)) / (P * N))

@@ -1,17 +1,17 @@
 """Queries, their candidate documents and subtopics: what the data sets of cacm09 Section 3.1 share.
 
-Stored are word counts of all documents, of whole texts and of titles, which query each belongs to, which
-subtopics it has, and the words of each query. A view makes an example of every query:
+Stored are the word counts of all documents, of whole texts and of titles, the query that each belongs to, the
+subtopics that it has, and the words of each query. A view makes one example of every query:
 
     candidates   `labelled`, the documents that have a subtopic (the paper's setting), or `all`
-    items        a word in a document's text, one that is there twice or more, and one in its title: three
-                 levels of coverage, each with its own weights
-    phi          for each level, whether so many percent (THRESHOLDS) of the candidates have the item,
-                 over the number of items, so that Psi counts shares and long queries weigh no more
+    items        a word in a document's text, a word that is there twice or more, and a word in its title:
+                 three levels of coverage, each with its own weights
+    phi          for each level and each threshold (THRESHOLDS), whether at least this percentage of the
+                 candidates have the item, divided by the number of items, so that long queries weigh no more
 
-A subtopic weighs as much as candidates have it. Queries with fewer than K candidates are left out. Of
-`FOLDS` parts of the queries one is to test on, the next to choose by, the others to train on; after that
-many rounds queries are dealt anew, so that all are tested equally often.
+The weight of a subtopic is the number of candidates that have it. Queries with fewer than K candidates are
+left out. The queries are split into FOLDS parts: one to test on, the next to choose options by, the others to
+train on. After FOLDS rounds they are split anew, so that all are tested equally often.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.problems.diversity.problem import Candidates, Selection, best_selection, missed
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._sparse import csr_arrays
 
 THRESHOLDS = (0, 2, 5, 10, 15, 25, 35, 50)
 LEVELS = ("text", "text twice", "title")
 FOLDS = 4
-KEPT = 32
-_MADE: dict[tuple[str, int, str], tuple[list[Any], list[Selection]]] = {}
-VIEW: dict[str, Any] = {
+MAX_REMEMBERED = 32  # answers of `examples`: the runs of a job ask for few different ones
+_REMEMBERED: dict[tuple[str, int, str], tuple[list[Query], list[Selection]]] = {}
+VIEW: Schemas = {
     "K": {"type": "integer", "minimum": 1},
     "candidates": {"enum": ["labelled", "all"]},
     "round": {"type": "integer", "minimum": 0},
@@ -41,33 +42,53 @@ VIEW: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class Query(Candidates):
-    """The candidates of a query with what rivals look at: counts (n, words) and the words of the query."""
+    """The candidates of a query, with what baselines look at: word counts (n, V) of the documents, the
+    numbers of the query's words, and the query as text."""
 
-    counts: Any
+    counts: sp.csr_matrix
     words: np.ndarray
     name: str
 
 
-def stored(
-    text: sp.csr_matrix, title: sp.csr_matrix, query: Sequence[int], pairs: Any, names: Any, words: Any
-) -> dict[str, np.ndarray]:
-    """Counts (N, V) of texts and titles, the query of each document (N,), pairs (R, 2) of a document and a
-    subtopic, names of the queries, and for each the numbers of its words."""
-    arrays: dict[str, np.ndarray] = {
-        "query": np.asarray(query, dtype=np.int64),
-        "pairs": np.asarray(pairs, dtype=np.int64).reshape(-1, 2),
-        "names": np.asarray(names, dtype=str),
-        "words_of": np.repeat(np.arange(len(words)), [len(mine) for mine in words]),
-        "words": np.array([word for mine in words for word in mine], dtype=np.int64),
-        "shape": np.array(text.shape),
-    }
-    for part, counts in (("text", sp.csr_matrix(text)), ("title", sp.csr_matrix(title))):
-        arrays |= {
-            f"{part}_data": counts.data.astype(np.int32),
-            f"{part}_indices": counts.indices.astype(np.int32),
-            f"{part}_indptr": counts.indptr.astype(np.int64),
+class Collection(NamedTuple):
+    """Queries, their documents and which subtopics these have, before any view of them.
+
+    Attributes
+    ----------
+    text, title : csr_matrix (N, V)
+        Word counts of whole texts and of titles.
+    query : sequence of int (N,)
+        The query that each document belongs to.
+    pairs : sequence of (document, subtopic)
+        Which document has which subtopic, by their numbers.
+    names : sequence of str (Q,)
+        The queries.
+    words : sequence of sequences of int (Q,)
+        The numbers of each query's own words.
+    """
+
+    text: sp.csr_matrix
+    title: sp.csr_matrix
+    query: Sequence[int]
+    pairs: Sequence[tuple[int, int]]
+    names: Sequence[str]
+    words: Sequence[Sequence[int]]
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The arrays that `view` takes."""
+        arrays: dict[str, np.ndarray] = {
+            "query": np.asarray(self.query, dtype=np.int64),
+            "pairs": np.asarray(self.pairs, dtype=np.int64).reshape(-1, 2),
+            "names": np.asarray(self.names, dtype=str),
+            "words_of": np.repeat(np.arange(len(self.words)), [len(words) for words in self.words]),
+            "words": np.array([word for words in self.words for word in words], dtype=np.int64),
+            "shape": np.array(self.text.shape),
         }
-    return arrays
+        for part, counts in (("text", self.text), ("title", self.title)):
+            stored = csr_arrays(counts, f"{part}_", data=np.int32)
+            del stored[f"{part}_shape"]  # that of the texts, stored once
+            arrays |= stored
+        return arrays
 
 
 def _counts(arrays: Mapping[str, np.ndarray], part: str) -> sp.csr_matrix:
@@ -78,18 +99,18 @@ def _counts(arrays: Mapping[str, np.ndarray], part: str) -> sp.csr_matrix:
 def view(
     arrays: Mapping[str, np.ndarray], seed: int, *, K: int = 5, candidates: str = "labelled", round: int = 0
 ) -> Split:
-    """Queries to train on, to choose by and to test on."""
+    """Queries to train on, to choose options by and to test on; the module says what the parameters do."""
     X, Y = examples(arrays, K, candidates)
     order = np.random.default_rng([seed, round // FOLDS]).permutation(len(X))
     fold = np.empty(len(X), dtype=np.int64)
     fold[order] = np.arange(len(X)) % FOLDS
-    held, choose = round % FOLDS, (round + 1) % FOLDS
+    test_fold, validation_fold = round % FOLDS, (round + 1) % FOLDS
     parts = [
         Examples([X[i] for i in which], [Y[i] for i in which])
         for which in (
-            np.flatnonzero((fold != held) & (fold != choose)),
-            np.flatnonzero(fold == held),
-            np.flatnonzero(fold == choose),
+            np.flatnonzero((fold != test_fold) & (fold != validation_fold)),
+            np.flatnonzero(fold == test_fold),
+            np.flatnonzero(fold == validation_fold),
         )
     ]
     return Split(parts[0], parts[1], parts[2], problem={"K": K, "n_features": len(LEVELS) * len(THRESHOLDS)})
@@ -98,19 +119,19 @@ def view(
 def examples(
     arrays: Mapping[str, np.ndarray], K: int, candidates: str
 ) -> tuple[list[Query], list[Selection]]:
-    """Every query with K candidates or more, and the selection found from its subtopics.
+    """Every query with K candidates or more, and the selection made from its subtopics.
 
-    Many runs of a job ask for the same: the last few answers are remembered.
+    Many runs of a job ask for the same: the last answers are remembered.
     """
-    held = hashlib.sha256()
+    digest = hashlib.sha256()
     for name in sorted(arrays):
-        held.update(np.ascontiguousarray(arrays[name]).tobytes())
-    key = (held.hexdigest(), K, candidates)
-    if key not in _MADE:
-        _MADE[key] = _examples(arrays, K, candidates)
-        while len(_MADE) > KEPT:
-            _MADE.pop(next(iter(_MADE)))
-    return _MADE[key]
+        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+    key = (digest.hexdigest(), K, candidates)
+    if key not in _REMEMBERED:
+        _REMEMBERED[key] = _examples(arrays, K, candidates)
+        while len(_REMEMBERED) > MAX_REMEMBERED:
+            _REMEMBERED.pop(next(iter(_REMEMBERED)))
+    return _REMEMBERED[key]
 
 
 def _examples(
@@ -124,21 +145,21 @@ def _examples(
     )
     X, Y = [], []
     for q, name in enumerate(arrays["names"]):
-        mine = np.flatnonzero(arrays["query"] == q)
-        subtopics = have[mine].toarray()
+        members = np.flatnonzero(arrays["query"] == q)
+        subtopics = have[members].toarray()
         subtopics = subtopics[:, subtopics.any(axis=0)]
         if candidates == "labelled":
-            mine, subtopics = mine[subtopics.any(axis=1)], subtopics[subtopics.any(axis=1)]
-        if len(mine) < K or not subtopics.size:
+            members, subtopics = members[subtopics.any(axis=1)], subtopics[subtopics.any(axis=1)]
+        if len(members) < K or not subtopics.size:
             continue
-        x = described(text[mine], title[mine], arrays["words"][arrays["words_of"] == q], str(name))
+        x = query_of(text[members], title[members], arrays["words"][arrays["words_of"] == q], str(name))
         X.append(x)
         Y.append(best_selection(x, subtopics, K))
     return X, Y
 
 
-def described(text: sp.csr_matrix, title: sp.csr_matrix, words: np.ndarray, name: str) -> Query:
-    """The candidates of one query from their counts."""
+def query_of(text: sp.csr_matrix, title: sp.csr_matrix, words: np.ndarray, name: str) -> Query:
+    """A query from the word counts (n, V) of its candidates' texts and titles, its words and its name."""
     levels = [sp.csr_matrix(part, dtype=float) for part in (text > 0, text > 1, title > 0)]
     shares = [np.asarray(part.sum(axis=0)).ravel() / text.shape[0] for part in levels]
     used = [np.flatnonzero(share) for share in shares]
@@ -155,7 +176,8 @@ def described(text: sp.csr_matrix, title: sp.csr_matrix, words: np.ndarray, name
 
 
 def score(Y: Sequence[Selection], Yhat: Sequence[Selection]) -> dict[str, float]:
-    """The mean weighted share of subtopics missed, and that of the selections found from the subtopics."""
+    """The mean weighted share of subtopics missed by Yhat, and by the true selections Y, made from the
+    subtopics."""
     return {
         "subtopic_loss": float(np.mean([missed(y, yhat.documents) for y, yhat in zip(Y, Yhat, strict=True)])),
         "best_loss": float(np.mean([missed(y, y.documents) for y in Y])),

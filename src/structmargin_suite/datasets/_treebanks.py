@@ -1,78 +1,90 @@
-"""Treebanks in Penn style: brackets read with their lines, cleaned as Johnson (1998) does, kept as text.
+"""Treebanks in Penn style: bracketed trees read with their line numbers, cleaned as Johnson (1998) does.
 
-Cleaning: empty elements (-NONE-) and what dominates nothing else go; labels lose their function tags and
-indices (NP-SBJ-1 is NP); an outer ROOT, TOP or nameless bracket goes; X over a single X is one X, and so is a
-longer chain from X to X; words go, their tags stay as leaves. Punctuation is kept as tags like others, or
-deleted before lengths are counted. A tree that is a single tag has no bracket, and is left out.
+Cleaning removes empty elements (-NONE-) and brackets with nothing else in them, function tags and indices of
+labels (NP-SBJ-1 becomes NP), and an outer ROOT, TOP or nameless bracket. X over a single X becomes one X, and
+so does a longer chain from X to X. Words are removed; their tags stay as leaves. Punctuation is kept like
+other tags, or deleted before lengths are counted. A tree that is a single tag has no bracket, and is left
+out.
 
-Data sets of trees share their arrays (`trees` as text, `part`: 0 train, 1 test, -1 not said), their view and
-their measures.
+All data sets of trees have the same arrays (`trees` as text; `part`: 0 train, 1 test, -1 not given), view and
+measures.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from structmargin.problems.grammar.trees import brackets, leaves
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.storage.fetch import DataError
 
-PREPARE: dict[str, Any] = {
+Tree: TypeAlias = "str | tuple[Tree, ...]"
+"""A tag, or (label, child, ...) with trees as children."""
+RawTree: TypeAlias = list[Any]
+"""[label, child, ...] as read, with such lists as children; [tag, word] is a leaf."""
+
+PREPARE: Schemas = {
     "longest": {"type": "integer", "minimum": 1},
     "punctuation": {"enum": ["kept", "deleted"]},
     "roots": {"enum": ["any", "clauses"]},
     "at_most": {"type": "integer", "minimum": 10},
     "repetition": {"type": "integer", "minimum": 0},
 }
-VIEW: dict[str, Any] = {"n_train": {"type": "integer", "minimum": 1}}
+VIEW: Schemas = {"n_train": {"type": "integer", "minimum": 1}}
 PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
 CLAUSES = frozenset({"S", "SBARQ", "SINV", "SQ"})
 OUTER = frozenset({"", "ROOT", "TOP"})
 TOKEN = re.compile(r"[()]|[^ \t\r()]+")
 """Words may hold other white space: thin spaces occur."""
+TRACE = b"-NONE-"
+"""The tag of an empty element."""
 TEST_SHARE = 5
+"""One in so many trees is tested on, where the corpus has no parts."""
 
 
-def read(name: str, text: str, longest: int | None = None) -> list[Any]:
+def read(name: str, text: str, longest: int | None = None) -> list[RawTree]:
     """The bracketed trees of a text as nested lists [label, child, ...]; a leaf is [tag, word].
 
-    What is no such tree is an error that gives the line of the file `name`. With `longest`, trees of more
-    words (traces not counted) are passed over without a look inside: most of the time would go there.
+    Anything else is an error that gives the line of the file `name`. With `longest`, trees of more words
+    (traces not counted) are skipped without parsing them, which saves most of the time.
     """
     data = np.frombuffer(text.encode("utf-8"), dtype=np.uint8)
-    at = np.flatnonzero((data == ord("(")) | (data == ord(")")))
-    opens = data[at] == ord("(")
+    trees, last = [], 0
+    for first, end, n_words in zip(*_extents(name, data), strict=True):
+        _outside(name, data, last, first)
+        last = end + 1
+        if longest is None or n_words <= longest:
+            chunk = data[first:last].tobytes().decode("utf-8")
+            trees.append(_node(name, chunk, _line(data, first)))
+    _outside(name, data, last, len(data))
+    return trees
+
+
+def _extents(name: str, data: np.ndarray) -> tuple[list[int], list[int], list[int]]:
+    """(first byte, last byte, number of words without traces) of every outermost bracket, three lists."""
+    place = np.flatnonzero((data == ord("(")) | (data == ord(")")))
+    opens = data[place] == ord("(")
     depth = np.cumsum(np.where(opens, 1, -1))
     if np.any(depth < 0):
-        wrong = at[int(np.argmax(depth < 0))]
+        wrong = place[int(np.argmax(depth < 0))]
         raise DataError(f"{name}, line {_line(data, wrong)}: a bracket is closed that was never opened")
     ends = np.flatnonzero(depth == 0)
     starts = np.concatenate([[0], ends[:-1] + 1]).astype(np.int64) if len(ends) else np.zeros(0, np.int64)
     if len(depth) and depth[-1] != 0:
-        first = at[int(ends[-1]) + 1 if len(ends) else 0]
+        first = place[int(ends[-1]) + 1 if len(ends) else 0]
         raise DataError(
             f"{name}, line {_line(data, first)}: the bracket opened there is never closed; complete it"
         )
     leaf = np.flatnonzero(opens[:-1] & ~opens[1:])
     padded = np.concatenate([data, np.zeros(len(TRACE), np.uint8)])
-    trace = np.all([padded[at[leaf] + 1 + k] == byte for k, byte in enumerate(TRACE)], axis=0)
+    trace = np.all([padded[place[leaf] + 1 + k] == byte for k, byte in enumerate(TRACE)], axis=0)
     words = np.searchsorted(leaf[~trace], ends) - np.searchsorted(leaf[~trace], starts)
-    found, last = [], 0
-    for first, end, n_words in zip(at[starts].tolist(), at[ends].tolist(), words.tolist(), strict=True):
-        _outside(name, data, last, first)
-        last = end + 1
-        if longest is None or n_words <= longest:
-            chunk = data[first:last].tobytes().decode("utf-8")
-            found.append(_node(name, chunk, _line(data, first)))
-    _outside(name, data, last, len(data))
-    return found
-
-
-TRACE = b"-NONE-"
+    return place[starts].tolist(), place[ends].tolist(), words.tolist()
 
 
 def _line(data: np.ndarray, place: int) -> int:
@@ -90,7 +102,7 @@ def _outside(name: str, data: np.ndarray, lo: int, hi: int) -> None:
         )
 
 
-def _node(name: str, text: str, line: int) -> Any:
+def _node(name: str, text: str, line: int) -> RawTree:
     """One balanced tree that begins at a line of the file."""
     stack: list[list[Any]] = [[]]
     for offset, row in enumerate(text.split("\n")):
@@ -115,8 +127,8 @@ def _node(name: str, text: str, line: int) -> Any:
     return stack[0][0]
 
 
-def cleaned(node: Any, delete: frozenset[str] = frozenset()) -> Any:
-    """The tree over tags, as nested tuples, that is left of a node; a tag alone, or None for nothing."""
+def cleaned(node: RawTree, delete: frozenset[str] = frozenset()) -> Tree | None:
+    """What cleaning leaves of a tree: a tree over tags as nested tuples, a single tag, or None."""
     label = node[0]
     if len(node) == 2 and isinstance(node[1], str):
         return None if label == "-NONE-" or label in delete else label
@@ -138,43 +150,80 @@ def cleaned(node: Any, delete: frozenset[str] = frozenset()) -> Any:
     return (label, *children)
 
 
-def passed(longest: int, punctuation: str) -> int | None:
-    """The number of words from which on `read` may pass trees over."""
-    return longest if punctuation == "kept" else None
+@dataclass(frozen=True)
+class TreeFilter:
+    """Which trees of a corpus are used; the parameters are those of PREPARE.
+
+    Attributes
+    ----------
+    longest : int
+        The number of tags that a tree may have.
+    punctuation : {"kept", "deleted"}
+        Whether punctuation counts as tags or is deleted first.
+    roots : {"any", "clauses"}
+        Whether the root may have any label or must be a clause.
+    """
+
+    longest: int
+    punctuation: str
+    roots: str
+
+    @property
+    def longest_to_read(self) -> int | None:
+        """The number of words above which `read` need not look into a tree, or None.
+
+        Where punctuation is deleted, the length of a tree is known only afterwards.
+        """
+        return self.longest if self.punctuation == "kept" else None
+
+    def select(self, raw: Iterable[RawTree]) -> list[Tree]:
+        """The trees, cleaned, that are no longer than `longest` tags and have the roots asked for."""
+        delete = PUNCTUATION if self.punctuation == "deleted" else frozenset()
+        trees = [cleaned(node, delete) for node in raw]
+        return [
+            tree
+            for tree in trees
+            if isinstance(tree, tuple)
+            and len(leaves(tree)) <= self.longest
+            and (self.roots == "any" or tree[0] in CLAUSES)
+        ]
 
 
-def chosen(raw: Iterable[Any], longest: int, punctuation: str, roots: str) -> list[Any]:
-    """The cleaned trees that are no longer than `longest` tags and have the roots asked for."""
-    delete = PUNCTUATION if punctuation == "deleted" else frozenset()
-    trees = [cleaned(node, delete) for node in raw]
-    return [
-        tree
-        for tree in trees
-        if isinstance(tree, tuple) and len(leaves(tree)) <= longest and (roots == "any" or tree[0] in CLAUSES)
-    ]
-
-
-def arrays(
-    trees: Sequence[Any], part: Sequence[int], seed: int, at_most: int | None
+def tree_arrays_by_part(
+    documents: Iterable[tuple[int, list[RawTree]]], select: TreeFilter, seed: int, at_most: int | None
 ) -> dict[str, np.ndarray]:
-    """Trees as text with their parts; with `at_most`, only so many, drawn by the seed, in their old order."""
+    """`tree_arrays` of a corpus with parts: (number of its part, raw trees) for every document."""
+    trees: list[Tree] = []
+    part: list[int] = []
+    for number, raw in documents:
+        selected = select.select(raw)
+        trees += selected
+        part += [number] * len(selected)
+    return tree_arrays(trees, part, seed, at_most)
+
+
+def tree_arrays(
+    trees: Sequence[Tree], part: Sequence[int], seed: int, at_most: int | None
+) -> dict[str, np.ndarray]:
+    """The arrays `trees` and `part`; with `at_most`, of so many trees drawn by the seed, in their old
+    order."""
     if not trees:
         raise DataError("no tree is left under `longest` and `roots`; raise the one or widen the other")
-    keep = np.arange(len(trees))
+    chosen = np.arange(len(trees))
     if at_most is not None and at_most < len(trees):
-        keep = np.sort(np.random.default_rng(seed).permutation(len(trees))[:at_most])
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(trees))[:at_most])
     return {
-        "trees": np.array([text_of(trees[int(k)]) for k in keep]),
-        "part": np.asarray(part, dtype=np.int64)[keep],
+        "trees": np.array([text_of(trees[int(k)]) for k in chosen]),
+        "part": np.asarray(part, dtype=np.int64)[chosen],
     }
 
 
-def text_of(tree: Any) -> str:
+def text_of(tree: Tree) -> str:
     """A tree over tags as text: (S (NP DT NN) (VP VBZ))."""
     return tree if isinstance(tree, str) else f"({tree[0]} {' '.join(text_of(child) for child in tree[1:])})"
 
 
-def tree_of(text: str) -> Any:
+def tree_of(text: str) -> Tree:
     """The tree that `text_of` wrote."""
     stack: list[list[Any]] = [[]]
     for token in TOKEN.findall(text):
@@ -189,9 +238,10 @@ def tree_of(text: str) -> Any:
 
 
 def view(stored: Mapping[str, np.ndarray], seed: int, *, n_train: int | None = None) -> Split:
-    """The parts that the corpus says; where it says none, a fifth at random, by the seed, is the test part.
+    """The training and test part of the corpus; if it has none, a fifth of the trees, drawn by the seed, is
+    the test part.
 
-    With `n_train`, the first so many of the training part: of a corpus without parts, at random too.
+    With `n_train`, only the first n_train trees of the training part.
     """
     part = stored["part"]
     if np.all(part < 0):
@@ -209,19 +259,22 @@ def _examples(trees: np.ndarray, which: np.ndarray) -> Examples:
     return Examples([tuple(leaves(y)) for y in Y], Y)
 
 
-def counts(y: Any, yhat: Any) -> tuple[int, int, int]:
-    """(right, given, predicted) brackets; a sentence without a parse has none predicted."""
-    mine = brackets(y)
-    other = [] if yhat is None else brackets(yhat)
-    return len(set(mine) & set(other)), len(mine), len(other)
+def bracket_counts(y: Tree, yhat: Tree | None) -> tuple[int, int, int]:
+    """The numbers of brackets that are in both trees, in y, and in yhat; yhat is None for a sentence without
+    a parse, which has no brackets."""
+    true = brackets(y)
+    predicted = [] if yhat is None else brackets(yhat)
+    return len(set(true) & set(predicted)), len(true), len(predicted)
 
 
-def score(Y: Sequence[Any], Yhat: Sequence[Any]) -> dict[str, float]:
+def score(Y: Sequence[Tree], Yhat: Sequence[Tree | None]) -> dict[str, float]:
     """In percent: `accuracy` of whole trees; `precision`, `recall` and `f1` over all brackets together.
 
     `unparsed` is the number of sentences without a parse: they count as wrong, all their brackets as missed.
     """
-    right, given, predicted = np.sum([counts(y, yhat) for y, yhat in zip(Y, Yhat, strict=True)], axis=0)
+    right, given, predicted = np.sum(
+        [bracket_counts(y, yhat) for y, yhat in zip(Y, Yhat, strict=True)], axis=0
+    )
     return {
         "accuracy": 100.0 * float(np.mean([y == yhat for y, yhat in zip(Y, Yhat, strict=True)])),
         "precision": 100.0 * float(right) / max(int(predicted), 1),

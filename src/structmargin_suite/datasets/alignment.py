@@ -15,23 +15,30 @@ Letters are c - 1 for the paper's c = 1 .. 20, and letter c has probability c / 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._pool import refuse
 from structmargin_suite.storage.fetch import Remote
 
+__all__ = ["FILES", "PREPARE", "VIEW", "generate", "random_letters", "refuse", "score", "synthesize", "view"]
+
 FILES: tuple[Remote, ...] = ()
-PREPARE: dict[str, Any] = {
+PREPARE: Schemas = {
     "pool": {"type": "integer", "minimum": 1},
     "n_test": {"type": "integer", "minimum": 1},
     "repetition": {"type": "integer", "minimum": 0},
 }
-VIEW: dict[str, Any] = {"n_train": {"type": "integer", "minimum": 1}}
+VIEW: Schemas = {"n_train": {"type": "integer", "minimum": 1}}
 
 MATCH, SUBSTITUTE, INSERT, DELETE = range(4)
 STEPS = np.frombuffer(b"MMID", dtype="S1")
+
+Strings = tuple[np.ndarray, list[np.ndarray]]
+"""A native and its candidates, each an array of letters."""
+Truth = tuple[int, tuple[int, int, str]]
+"""Which candidate is the homolog, and its alignment (i, j, operations)."""
 
 
 def generate(
@@ -46,36 +53,26 @@ def generate(
     substitute: float = 0.4,
     insert: float = 0.2,
     delete: float = 0.2,
-) -> tuple[list, list]:
+) -> tuple[list[Strings], list[Truth]]:
     """n examples: X of (native, candidates), candidates a list of n_decoys + 1 strings; Y of
     (index of the homolog, (i, j, ops)). Strings are uint8 arrays of letters 0 .. n_letters - 1.
 
     The same generator state gives the same data.
     """
-    probabilities = np.array([match, substitute, insert, delete])
     if n < 1 or n_decoys < 1:
         raise ValueError(f"n and n_decoys must be at least 1, but are {n} and {n_decoys}")
     if not 1 <= n_letters <= 255:
         raise ValueError(f"n_letters must be from 1 to 255, but is {n_letters}")
     if not 0 <= n_operations <= length:
         raise ValueError(f"n_operations must be from 0 to length={length}, but is {n_operations}")
-    if np.any(probabilities < 0) or not np.isclose(probabilities.sum(), 1.0):
-        given = ", ".join(f"{p:g}" for p in probabilities)
-        raise ValueError(f"match, substitute, insert and delete must add up to 1, but are {given}")
+    probabilities = _distribution(match, substitute, insert, delete)
 
     strings = random_letters(rng, (n, n_decoys + 2, length), n_letters)
     native, homolog = strings[:, 0].copy(), strings[:, 1].copy()
     operations = rng.choice(4, size=(n, n_operations), p=probabilities)
-    reads, writes = operations != INSERT, operations != DELETE
-    i = rng.integers(0, length - reads.sum(axis=1) + 1)
-    j = rng.integers(0, length - writes.sum(axis=1) + 1)
-
-    # The homolog is random letters already: only matches and substitutions overwrite them.
-    example, k = np.nonzero(reads & writes)
-    source = i[example] + np.cumsum(reads, axis=1)[example, k] - 1
-    target = j[example] + np.cumsum(writes, axis=1)[example, k] - 1
-    shift = operations[example, k] == SUBSTITUTE
-    homolog[example, target] = (native[example, source].astype(int) + shift) % n_letters
+    i = rng.integers(0, length - (operations != INSERT).sum(axis=1) + 1)
+    j = rng.integers(0, length - (operations != DELETE).sum(axis=1) + 1)
+    _copy_letters(native, homolog, operations, i, j, n_letters)
 
     place = rng.integers(0, n_decoys + 1, size=n)
     candidates = strings[:, 1:]
@@ -87,19 +84,37 @@ def generate(
     return X, Y
 
 
+def _distribution(match: float, substitute: float, insert: float, delete: float) -> np.ndarray:
+    """The four probabilities as an array, if they are probabilities."""
+    probabilities = np.array([match, substitute, insert, delete])
+    if np.any(probabilities < 0) or not np.isclose(probabilities.sum(), 1.0):
+        given = ", ".join(f"{p:g}" for p in probabilities)
+        raise ValueError(f"match, substitute, insert and delete must add up to 1, but are {given}")
+    return probabilities
+
+
+def _copy_letters(
+    native: np.ndarray, homolog: np.ndarray, operations: np.ndarray, i: np.ndarray, j: np.ndarray,
+    n_letters: int,
+) -> None:  # fmt: skip
+    """Write the letters that matches and substitutions make of the native into the homolog, both (n, length).
+
+    The homolog is random letters already, so that insertions and padding need no writing. Operations
+    (n, n_operations) begin at letter i (n,) of the native and j (n,) of the homolog.
+    """
+    reads, writes = operations != INSERT, operations != DELETE
+    example, k = np.nonzero(reads & writes)
+    source = i[example] + np.cumsum(reads, axis=1)[example, k] - 1
+    target = j[example] + np.cumsum(writes, axis=1)[example, k] - 1
+    shift = operations[example, k] == SUBSTITUTE
+    homolog[example, target] = (native[example, source].astype(int) + shift) % n_letters
+
+
 def random_letters(rng: np.random.Generator, shape: tuple[int, ...], n_letters: int) -> np.ndarray:
     """Letters 0 .. n_letters - 1, letter c with probability proportional to c + 1."""
     total = n_letters * (n_letters + 1) // 2
     letter_of = np.repeat(np.arange(n_letters, dtype=np.uint8), np.arange(1, n_letters + 1))
     return letter_of[rng.integers(0, total, size=shape)]
-
-
-def refuse(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> str | None:
-    """Why these parameters do not go together, or None."""
-    pool, n_train = prepare["pool"], view["n_train"]
-    if n_train > pool:
-        return f"n_train is {n_train}, but the pool has {pool} examples; lower n_train or enlarge pool"
-    return None
 
 
 def synthesize(seed: int, *, pool: int, n_test: int, repetition: int = 0) -> dict[str, np.ndarray]:
@@ -113,12 +128,12 @@ def view(arrays: Mapping[str, np.ndarray], seed: int, *, n_train: int) -> Split:
     return Split(_unpacked("train", arrays, n_train), _unpacked("test", arrays))
 
 
-def score(Y: Sequence[Any], Yhat: Sequence[Any]) -> dict[str, float]:
+def score(Y: Sequence[Truth], Yhat: Sequence[Truth]) -> dict[str, float]:
     """`error`: how often a decoy is taken for the homolog, in percent."""
     return {"error": 100.0 * float(np.mean([y[0] != yhat[0] for y, yhat in zip(Y, Yhat, strict=True)]))}
 
 
-def _packed(part: str, X: Sequence[Any], Y: Sequence[Any]) -> dict[str, np.ndarray]:
+def _packed(part: str, X: Sequence[Strings], Y: Sequence[Truth]) -> dict[str, np.ndarray]:
     return {
         f"{part}_native": np.array([x[0] for x in X], dtype=np.uint8),
         f"{part}_candidates": np.array([x[1] for x in X], dtype=np.uint8),

@@ -1,4 +1,4 @@
-"""AMBIENT (Carpineto and Romano 2008): 44 ambiguous queries, 100 results each, which subtopics each has.
+"""AMBIENT (Carpineto and Romano 2008): 44 ambiguous queries with 100 results each, and their subtopics.
 
 Four files with a header and tabs between fields: topics.txt (ID, description), subTopics.txt (ID,
 description), results.txt (ID, url, title, snippet), STRel.txt (subTopicID, resultID). A subtopic's and a
@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from structmargin_suite.datasets import _subtopics, collection
-from structmargin_suite.datasets._subtopics import VIEW, score, view
+from structmargin_suite.datasets import Schemas, collection
+from structmargin_suite.datasets._sparse import count_matrix
+from structmargin_suite.datasets._subtopics import VIEW, Collection, score, view
 from structmargin_suite.storage.fetch import DataError, Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
@@ -33,52 +33,80 @@ FILES = tuple(
         ("STRel.txt", "81c4738af54d05fd51819467f0f7b5f4c6b5b47a68c4580364a046c8fc53ade9"),
     )
 )
-PREPARE: dict[str, Any] = {"queries": {"type": "integer", "minimum": 8}}
+PREPARE: Schemas = {"queries": {"type": "integer", "minimum": 8}}
 COLUMNS = {"topics.txt": 2, "subTopics.txt": 2, "results.txt": 4, "STRel.txt": 2}
 WORD = re.compile(r"[a-z0-9]{2,}")
 
 
+class Result(NamedTuple):
+    """A result of a search: the number of its topic, and the word counts of its title and whole text."""
+
+    topic: int
+    title: Counter[int]
+    text: Counter[int]
+
+
 def parse(files: Mapping[str, Path], seed: int, *, queries: int | None = None) -> dict[str, np.ndarray]:
-    """Counts, subtopics and words of the first so many queries, all unless told."""
-    topics = {row[0]: (k, row[1]) for k, (_, row) in enumerate(read(files["topics.txt"])[:queries])}
-    every = {row[0] for _, row in read(files["topics.txt"])}
+    """Counts, subtopics and words of the first `queries` queries, or of all."""
+    topics = dict(fields for _, fields in read(files["topics.txt"]))
+    names = list(topics.values())[:queries]
+    number = {topic: k for k, topic in enumerate(list(topics)[:queries])}
     tokens = _Tokens()
-    place: dict[str, int] = {}
-    query: list[int] = []
-    texts, titles = [], []
-    known: dict[str, set[str]] = {"subTopics.txt": set(), "results.txt": set()}
-    for name in known:
-        for number, row in read(files[name]):
-            topic = row[0].partition(".")[0]
-            if topic not in every or "." not in row[0]:
-                raise DataError(
-                    f"{files[name]}, line {number}: {row[0]!r} belongs to no topic of topics.txt; correct it"
-                )
-            known[name].add(row[0])
-            if name == "results.txt" and topic in topics:
-                place[row[0]] = len(query)
-                query.append(topics[topic][0])
-                titles.append(tokens(row[2]))
-                texts.append(titles[-1] + tokens(row[3]))
-    if not query:
+    subtopics = {fields[0] for fields in _of_topics(files["subTopics.txt"], topics)}
+    listed = _of_topics(files["results.txt"], topics)
+    results: dict[str, Result] = {}
+    for result, _, title, snippet in listed:
+        topic = result.partition(".")[0]
+        if topic in number:
+            title_counts = tokens(title)
+            results[result] = Result(number[topic], title_counts, title_counts + tokens(snippet))
+    if not results:
         raise DataError(f"{files['results.txt']} has no result of any topic; fetch it again")
-    subtopics: dict[str, int] = {}
+    pairs = _judgements(files["STRel.txt"], subtopics, {fields[0] for fields in listed}, list(results))
+    words = [sorted(tokens(name)) for name in names]
+    n_words = len(tokens.place)
+    return Collection(
+        count_matrix([result.text for result in results.values()], n_words),
+        count_matrix([result.title for result in results.values()], n_words),
+        [result.topic for result in results.values()],
+        pairs,
+        names,
+        words,
+    ).to_arrays()
+
+
+def _of_topics(path: Path, topics: Mapping[str, str]) -> list[list[str]]:
+    """The fields of every line of a file whose IDs must each begin with a topic's and a dot."""
+    lines = []
+    for line, fields in read(path):
+        topic, dot, _ = fields[0].partition(".")
+        if topic not in topics or not dot:
+            raise DataError(
+                f"{path}, line {line}: {fields[0]!r} belongs to no topic of topics.txt; correct it"
+            )
+        lines.append(fields)
+    return lines
+
+
+def _judgements(
+    path: Path, subtopics: set[str], results: set[str], used: Sequence[str]
+) -> list[tuple[int, int]]:
+    """(place in `used`, number of the subtopic) of every result that is used and has a subtopic.
+
+    Subtopics are numbered as they first occur; IDs that the other files do not have are errors.
+    """
+    place = {result: k for k, result in enumerate(used)}
+    number: dict[str, int] = {}
     pairs = []
-    for number, (subtopic, result) in read(files["STRel.txt"]):
-        for what, one in (("subTopics.txt", subtopic), ("results.txt", result)):
-            if one not in known[what]:
-                raise DataError(
-                    f"{files['STRel.txt']}, line {number}: {one!r} is not in {what}; correct or remove it"
-                )
+    for line, (subtopic, result) in read(path):
+        for file, known, ID in (("subTopics.txt", subtopics, subtopic), ("results.txt", results, result)):
+            if ID not in known:
+                raise DataError(f"{path}, line {line}: {ID!r} is not in {file}; correct or remove it")
         if result in place:
-            pairs.append((place[result], subtopics.setdefault(subtopic, len(subtopics))))
+            pairs.append((place[result], number.setdefault(subtopic, len(number))))
     if not pairs:
-        raise DataError(f"{files['STRel.txt']} has no pair for any result; fetch it again")
-    words = [sorted(tokens(text)) for _, text in topics.values()]
-    V = len(tokens.place)
-    return _subtopics.stored(
-        _matrix(texts, V), _matrix(titles, V), query, pairs, [text for _, text in topics.values()], words
-    )
+        raise DataError(f"{path} has no pair for any result; fetch it again")
+    return pairs
 
 
 def read(path: Path) -> list[tuple[int, list[str]]]:
@@ -104,7 +132,7 @@ def read(path: Path) -> list[tuple[int, list[str]]]:
 
 
 class _Tokens:
-    """Texts as counts of numbered words."""
+    """Texts as counts of their stems, which are numbered as they first occur; stop words are left out."""
 
     def __init__(self) -> None:
         from nltk.stem import PorterStemmer
@@ -115,21 +143,14 @@ class _Tokens:
         self.stems: dict[str, str] = {}
 
     def __call__(self, text: str) -> Counter[int]:
-        found: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         for word in WORD.findall(text.lower()):
             if word in self.stop:
                 continue
             if word not in self.stems:
                 self.stems[word] = self.stemmer.stem(word)
-            found[self.place.setdefault(self.stems[word], len(self.place))] += 1
-        return found
-
-
-def _matrix(rows: list[Counter[int]], n_words: int) -> sp.csr_matrix:
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    indices = np.array([word for row in rows for word in sorted(row)], dtype=np.int64)
-    data = np.array([row[word] for row in rows for word in sorted(row)], dtype=np.int64)
-    return sp.csr_matrix((data, indices, indptr), shape=(len(rows), n_words))
+            counts[self.place.setdefault(self.stems[word], len(self.place))] += 1
+        return counts
 
 
 def synthesize(seed: int, *, queries: int | None = None) -> dict[str, np.ndarray]:

@@ -1,7 +1,7 @@
 """Clusters on a tree: small multiclass data on which all formulations differ, to test theorems with.
 
-n_classes classes stand in groups of `siblings`; a class's mean is its group's mean plus its own, all
-coordinates normal, and examples scatter around it. The losses, for VIEW's `loss`:
+n_classes classes form groups of `siblings`. The mean of a class is its group's mean plus a part of its own,
+with all coordinates normal; examples scatter around it. The losses, for VIEW's `loss`:
     zero_one   1 for every wrong class
     tree       1 for a wrong class of the right group, 2 for one of another group
 each times `loss_scale`. A constant feature serves as intercept.
@@ -10,15 +10,17 @@ each times `loss_scale`. A constant feature serves as intercept.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._pool import refuse
 from structmargin_suite.storage.fetch import Remote
 
+__all__ = ["FILES", "PREPARE", "VIEW", "refuse", "score", "synthesize", "view"]
+
 FILES: tuple[Remote, ...] = ()
-PREPARE: dict[str, Any] = {
+PREPARE: Schemas = {
     "n_classes": {"type": "integer", "minimum": 2},
     "siblings": {"type": "integer", "minimum": 1},
     "n_features": {"type": "integer", "minimum": 1},
@@ -27,19 +29,11 @@ PREPARE: dict[str, Any] = {
     "n_test": {"type": "integer", "minimum": 1},
     "repetition": {"type": "integer", "minimum": 0},
 }
-VIEW: dict[str, Any] = {
+VIEW: Schemas = {
     "n_train": {"type": "integer", "minimum": 1},
     "loss": {"enum": ["zero_one", "tree"]},
     "loss_scale": {"type": "number", "exclusiveMinimum": 0},
 }
-
-
-def refuse(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> str | None:
-    """Why these parameters do not go together, or None."""
-    pool, n_train = prepare["pool"], view["n_train"]
-    if n_train > pool:
-        return f"n_train is {n_train}, but the pool has {pool} examples; lower n_train or enlarge pool"
-    return None
 
 
 def synthesize(
@@ -78,6 +72,6 @@ def view(
     return Split(Examples(X[:n_train], y[:n_train]), test, problem=problem)
 
 
-def score(Y: Any, Yhat: Any) -> dict[str, float]:
+def score(Y: np.ndarray, Yhat: np.ndarray) -> dict[str, float]:
     """Error in percent."""
     return {"error": 100.0 * float(np.mean(np.asarray(Y) != np.asarray(Yhat)))}

@@ -1,10 +1,10 @@
 """Forest cover types (UCI 31): one of 7 types of forest against the rest (cacm09 Table 1).
 
-The file has a line a patch of ground: 10 quantities, 44 indicators and the type from 1 to 7, with commas
-between. The paper's sample of 1,000 patches to train on and 2,000 to test on is not known: ours is drawn
-from the first 20,000 patches, of which the first 15,120 have the types equally often, so the rare types are
-more frequent here than at large. Quantities are standardised by the training part, and rows scaled to a
-mean squared norm of 1. The stand-in has types that follow from a quantity, as they follow from elevation.
+The file has one line per patch of ground: 10 quantities, 44 indicators and the type from 1 to 7, with commas
+between. The paper's sample of 1,000 patches to train on and 2,000 to test on is not known: ours is drawn from
+the first 20,000 patches, of which the first 15,120 have the types equally often, so the rare types are more
+frequent here than in the whole data set. Quantities are standardised by the training part, and rows scaled to
+a mean squared norm of 1. The stand-in has types that follow from a quantity, as they follow from elevation.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from __future__ import annotations
 import gzip
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import _one_vs_rest
+from structmargin_suite.datasets import Schemas, _one_vs_rest
 from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
 from structmargin_suite.storage.fetch import DataError, Remote
 
@@ -29,17 +28,17 @@ FILES = (
         "covertype/covtype.20k.data.gz",
     ),
 )
-PREPARE: dict[str, Any] = {
+PREPARE: Schemas = {
     "n_train": {"type": "integer", "minimum": 100},
     "n_test": {"type": "integer", "minimum": 100},
 }
-TYPES, FEATURES, QUANTITIES = 7, 54, 10
+N_TYPES, N_FEATURES, N_QUANTITIES = 7, 54, 10
 
 
 def parse(
     files: Mapping[str, Path], seed: int, *, n_train: int = 1000, n_test: int = 2000
 ) -> dict[str, np.ndarray]:
-    """Rows and types of patches drawn by the seed."""
+    """Inputs and types of patches drawn by the seed."""
     path = files[FILES[0].name]
     X, y = read(path)
     if len(y) < n_train + n_test:
@@ -51,43 +50,43 @@ def parse(
 
 
 def _parts(X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
-    mean, deviation = X[train, :QUANTITIES].mean(axis=0), X[train, :QUANTITIES].std(axis=0)
+    mean, deviation = X[train, :N_QUANTITIES].mean(axis=0), X[train, :N_QUANTITIES].std(axis=0)
     Z = X.astype(float)
-    Z[:, :QUANTITIES] = (Z[:, :QUANTITIES] - mean) / np.where(deviation > 0, deviation, 1.0)
+    Z[:, :N_QUANTITIES] = (Z[:, :N_QUANTITIES] - mean) / np.where(deviation > 0, deviation, 1.0)
     rows = _one_vs_rest.scaled(Z[train], Z[test])
     return {
-        "names": np.arange(1, TYPES + 1).astype(str),
-        **_one_vs_rest.stored("train", rows["train"], np.eye(TYPES)[y[train] - 1]),
-        **_one_vs_rest.stored("test", rows["test"], np.eye(TYPES)[y[test] - 1]),
+        "names": np.arange(1, N_TYPES + 1).astype(str),
+        **_one_vs_rest.part_arrays("train", rows["train"], np.eye(N_TYPES)[y[train] - 1]),
+        **_one_vs_rest.part_arrays("test", rows["test"], np.eye(N_TYPES)[y[test] - 1]),
     }
 
 
 def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Features (n, 54) and types (n,) of a file."""
+    """Features (n, 54) and types (n,), 1 to 7, of the patches in a file."""
     try:
         text = gzip.decompress(path.read_bytes()).decode("latin-1")
     except (OSError, EOFError) as error:
         raise DataError(f"{path} is no gzip file, or breaks off ({error}); fetch it again") from None
     lines = text.split()
     try:
-        rows = np.array(",".join(lines).split(","), dtype=np.int64).reshape(len(lines), FEATURES + 1)
-        wide = [line.count(",") for line in lines]
-        sound = set(wide) == {FEATURES} and rows[:, -1].min() >= 1 and rows[:, -1].max() <= TYPES
+        rows = np.array(",".join(lines).split(","), dtype=np.int64).reshape(len(lines), N_FEATURES + 1)
+        commas = [line.count(",") for line in lines]
+        valid = set(commas) == {N_FEATURES} and rows[:, -1].min() >= 1 and rows[:, -1].max() <= N_TYPES
     except ValueError:
-        sound = False
-    if not sound:
-        _complain(path, lines)
+        valid = False
+    if not valid:
+        _raise_fault(path, lines)
     return rows[:, :-1], rows[:, -1]
 
 
-def _complain(path: Path, lines: list[str]) -> None:
-    """Raise with the first line that is wrong."""
+def _raise_fault(path: Path, lines: list[str]) -> None:
+    """Raise an error that names the first faulty line."""
     for number, line in enumerate(lines, start=1):
         cells = line.split(",")
         whole = all(cell.removeprefix("-").isdecimal() for cell in cells)
-        if len(cells) != FEATURES + 1 or not whole or not 1 <= int(cells[-1]) <= TYPES:
+        if len(cells) != N_FEATURES + 1 or not whole or not 1 <= int(cells[-1]) <= N_TYPES:
             raise DataError(
-                f"{path}, line {number}: must have {FEATURES} whole numbers and a type from 1 to {TYPES} "
+                f"{path}, line {number}: must have {N_FEATURES} whole numbers and a type from 1 to {N_TYPES} "
                 f"with commas between, but is {line[:40]!r}; correct it"
             )
     raise DataError(f"{path} is empty; fetch it again")
@@ -97,10 +96,10 @@ def synthesize(seed: int, *, n_train: int = 1000, n_test: int = 2000) -> dict[st
     """The same arrays, from a seed."""
     rng = np.random.default_rng(seed)
     n = n_train + n_test
-    y = rng.integers(1, TYPES + 1, size=n)
-    X = 100.0 * rng.normal(size=(n, FEATURES))
+    y = rng.integers(1, N_TYPES + 1, size=n)
+    X = 100.0 * rng.normal(size=(n, N_FEATURES))
     X[:, 0] += 80.0 * y
     ground = (3 * y + rng.integers(0, 20, size=n)) % 40
-    X[:, QUANTITIES:] = 0
-    X[np.arange(n), QUANTITIES + y % 4] = X[np.arange(n), QUANTITIES + 4 + ground] = 1
+    X[:, N_QUANTITIES:] = 0
+    X[np.arange(n), N_QUANTITIES + y % 4] = X[np.arange(n), N_QUANTITIES + 4 + ground] = 1
     return _parts(np.rint(X), y, np.arange(n_train), np.arange(n_train, n))

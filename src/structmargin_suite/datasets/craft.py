@@ -1,18 +1,25 @@
-"""CRAFT: 97 biomedical articles with hand-made trees, 30,830 in all, one a line, and their own parts.
+"""CRAFT: 97 biomedical articles with hand-made trees, 30,830 in all, one per line, with parts of its own.
 
-Articles of the training part train; those of dev and test together are tested on (nothing is chosen on dev).
+The training part is trained on, the parts dev and test together are tested on (nothing is chosen on dev).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from structmargin_suite.datasets import pcfg
-from structmargin_suite.datasets._treebanks import PREPARE, VIEW, arrays, chosen, passed, score, view
+from structmargin_suite.datasets._treebanks import (
+    PREPARE,
+    VIEW,
+    RawTree,
+    TreeFilter,
+    score,
+    tree_arrays_by_part,
+    view,
+)
 from structmargin_suite.datasets.gum import documents
 from structmargin_suite.storage.fetch import DataError, mirrored
 
@@ -28,34 +35,36 @@ FILES = mirrored(
     },
 )
 PARTS = {"train": 0, "dev": 1, "test": 1}
-TREES = 2395
-"""Clauses of at most 15 tokens in the real corpus: how many the stand-in has."""
+N_TREES = 2395
+"""Clauses of at most 15 tokens in the real corpus, which is the size of the stand-in."""
 
 
 def parse(
     files: Mapping[str, Path], seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any",
     at_most: int | None = None, repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """All trees that fit, with the corpus's own parts."""
-    named = {
+    """All trees that pass the filter, with the corpus's own parts."""
+    part_of = {
         line.strip(): value
         for part, value in PARTS.items()
         for line in files[f"craft-ids-{part}.txt"].read_text(encoding="utf-8").splitlines()
         if line.strip()
     }
-    trees: list[Any] = []
-    part: list[int] = []
-    for name, raw in documents(files["craft_penn_trees.tar.xz"], ".tree", passed(longest, punctuation)):
-        if name not in named:
-            raise DataError(f"{files['craft-ids-train.txt']} and its like do not name article {name}; add it")
-        mine = chosen(raw, longest, punctuation, roots)
-        trees += mine
-        part += [named[name]] * len(mine)
-    return arrays(trees, part, seed, at_most)
+    select = TreeFilter(longest, punctuation, roots)
+
+    def of_parts() -> Iterator[tuple[int, list[RawTree]]]:
+        for name, raw in documents(files["craft_penn_trees.tar.xz"], ".tree", select.longest_to_read):
+            if name not in part_of:
+                raise DataError(
+                    f"{files['craft-ids-train.txt']} and the other lists do not name article {name}; add it"
+                )
+            yield part_of[name], raw
+
+    return tree_arrays_by_part(of_parts(), select, seed, at_most)
 
 
 def synthesize(
-    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = N_TREES,
     repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """A stand-in of the corpus's size."""

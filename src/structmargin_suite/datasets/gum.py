@@ -1,22 +1,30 @@
 """GUM and GENTLE: 263 documents of many genres, 14,597 trees; brackets are automatic ("silver").
 
-The documents of the corpus's own training part train; those of its parts dev and test together are tested on
-(nothing is chosen on dev). The out-of-domain part test2 (GENTLE) is left out. With clauses of at most 10
+The corpus's own training part is trained on, its parts dev and test together are tested on (nothing is chosen
+on dev). The out-of-domain part test2 (GENTLE) is left out. With clauses of at most 10
 tokens this is near the paper's size.
 """
 
 from __future__ import annotations
 
 import re
-import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from structmargin_suite.datasets import pcfg
-from structmargin_suite.datasets._treebanks import PREPARE, VIEW, arrays, chosen, passed, read, score, view
+from structmargin_suite.datasets._archives import tar_files
+from structmargin_suite.datasets._treebanks import (
+    PREPARE,
+    VIEW,
+    RawTree,
+    TreeFilter,
+    read,
+    score,
+    tree_arrays_by_part,
+    view,
+)
 from structmargin_suite.storage.fetch import DataError, Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
@@ -34,31 +42,31 @@ FILES = (
     ),
 )
 PARTS = {"train": 0, "dev": 1, "test": 1}
-TREES = 2884
-"""Clauses of at most 10 tokens in the real corpus: how many the stand-in has."""
+N_TREES = 2884
+"""Clauses of at most 10 tokens in the real corpus, which is the size of the stand-in."""
 
 
 def parse(
     files: Mapping[str, Path], seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any",
     at_most: int | None = None, repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """All trees that fit, with the corpus's own parts."""
+    """All trees that pass the filter, with the corpus's own parts."""
     splits = parts(files["splits.md"])
-    trees: list[Any] = []
-    part: list[int] = []
-    for name, raw in documents(files["gum_const.tar.xz"], ".ptb", passed(longest, punctuation)):
-        if name not in splits:
-            raise DataError(f"{files['splits.md']} does not say in which part {name} is; add it")
-        if splits[name] in PARTS:
-            mine = chosen(raw, longest, punctuation, roots)
-            trees += mine
-            part += [PARTS[splits[name]]] * len(mine)
-    return arrays(trees, part, seed, at_most)
+    select = TreeFilter(longest, punctuation, roots)
+
+    def of_parts() -> Iterator[tuple[int, list[RawTree]]]:
+        for name, raw in documents(files["gum_const.tar.xz"], ".ptb", select.longest_to_read):
+            if name not in splits:
+                raise DataError(f"{files['splits.md']} does not say in which part {name} is; add it")
+            if splits[name] in PARTS:
+                yield PARTS[splits[name]], raw
+
+    return tree_arrays_by_part(of_parts(), select, seed, at_most)
 
 
 def parts(path: Path) -> dict[str, str]:
     """The part of every document: lines `* name` under headings `## part`."""
-    found: dict[str, str] = {}
+    part_of: dict[str, str] = {}
     heading = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if line.startswith("## "):
@@ -69,31 +77,25 @@ def parts(path: Path) -> dict[str, str]:
                 raise DataError(
                     f"{path}, line {number}: {named[1]} stands under no heading; add ## and a part"
                 )
-            found[named[1]] = heading
-    if not found:
+            part_of[named[1]] = heading
+    if not part_of:
         raise DataError(f"{path} names no document; use the corpus's own splits.md")
-    return found
+    return part_of
 
 
-def documents(path: Path, suffix: str, longest: int | None) -> list[tuple[str, list[Any]]]:
+def documents(path: Path, suffix: str, longest: int | None) -> list[tuple[str, list[RawTree]]]:
     """(name, raw trees) of every member of a tar file with this suffix, by name; `longest` as for `read`."""
-    try:
-        with tarfile.open(path) as archive:
-            found = []
-            for member in archive:
-                handle = archive.extractfile(member) if member.name.endswith(suffix) else None
-                if handle is not None:
-                    text = handle.read().decode("utf-8")
-                    found.append((Path(member.name).stem, read(f"{path}/{member.name}", text, longest)))
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise DataError(f"{path} is no tar archive, or breaks off ({error}); fetch it again") from None
-    if not found:
+    trees = [
+        (Path(name).stem, read(f"{path}/{name}", content.decode("utf-8"), longest))
+        for name, content in tar_files(path, lambda name: name.endswith(suffix))
+    ]
+    if not trees:
         raise DataError(f"{path} has no member *{suffix}; use the corpus's own archive")
-    return sorted(found, key=lambda one: one[0])
+    return sorted(trees, key=lambda document: document[0])
 
 
 def synthesize(
-    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = N_TREES,
     repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """A stand-in of the corpus's size."""

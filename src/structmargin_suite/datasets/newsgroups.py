@@ -1,14 +1,14 @@
 """20 Newsgroups by date: postings without headers, footers and quotes; the names of the groups form a tree.
 
-Words are runs of letters, lower case, stemmed (Porter), those of the training part that occur in 3 of its
-postings or more and are no stop words. A round draws `instances_per_class` postings of every group from the
+Words are runs of letters in lower case, stemmed (Porter), without stop words; those in fewer than 3 training
+postings are left out. A round draws `instances_per_class` postings of every group from the
 training part; the test part stays whole. Inputs are tf-idf vectors of unit length, words and frequencies
-from the postings drawn. What a group's features may be:
+from the postings drawn. The features of a group:
 
-    flat          its own
-    taxonomy      the nodes of the tree of names (comp, comp.sys, ...; a node with one child is none)
+    flat          one feature of its own
+    taxonomy      the nodes of the tree of names (comp, comp.sys, ...; not those with a single child)
     descriptions  tf-idf of the words in its name
-    similarity    of a class similarity: the cosine between sums of the classes' training inputs
+    similarity    from a similarity of classes: the cosine between the sums of their training inputs
 
 The stand-in draws word distributions down the same tree.
 """
@@ -16,12 +16,11 @@ The stand-in draws word distributions down the same tree.
 from __future__ import annotations
 
 import re
-import tarfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,9 +31,14 @@ from structmargin.problems.taxonomy.taxonomies import (
     similarity_features,
     tree_loss,
 )
-from structmargin_suite.datasets import Examples, Split
-from structmargin_suite.datasets.patents import loaded, score, stored, tfidf, written
+from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._archives import tar_files
+from structmargin_suite.datasets._sparse import count_matrix, csr_arrays, csr_of
+from structmargin_suite.datasets.patents import score, tfidf, word_counts
 from structmargin_suite.storage.fetch import DataError, Remote
+
+if TYPE_CHECKING:
+    from nltk.stem import PorterStemmer
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
@@ -47,8 +51,8 @@ FILES = (
         packed="8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
     ),
 )
-PREPARE: dict[str, Any] = {"postings_per_group": {"type": "integer", "minimum": 4}}
-VIEW: dict[str, Any] = {
+PREPARE: Schemas = {"postings_per_group": {"type": "integer", "minimum": 4}}
+VIEW: Schemas = {
     "instances_per_class": {"type": "integer", "minimum": 1},
     "round": {"type": "integer", "minimum": 0},
     "features": {"enum": ["flat", "taxonomy", "descriptions", "similarity"]},
@@ -62,65 +66,75 @@ GROUPS = (
 )  # fmt: skip
 PARTS = ("train", "test")
 WORD = re.compile(r"[a-z]{2,}")
-OFTEN = 3
+MIN_POSTINGS = 3  # words in fewer training postings are left out
+
+
+class Posting(NamedTuple):
+    """A posting as the archive has it: the number of its part, the name of its group, its text."""
+
+    part: int
+    group: str
+    text: str
 
 
 def parse(
     files: Mapping[str, Path], seed: int, *, postings_per_group: int | None = None
 ) -> dict[str, np.ndarray]:
     """Word counts, y, part (0 train, 1 test), groups; at most postings_per_group of a group in each part."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
     path = files[FILES[0].name]
     postings = _postings(path)
-    groups = sorted({group for _, group, _ in postings})
-    kept: list[tuple[int, int, Counter[str]]] = []
+    groups = sorted({posting.group for posting in postings})
+    y: list[int] = []
+    parts: list[int] = []
+    documents: list[Counter[str]] = []
     for part in range(len(PARTS)):
         for label, group in enumerate(groups):
-            mine = [text for p, g, text in postings if p == part and g == group]
-            if not mine:
+            texts = [posting.text for posting in postings if (posting.part, posting.group) == (part, group)]
+            if not texts:
                 raise DataError(f"{path}: group {group!r} has no posting in its {PARTS[part]} part; add some")
-            for text in mine[:postings_per_group]:
-                words = WORD.findall(_stripped(text).lower())
-                kept.append(
-                    (part, label, Counter(_stem(word) for word in words if word not in ENGLISH_STOP_WORDS))
-                )
-    seen = Counter(word for part, _, words in kept if part == 0 for word in words)
-    vocabulary = {word: k for k, word in enumerate(sorted(w for w, n in seen.items() if n >= OFTEN))}
-    rows = [sorted((vocabulary[w], n) for w, n in words.items() if w in vocabulary) for _, _, words in kept]
-    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    entries = np.array([entry for row in rows for entry in row], dtype=np.int64).reshape(-1, 2)
-    counts = sp.csr_matrix(
-        (entries[:, 1].astype(float), entries[:, 0], indptr), shape=(len(rows), len(vocabulary))
-    )
+            for text in texts[:postings_per_group]:
+                documents.append(_word_counts(text))
+                y.append(label)
+                parts.append(part)
+    trained_on = [counts for counts, part in zip(documents, parts, strict=True) if part == 0]
     return {
-        **stored(counts),
-        "y": np.array([label for _, label, _ in kept]),
-        "part": np.array([part for part, _, _ in kept]),
+        **csr_arrays(_over_vocabulary(documents, trained_on)),
+        "y": np.array(y),
+        "part": np.array(parts),
         "groups": np.array(groups),
     }
 
 
-def _postings(path: Path) -> list[tuple[int, str, str]]:
-    """(part, group, text) of every posting, sorted by its place in the archive."""
-    found = []
-    try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                if not member.isfile():
-                    continue
-                place = re.search(r"20news-bydate-(train|test)/([^/]+)/[^/]+$", member.name)
-                if place is None:
-                    raise DataError(
-                        f"{path}: {member.name!r} is not where a posting belongs "
-                        "(20news-bydate-train or -test, group, number); remove it"
-                    )
-                handle = archive.extractfile(member)
-                text = b"" if handle is None else handle.read()
-                found.append((PARTS.index(place[1]), place[2], member.name, text.decode("latin-1")))
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise DataError(f"{path} is no tar archive, or breaks off ({error}); fetch it again") from None
-    return [(part, group, text) for part, group, _, text in sorted(found)]
+def _postings(path: Path) -> list[Posting]:
+    """The postings of an archive, sorted by part, group and name of the file."""
+    postings = []
+    for name, content in tar_files(path, lambda name: True):
+        place = re.search(r"20news-bydate-(train|test)/([^/]+)/[^/]+$", name)
+        if place is None:
+            raise DataError(
+                f"{path}: {name!r} is not where a posting belongs "
+                "(20news-bydate-train or -test, group, number); remove it"
+            )
+        postings.append((PARTS.index(place[1]), place[2], name, content.decode("latin-1")))
+    return [Posting(part, group, text) for part, group, _, text in sorted(postings)]
+
+
+def _word_counts(text: str) -> Counter[str]:
+    """How often each stem occurs in the body of a posting, stop words left out."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    words = WORD.findall(_stripped(text).lower())
+    return Counter(_stem(word) for word in words if word not in ENGLISH_STOP_WORDS)
+
+
+def _over_vocabulary(documents: list[Counter[str]], trained_on: list[Counter[str]]) -> sp.csr_matrix:
+    """Counts (n, words) of the words that MIN_POSTINGS or more of the training documents have, in
+    alphabetical order."""
+    frequency = Counter(word for counts in trained_on for word in counts)
+    words = sorted(word for word, n in frequency.items() if n >= MIN_POSTINGS)
+    number = {word: k for k, word in enumerate(words)}
+    numbered = [{number[word]: n for word, n in counts.items() if word in number} for counts in documents]
+    return count_matrix(numbered, len(words))
 
 
 def _stripped(text: str) -> str:
@@ -136,33 +150,33 @@ def _stem(word: str) -> str:
 
 
 @cache
-def _stemmer() -> Any:
+def _stemmer() -> PorterStemmer:
     from nltk.stem import PorterStemmer
 
     return PorterStemmer()
 
 
 def synthesize(seed: int, *, postings_per_group: int | None = None) -> dict[str, np.ndarray]:
-    """The same arrays, 100 postings of a group in each part unless told, 3,000 words."""
+    """The same arrays, over 3,000 words; by default 100 postings of a group in each part."""
     rng = np.random.default_rng(seed)
     each = 100 if postings_per_group is None else postings_per_group
     y = np.tile(np.repeat(np.arange(len(GROUPS)), each), 2)
-    counts = written(rng, parents(GROUPS), GROUPS, y, 3000)
+    counts = word_counts(rng, parents(GROUPS), GROUPS, y, 3000)
     part = np.repeat([0, 1], len(GROUPS) * each)
-    return {**stored(counts), "y": y, "part": part, "groups": np.array(GROUPS)}
+    return {**csr_arrays(counts), "y": y, "part": part, "groups": np.array(GROUPS)}
 
 
-def parents(groups: Any) -> dict[str, str]:
+def parents(groups: Sequence[str]) -> dict[str, str]:
     """The tree of names: "all", then the prefixes that at least two groups share, then the groups."""
     names = [str(group) for group in groups]
     prefixes = {
         name: [".".join(name.split(".")[:k]) for k in range(1, name.count(".") + 1)] for name in names
     }
-    members = Counter(prefix for found in prefixes.values() for prefix in found)
+    members = Counter(prefix for above in prefixes.values() for prefix in above)
     order: dict[str, str] = {}
-    for name, found in prefixes.items():
+    for name, above in prefixes.items():
         chain, size = ["all"], len(names)
-        for prefix in found:
+        for prefix in above:
             if 1 < members[prefix] < size:  # otherwise it is the node above it, or the group itself
                 chain.append(prefix)
                 size = members[prefix]
@@ -179,12 +193,12 @@ def view(
     round: int = 0,
     features: str = "flat",
 ) -> Split:
-    """So many postings of every group to train on, and the whole test part."""
+    """instances_per_class postings of every group to train on, and the whole test part."""
     y, part, groups = arrays["y"], arrays["part"], [str(group) for group in arrays["groups"]]
     order = np.random.default_rng([seed, round]).permutation(len(y))
     drawn = [order[(y[order] == k) & (part[order] == 0)][:instances_per_class] for k in range(len(groups))]
     train, test = np.sort(np.concatenate(drawn)), np.flatnonzero(part == 1)
-    counts = loaded(arrays)
+    counts = csr_of(arrays)
     X_train, X_test = tfidf(counts[train], counts[test])
     tree = parents(groups)
     problem = {
@@ -196,7 +210,9 @@ def view(
     return Split(Examples(X_train, y[train]), Examples(X_test, y[test]), problem=problem)
 
 
-def _features(name: str, tree: dict[str, str], groups: list[str], X: sp.csr_matrix, y: np.ndarray) -> Any:
+def _features(
+    name: str, tree: dict[str, str], groups: list[str], X: sp.csr_matrix, y: np.ndarray
+) -> np.ndarray | None:
     if name == "flat":
         return None
     if name == "taxonomy":

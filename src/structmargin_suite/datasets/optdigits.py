@@ -1,18 +1,17 @@
 """Optical digits (UCI 80): 64 counts of black pixels, one digit against the rest (cacm09 Table 1).
 
-Each of the two files has a line an image: the counts and the digit, with commas between. Inputs are the
-counts, scaled to a mean squared norm of 1. The stand-in draws noisy copies of a pattern a digit.
+Each of the two files has one line per image: the counts and the digit, with commas between. Inputs are the
+counts, scaled to a mean squared norm of 1. The stand-in draws noisy copies of one pattern per digit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import _one_vs_rest
+from structmargin_suite.datasets import Schemas, _one_vs_rest
 from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
 from structmargin_suite.storage.fetch import DataError, Remote
 
@@ -33,27 +32,27 @@ FILES = (
         f"{HOME}/optdigits.tes",
     ),
 )
-PREPARE: dict[str, Any] = {"images": {"type": "integer", "minimum": 200}}
-DIGITS, PIXELS, MOST = 10, 64, 16
+PREPARE: Schemas = {"images": {"type": "integer", "minimum": 200}}
+N_DIGITS, N_COUNTS, MAX_COUNT = 10, 64, 16
 
 
 def parse(files: Mapping[str, Path], seed: int, *, images: int | None = None) -> dict[str, np.ndarray]:
-    """Rows and digits of both parts; at most so many images of each, drawn by the seed."""
+    """Inputs and digits of both parts; at most `images` images of each, drawn by the seed."""
     rng = np.random.default_rng(seed)
     parts: list[np.ndarray] = []
     for remote in FILES:
-        found = read(files[remote.name])
-        drawn = np.sort(rng.permutation(len(found[1]))[:images])
-        parts += [part[drawn] for part in found]
+        both = read(files[remote.name])
+        drawn = np.sort(rng.permutation(len(both[1]))[:images])
+        parts += [part[drawn] for part in both]
     return _parts(*parts)
 
 
 def _parts(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray) -> dict[str, np.ndarray]:
     rows = _one_vs_rest.scaled(X, X_test)
     return {
-        "names": np.arange(DIGITS).astype(str),
-        **_one_vs_rest.stored("train", rows["train"], np.eye(DIGITS)[y]),
-        **_one_vs_rest.stored("test", rows["test"], np.eye(DIGITS)[y_test]),
+        "names": np.arange(N_DIGITS).astype(str),
+        **_one_vs_rest.part_arrays("train", rows["train"], np.eye(N_DIGITS)[y]),
+        **_one_vs_rest.part_arrays("test", rows["test"], np.eye(N_DIGITS)[y_test]),
     }
 
 
@@ -63,32 +62,32 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     with open(path, encoding="latin-1") as lines:
         for number, line in enumerate(lines, start=1):
             cells = line.strip().split(",")
-            if len(cells) != PIXELS + 1 or not all(cell.isdecimal() for cell in cells):
+            if len(cells) != N_COUNTS + 1 or not all(cell.isdecimal() for cell in cells):
                 raise DataError(
-                    f"{path}, line {number}: must have {PIXELS} counts and a digit with commas between, but "
-                    f"is {line.strip()[:40]!r}; correct it"
+                    f"{path}, line {number}: must have {N_COUNTS} counts and a digit, with commas between, "
+                    f"but is {line.strip()[:40]!r}; correct it"
                 )
             row = [int(cell) for cell in cells]
-            if max(row[:-1]) > MOST or row[-1] >= DIGITS:
+            if max(row[:-1]) > MAX_COUNT or row[-1] >= N_DIGITS:
                 raise DataError(
-                    f"{path}, line {number}: counts run to {MOST} and digits to {DIGITS - 1}, but there is a "
-                    "larger one; correct it"
+                    f"{path}, line {number}: counts run to {MAX_COUNT} and digits to {N_DIGITS - 1}, but "
+                    "there is a larger one; correct it"
                 )
             rows.append(row)
     if not rows:
         raise DataError(f"{path} is empty; fetch it again")
-    found = np.array(rows)
-    return found[:, :-1], found[:, -1]
+    table = np.array(rows)
+    return table[:, :-1], table[:, -1]
 
 
 def synthesize(seed: int, *, images: int | None = None) -> dict[str, np.ndarray]:
-    """The same arrays: 3,823 and 1,797 images unless told, of which a tenth have strong noise."""
+    """The same arrays: by default 3,823 and 1,797 images; one in ten has strong noise."""
     rng = np.random.default_rng(seed)
-    patterns = rng.integers(0, MOST + 1, size=(DIGITS, PIXELS)).astype(float)
+    patterns = rng.integers(0, MAX_COUNT + 1, size=(N_DIGITS, N_COUNTS)).astype(float)
     parts: list[np.ndarray] = []
     for n in (3823, 1797):
-        digits = rng.integers(0, DIGITS, size=n if images is None else min(n, images))
+        digits = rng.integers(0, N_DIGITS, size=n if images is None else min(n, images))
         noise = np.where(rng.random(len(digits)) < 0.1, 12.0, 5.0)[:, None]
-        counts = patterns[digits] + noise * rng.normal(size=(len(digits), PIXELS))
-        parts += [np.clip(np.rint(counts), 0, MOST), digits]
+        counts = patterns[digits] + noise * rng.normal(size=(len(digits), N_COUNTS))
+        parts += [np.clip(np.rint(counts), 0, MAX_COUNT), digits]
     return _parts(*parts)

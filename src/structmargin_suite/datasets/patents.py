@@ -1,43 +1,48 @@
-"""Patents by rule, in the shape of WIPO-alpha's section D: 7 classes, 20 subclasses, 160 groups (jmlr05 5.1).
+"""Made-up patents in the shape of WIPO-alpha's section D: 7 classes, 20 subclasses, 160 groups (jmlr05 5.1).
 
 Codes are those of the IPC (D01B07: section D, class 01, subclass B, group 07), and the taxonomy has a node
 for every prefix. Word distributions are drawn down the tree: the logarithms of a node's word weights are
-those of its parent plus normal noise, the section's fall with the rank of the word. A document draws its
-own once more, with more noise, then a title of 3 to 12 words and claims of about 150, log-normal; groups
+those of its parent plus normal noise, the section's fall with the rank of the word. A document's own weights
+have more noise added; it then draws a title of 3 to 12 words and claims of about 150, log-normal; groups
 differ in size.
 
-A round takes the documents apart: with 4 training documents a class, 3-fold cross-validation five times
-over, with 2, 5-fold three times; of the training folds so many documents of a class are kept at most.
-Classes with fewer than 3 documents are left out. Inputs are tf-idf vectors of unit length over the
-words of the training part.
+A round is one fold of a cross-validation: with 4 training documents per class, 3-fold cross-validation
+repeated five times; with 2, 5-fold repeated three times. Of the training folds, only 4 or 2 documents per
+class are used. Classes with fewer than 3 documents are left out. Inputs are tf-idf vectors of unit length
+over the words of the training part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.problems.taxonomy.taxonomies import node_features, tree_loss
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._sparse import csr_arrays, csr_of
 from structmargin_suite.storage.fetch import Remote
 
 FILES: tuple[Remote, ...] = ()
-PREPARE: dict[str, Any] = {
+PREPARE: Schemas = {
     "n_documents": {"type": "integer", "minimum": 10},
     "n_groups": {"type": "integer", "minimum": 2},
     "n_words": {"type": "integer", "minimum": 10},
 }
-VIEW: dict[str, Any] = {
+VIEW: Schemas = {
     "instances_per_class": {"enum": [2, 4]},
     "round": {"type": "integer", "minimum": 0, "maximum": 14},
     "features": {"enum": ["flat", "taxonomy"]},
 }
+Inputs: TypeAlias = np.ndarray | sp.csr_matrix
 FOLDS = {4: 3, 2: 5}
-CLASSES, SUBCLASSES, LEAST = 7, 20, 3
+N_CLASSES, N_SUBCLASSES = 7, 20
+MIN_DOCUMENTS = 3
+"""Classes with fewer documents are left out."""
 LEVELS = (1, 3, 4, 6)
+"""The lengths of the codes of a section, a class, a subclass and a group."""
 NODE_NOISE, DOCUMENT_NOISE = 0.5, 1.2
 
 
@@ -46,15 +51,15 @@ def synthesize(
 ) -> dict[str, np.ndarray]:
     """Word counts as data, indices, indptr, shape of a sparse matrix; y (n,), codes of the classes."""
     rng = np.random.default_rng(seed)
-    codes = scheme(rng, n_groups)
-    least = min(6, n_documents // n_groups)
-    sizes = least + rng.multinomial(n_documents - least * n_groups, rng.dirichlet(np.ones(n_groups)))
+    codes = ipc_codes(rng, n_groups)
+    smallest = min(6, n_documents // n_groups)
+    sizes = smallest + rng.multinomial(n_documents - smallest * n_groups, rng.dirichlet(np.ones(n_groups)))
     y = np.repeat(np.arange(n_groups), sizes)
-    counts = written(rng, parents(codes), codes, y, n_words)
-    return {**stored(counts), "y": y, "codes": np.array(codes)}
+    counts = word_counts(rng, parents(codes), codes, y, n_words)
+    return {**csr_arrays(counts), "y": y, "codes": np.array(codes)}
 
 
-def written(
+def word_counts(
     rng: np.random.Generator, order: Mapping[str, str], classes: Sequence[str], y: np.ndarray, n_words: int
 ) -> sp.csr_matrix:
     """Word counts (n, n_words) of documents of the classes y, word distributions drawn down the tree."""
@@ -76,10 +81,10 @@ def written(
     return sp.vstack(rows, format="csr")
 
 
-def scheme(rng: np.random.Generator, n_groups: int) -> list[str]:
-    """Codes of so many groups below 20 subclasses of 7 classes, fewer where there are fewer groups."""
-    subclasses = min(SUBCLASSES, n_groups)
-    classes = min(CLASSES, subclasses)
+def ipc_codes(rng: np.random.Generator, n_groups: int) -> list[str]:
+    """Codes of n_groups groups below 20 subclasses of 7 classes; fewer of these if there are fewer groups."""
+    subclasses = min(N_SUBCLASSES, n_groups)
+    classes = min(N_CLASSES, subclasses)
     of = np.sort(np.concatenate([np.arange(classes), rng.integers(0, classes, subclasses - classes)]))
     names = [f"D{c + 1:02d}{chr(ord('A') + k - np.searchsorted(of, c))}" for k, c in enumerate(of)]
     under = np.sort(
@@ -96,61 +101,68 @@ def view(
     round: int = 0,
     features: str = "flat",
 ) -> Split:
-    """One fold to test on and a few documents a class of the others to train on."""
-    counts = loaded(arrays)
+    """One fold to test on, and a few documents per class from the others to train on."""
+    counts = csr_of(arrays)
     drawn = seed, instances_per_class, round
-    return one_round(arrays, lambda train, test: tfidf(counts[train], counts[test]), drawn, features)
+    return round_split(arrays, lambda train, test: tfidf(counts[train], counts[test]), drawn, features)
 
 
-def one_round(
+def round_split(
     arrays: Mapping[str, np.ndarray],
-    inputs: Callable[[np.ndarray, np.ndarray], tuple[Any, Any]],
+    inputs: Callable[[np.ndarray, np.ndarray], tuple[Inputs, Inputs]],
     drawn: Sequence[int],
     features: str,
 ) -> Split:
-    """A round: `drawn` is what `folded` takes after y, and `inputs` makes X of the training and of the
-    test part, given the numbers of their documents."""
-    kept, y, codes = large_enough(arrays["y"], arrays["codes"])
-    train, test = folded(y, *drawn)
-    X_train, X_test = inputs(kept[train], kept[test])
+    """The examples of a round.
+
+    `drawn` is what `fold_documents` takes after y; `inputs` returns X of the training and of the test part
+    for the numbers of their documents.
+    """
+    documents, y, codes = large_classes(arrays["y"], arrays["codes"])
+    train, test = fold_documents(y, *drawn)
+    X_train, X_test = inputs(documents[train], documents[test])
     problem = {**class_features(codes, features), "n_features": X_train.shape[1]}
     return Split(Examples(X_train, y[train]), Examples(X_test, y[test]), problem=problem)
 
 
 def class_features(codes: Sequence[str], features: str) -> dict[str, Any]:
-    """The problem of classes with these codes: tree loss, and a feature a class or a feature a node."""
+    """The problem of classes with these codes: tree loss, and one feature per class or one per node."""
     order = parents(codes)
     Lambda = node_features(order, codes)[1].toarray() if features == "taxonomy" else None
     return {"n_classes": len(codes), "loss": tree_loss(order, codes), "Lambda": Lambda}
 
 
 def parents(codes: Sequence[str]) -> dict[str, str]:
-    """Every prefix of the codes below the next shorter one: section, class, subclass, group."""
+    """The tree of the codes: the parent of every group, subclass and class, which is its next shorter
+    prefix."""
     pairs = zip(LEVELS[1:], LEVELS, strict=False)
     return {code[:below]: code[:above] for below, above in pairs for code in codes}
 
 
-def large_enough(y: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """(documents of classes that have at least 3, their labels numbered anew, the classes' codes)."""
+def large_classes(y: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """(documents of the classes with MIN_DOCUMENTS or more, their labels numbered anew, codes of these
+    classes)."""
     sizes = np.bincount(y, minlength=len(codes))
-    classes = np.flatnonzero(sizes >= LEAST)
-    kept = np.flatnonzero(np.isin(y, classes))
-    return kept, np.searchsorted(classes, y[kept]), [str(codes[k]) for k in classes]
+    classes = np.flatnonzero(sizes >= MIN_DOCUMENTS)
+    documents = np.flatnonzero(np.isin(y, classes))
+    return documents, np.searchsorted(classes, y[documents]), [str(codes[k]) for k in classes]
 
 
-def folded(y: np.ndarray, seed: int, per_class: int, round: int) -> tuple[np.ndarray, np.ndarray]:
-    """(training, test) documents of a round; every class is spread evenly over the folds."""
+def fold_documents(y: np.ndarray, seed: int, per_class: int, round: int) -> tuple[np.ndarray, np.ndarray]:
+    """(training, test) documents of a round, of labels y (n,); every class is spread evenly over the
+    folds."""
     folds = FOLDS[per_class]
     rng = np.random.default_rng([seed, per_class, round // folds])
     fold, order = np.empty(len(y), dtype=np.int64), rng.permutation(len(y))
     for label in range(int(y.max()) + 1):
-        mine = order[y[order] == label]
-        fold[mine] = (np.arange(len(mine)) + rng.integers(folds)) % folds
-    held = round % folds
+        members = order[y[order] == label]
+        fold[members] = (np.arange(len(members)) + rng.integers(folds)) % folds
+    test_fold = round % folds
     train = [
-        order[(y[order] == label) & (fold[order] != held)][:per_class] for label in range(int(y.max()) + 1)
+        order[(y[order] == label) & (fold[order] != test_fold)][:per_class]
+        for label in range(int(y.max()) + 1)
     ]
-    return np.sort(np.concatenate(train)), np.flatnonzero(fold == held)
+    return np.sort(np.concatenate(train)), np.flatnonzero(fold == test_fold)
 
 
 def tfidf(train: sp.csr_matrix, test: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_matrix]:
@@ -159,27 +171,11 @@ def tfidf(train: sp.csr_matrix, test: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.
 
     words = np.flatnonzero(np.asarray((train > 0).sum(axis=0)).ravel())
     transformer = TfidfTransformer(sublinear_tf=True).fit(train[:, words])
-    found = (sp.csr_matrix(transformer.transform(part[:, words])) for part in (train, test))
-    return next(found), next(found)
+    weighted = (sp.csr_matrix(transformer.transform(part[:, words])) for part in (train, test))
+    return next(weighted), next(weighted)
 
 
-def stored(counts: sp.csr_matrix) -> dict[str, np.ndarray]:
-    """A sparse matrix as arrays."""
-    return {
-        "data": counts.data.astype(np.float32),
-        "indices": counts.indices.astype(np.int32),
-        "indptr": counts.indptr.astype(np.int64),
-        "shape": np.array(counts.shape),
-    }
-
-
-def loaded(arrays: Mapping[str, np.ndarray]) -> sp.csr_matrix:
-    """The sparse matrix that `stored` took apart."""
-    parts = (arrays["data"].astype(float), arrays["indices"], arrays["indptr"])
-    return sp.csr_matrix(parts, shape=tuple(arrays["shape"]))
-
-
-def score(Y: Any, Yhat: Any) -> dict[str, float]:
+def score(Y: np.ndarray, Yhat: np.ndarray) -> dict[str, float]:
     """Accuracy and error in percent."""
     accuracy = 100.0 * float(np.mean(np.asarray(Y) == np.asarray(Yhat)))
     return {"accuracy": accuracy, "error": 100.0 - accuracy}

@@ -1,23 +1,20 @@
 """Sentences of a made-up language, and the stand-in for treebanks: trees drawn from a seeded grammar.
 
-The grammar is always the same one: the rules below, with probabilities drawn once for each head and its
+The grammar is always the same: the rules below, with probabilities drawn once for each head and its
 parent, so that what a noun phrase looks like depends on where it stands, as in real trees. A grammar without
-parents can only know the average.
+parents can learn the average only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from structmargin.problems.grammar.trees import leaves
-from structmargin_suite.datasets._treebanks import CLAUSES, PREPARE, VIEW, arrays, score, view
+from structmargin_suite.datasets._treebanks import CLAUSES, PREPARE, VIEW, Tree, score, tree_arrays, view
 
-__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+__all__ = ["FILES", "PREPARE", "VIEW", "score", "synthesize", "view"]
 
 FILES = ()
 RULES = """
@@ -30,7 +27,8 @@ ADJP: JJ | RB JJ | JJ PP | ADJP CC ADJP
 ADVP: RB | RB RB | ADVP PP
 QP: CD NN | RB CD NN
 """
-CONCENTRATION, LARGEST = 3.0, 40
+CONCENTRATION = 3.0  # of the Dirichlet distribution; small values make parents matter more
+MAX_NODES = 40  # larger trees are given up and drawn again
 SEED = 1998
 
 
@@ -40,31 +38,32 @@ def grammar() -> dict[str, tuple[list[list[str]], dict[str, np.ndarray]]]:
     rng = np.random.default_rng(SEED)
     lines = [line.split(": ", 1) for line in RULES.strip().splitlines()]
     heads = ["", *(head for head, _ in lines)]
-    found = {}
+    rules = {}
     for head, text in lines:
         sides = [side.split() for side in text.split(" | ")]
         base = rng.dirichlet(np.full(len(sides), 3.0))
-        found[head] = (
+        rules[head] = (
             sides,
             {above: rng.dirichlet(CONCENTRATION * len(sides) * base + 0.05) for above in heads},
         )
-    return found
+    return rules
 
 
-def draw(rng: np.random.Generator) -> Any:
-    """A tree, or None where it grew too large or a label stands twice in a chain."""
+def draw(rng: np.random.Generator) -> Tree | None:
+    """A random tree, or None if it grew too large or a chain of single children has a label twice."""
     rules, size = grammar(), 0
 
-    def grow(head: str, above: str, chain: frozenset[str]) -> Any:
+    def grow(head: str, above: str, chain: frozenset[str]) -> Tree | None:
         nonlocal size
         size += 1
-        if size > LARGEST or head in chain:
+        if size > MAX_NODES or head in chain:
             return None
         sides, p = rules[head]
         side = sides[int(rng.choice(len(sides), p=p[above]))]
         below = chain | {head} if len(side) == 1 else frozenset()
         children = [grow(child, head, below) if child in rules else child for child in side]
-        return None if any(child is None for child in children) else (head, *children)
+        whole = [child for child in children if child is not None]
+        return (head, *whole) if len(whole) == len(children) else None
 
     return grow("S" if rng.random() < 0.95 else "SQ", "", frozenset())
 
@@ -75,15 +74,10 @@ def synthesize(
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """`at_most` trees of at most `longest` tags, the last fifth of them to test on; all roots are clauses."""
     rng = np.random.default_rng(seed)
-    trees: list[Any] = []
+    trees: list[Tree] = []
     while len(trees) < at_most:
         tree = draw(rng)
         if tree is not None and tree[0] in CLAUSES and len(leaves(tree)) <= longest:
             trees.append(tree)
     part = (np.arange(at_most) >= at_most - at_most // 5).astype(np.int64)
-    return arrays(trees, part.tolist(), seed, None)
-
-
-def parse(files: Mapping[str, Path], seed: int, **prepare: Any) -> dict[str, np.ndarray]:
-    """There are no files."""
-    raise ValueError("this data set has no files; use source: synthetic")
+    return tree_arrays(trees, part.tolist(), seed, None)

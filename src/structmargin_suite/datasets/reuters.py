@@ -1,24 +1,25 @@
 """Reuters-21578, ModApte split: news stories and their topics, one topic against the rest (cacm09 Table 1).
 
-The archive holds 22 SGML files. Of its stories those with TOPICS="YES" are used, LEWISSPLIT="TRAIN" to
-train on and "TEST" to test on: 9,603 and 3,299, whether or not they have a topic. Words are runs of letters
-and digits of the whole text, title and dateline included, in lower case, those of 3 training stories or
-more; inputs are tf-idf vectors of unit length, frequencies from the training part. 90 topics have a story
-in each part, and 50 of them have 10 or more in each. The stand-in draws stories as `abstracts` does.
+The archive holds 22 SGML files. Of its stories those with TOPICS="YES" are used, LEWISSPLIT="TRAIN" to train
+on and "TEST" to test on: 9,603 and 3,299, whether or not they have a topic. Words are runs of letters and
+digits of the whole text, title and dateline included, in lower case; words of fewer than 3 training stories
+are left out. Inputs are tf-idf vectors of unit length, frequencies from the training part. 90 topics have a
+story in each part, and 50 of them have 10 or more in each. The stand-in draws stories as `abstracts` does.
 """
 
 from __future__ import annotations
 
 import html
 import re
-import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from structmargin_suite.datasets import _one_vs_rest, abstracts
+from structmargin_suite.datasets import Schemas, _one_vs_rest, abstracts
+from structmargin_suite.datasets._archives import tar_files
 from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
 from structmargin_suite.storage.fetch import DataError, Remote
 
@@ -32,9 +33,9 @@ FILES = (
         "https://archive.ics.uci.edu/ml/machine-learning-databases/reuters21578-mld/reuters21578.tar.gz",
     ),
 )
-PREPARE: dict[str, Any] = {"stories": {"type": "integer", "minimum": 100}}
+PREPARE: Schemas = {"stories": {"type": "integer", "minimum": 100}}
 PARTS = {"TRAIN": "train", "TEST": "test"}
-OFTEN = 3
+MIN_STORIES = 3  # words in fewer training stories are left out
 WORD = r"[a-z0-9]{2,}"
 
 STORY = re.compile(r"<REUTERS ([^>]*)>(.*?)</REUTERS>", re.DOTALL)
@@ -46,66 +47,67 @@ TEXT = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
 
 
+class Story(NamedTuple):
+    """A story of the ModApte split: its part, its topics and its text in lower case."""
+
+    part: str
+    topics: list[str]
+    text: str
+
+
 def parse(files: Mapping[str, Path], seed: int, *, stories: int | None = None) -> dict[str, np.ndarray]:
-    """Rows and topics of both parts; at most so many stories of the training part and half of it to test."""
-    found = list(read(files[FILES[0].name]))
+    """Inputs and topics of both parts; at most `stories` stories to train on and half as many to test on."""
+    path = files[FILES[0].name]
+    selected = list(read(path))
     if stories is not None:
         limits = {"train": stories, "test": stories // 2}
-        found = [one for part in limits for one in _drawn(found, part, limits[part], seed)]
-    names = sorted({name for _, topics, _ in found for name in topics})
-    texts = {part: [text for p, _, text in found if p == part] for part in PARTS.values()}
+        selected = [story for part in limits for story in _drawn(selected, part, limits[part], seed)]
+    names = sorted({name for story in selected for name in story.topics})
+    texts = {part: [story.text for story in selected if story.part == part] for part in PARTS.values()}
     for part in texts:
         if not texts[part]:
-            raise DataError(
-                f'{files[FILES[0].name]}: no story of the {part} part with TOPICS="YES"; add some'
-            )
-    place = {name: k for k, name in enumerate(names)}
+            raise DataError(f'{path}: no story of the {part} part with TOPICS="YES"; add some')
+    column = {name: k for k, name in enumerate(names)}
     arrays: dict[str, np.ndarray] = {"names": np.array(names)}
-    for part, X in weighted(texts["train"], texts["test"]).items():
+    for part, X in tfidf(texts["train"], texts["test"]).items():
         topics = np.zeros((X.shape[0], len(names)), dtype=np.uint8)
-        for row, mine in enumerate(mine for p, mine, _ in found if p == part):
-            topics[row, [place[name] for name in mine]] = 1
-        arrays |= _one_vs_rest.stored(part, X, topics)
+        for row, story in enumerate(story for story in selected if story.part == part):
+            topics[row, [column[name] for name in story.topics]] = 1
+        arrays |= _one_vs_rest.part_arrays(part, X, topics)
     return arrays
 
 
-def _drawn(found: Any, part: str, most: int, seed: int) -> Any:
-    mine = [one for one in found if one[0] == part]
-    keep = np.random.default_rng(seed).permutation(len(mine))[:most]
-    return [mine[k] for k in sorted(keep)]
+def _drawn(stories: list[Story], part: str, most: int, seed: int) -> list[Story]:
+    """At most so many stories of a part, drawn by the seed, in their old order."""
+    of_part = [story for story in stories if story.part == part]
+    chosen = np.random.default_rng(seed).permutation(len(of_part))[:most]
+    return [of_part[k] for k in sorted(chosen)]
 
 
-def weighted(train: list[str], test: list[str]) -> dict[str, Any]:
+def tfidf(train: list[str], test: list[str]) -> dict[str, sp.csr_matrix]:
     """tf-idf vectors of unit length, words and frequencies of `train`."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    vectors = TfidfVectorizer(token_pattern=WORD, min_df=min(OFTEN, len(train)))
+    vectors = TfidfVectorizer(token_pattern=WORD, min_df=min(MIN_STORIES, len(train)))
     return {"train": vectors.fit_transform(train), "test": vectors.transform(test)}
 
 
-def read(path: Path) -> Iterator[tuple[str, list[str], str]]:
-    """(part, topics, text) of every story of the ModApte split, in the order of the archive's file names."""
-    found = {}
-    try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                handle = archive.extractfile(member) if member.name.endswith(".sgm") else None
-                if handle is not None:
-                    found[member.name] = handle.read().decode("latin-1")
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise DataError(f"{path} is no tar archive, or breaks off ({error}); fetch it again") from None
-    if not found:
+def read(path: Path) -> Iterator[Story]:
+    """The stories of the ModApte split, in the order of the archive's file names."""
+    contents = tar_files(path, lambda name: name.endswith(".sgm"))
+    texts = {name: content.decode("latin-1") for name, content in contents}
+    if not texts:
         raise DataError(f"{path} holds no file that ends in .sgm; fetch it again")
-    for name in sorted(found):
-        yield from _stories(found[name], f"{path}: {name}")
+    for name in sorted(texts):
+        yield from _stories(texts[name], f"{path}: {name}")
 
 
-def _stories(text: str, where: str) -> Iterator[tuple[str, list[str], str]]:
+def _stories(text: str, where: str) -> Iterator[Story]:
     """The stories of one SGML file that are used."""
     opened = OPENING.finditer(text)
 
-    def fault(at: int, what: str) -> DataError:
-        return DataError(f"{where}, line {text.count(chr(10), 0, at) + 1}: {what}")
+    def fault(place: int, what: str) -> DataError:
+        return DataError(f"{where}, line {text.count(chr(10), 0, place) + 1}: {what}")
 
     for match in STORY.finditer(text):
         if next(opened).start() != match.start() or OPENING.search(match[2]):
@@ -121,7 +123,7 @@ def _stories(text: str, where: str) -> Iterator[tuple[str, list[str], str]]:
             what = "<TOPICS>" if topics is None else "<TEXT>"
             raise fault(match.start(), f"the story has no {what} element; add it")
         names = list(dict.fromkeys(NAME.findall(topics[1])))
-        yield PARTS[given["LEWISSPLIT"]], names, html.unescape(TAG.sub(" ", body[1])).lower()
+        yield Story(PARTS[given["LEWISSPLIT"]], names, html.unescape(TAG.sub(" ", body[1])).lower())
     left = next(opened, None)
     if left is not None:
         raise fault(left.start(), "the story is not closed; add </REUTERS>")

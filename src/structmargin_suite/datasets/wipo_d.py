@@ -1,7 +1,7 @@
 """Section D of WIPO-alpha as derived features: 1,710 patents, 100 latent dimensions, 57 IPC labels.
 
 Not the texts, and one level coarser than the paper's 160 groups: codes are cut to 6 characters (section,
-class, subclass, the first two digits of the group). Two files of features and two of labels, a line a
+class, subclass, the first two digits of the group). Two files of features and two of labels, one line per
 document, are put together as one collection; the folds are those of `patents`. Labels with fewer than 3
 documents are left out (7 of 57). A constant feature serves as intercept.
 
@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import Split, patents
+from structmargin_suite.datasets import Schemas, Split, patents
+from structmargin_suite.datasets._sparse import csr_of
 from structmargin_suite.datasets.patents import score, tfidf
 from structmargin_suite.storage.fetch import DataError, mirrored
 
@@ -32,9 +32,9 @@ FILES = mirrored(
         "test_label-D.txt": "d6efdbc1c4c4350d33745938d9f681a68d21137f822012b00e64a31c082c8753",
     },
 )
-PREPARE: dict[str, Any] = {}
-VIEW = patents.VIEW
-DIMENSIONS, GROUPS = 100, 57
+PREPARE: Schemas = {}
+VIEW: Schemas = patents.VIEW
+N_DIMENSIONS, N_GROUPS = 100, 57
 CODE = re.compile(r"[A-H]\d\d[A-Z]\d\d")
 
 
@@ -65,10 +65,10 @@ def _features(path: Path) -> np.ndarray:
     except (ValueError, EOFError, OSError) as error:
         raise DataError(f"{path} is no file of numbers in numpy's format ({error}); fetch it again") from None
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiu":
-        raise DataError(f"{path} must hold one matrix of numbers, a row a document")
+        raise DataError(f"{path} must hold one matrix of numbers, with one row per document")
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
     if len(bad):
-        raise DataError(f"{path}: row {int(bad[0])} has a NaN or infinite feature; mend it")
+        raise DataError(f"{path}: row {int(bad[0])} has a NaN or infinite feature; correct it")
     return X.astype(float)
 
 
@@ -78,7 +78,7 @@ def _labels(path: Path) -> list[str]:
         if not CODE.fullmatch(text.strip()):
             raise DataError(
                 f"{path}, line {line}: {text[:20]!r} is no IPC code of 6 characters such as D01D00; "
-                "mend the line"
+                "correct the line"
             )
     return [text.strip() for text in lines]
 
@@ -87,9 +87,9 @@ def synthesize(seed: int) -> dict[str, np.ndarray]:
     """The same arrays from patents written by rule."""
     from sklearn.decomposition import TruncatedSVD
 
-    made = patents.synthesize(seed, n_groups=GROUPS)
-    counts = patents.loaded(made)
-    X = TruncatedSVD(DIMENSIONS, random_state=seed % 2**32).fit_transform(tfidf(counts, counts)[0])
+    made = patents.synthesize(seed, n_groups=N_GROUPS)
+    counts = csr_of(made)
+    X = TruncatedSVD(N_DIMENSIONS, random_state=seed % 2**32).fit_transform(tfidf(counts, counts)[0])
     return {"X": X, "y": made["y"], "codes": made["codes"]}
 
 
@@ -101,7 +101,7 @@ def view(
     round: int = 0,
     features: str = "flat",
 ) -> Split:
-    """One fold to test on and a few documents a class of the others to train on."""
+    """One fold to test on, and a few documents per class from the others to train on."""
     X = np.column_stack([arrays["X"], np.ones(len(arrays["X"]))])
     drawn = seed, instances_per_class, round
-    return patents.one_round(arrays, lambda train, test: (X[train], X[test]), drawn, features)
+    return patents.round_split(arrays, lambda train, test: (X[train], X[test]), drawn, features)

@@ -9,12 +9,21 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from structmargin_suite.datasets import pcfg
-from structmargin_suite.datasets._treebanks import PREPARE, VIEW, arrays, chosen, passed, read, score, view
+from structmargin_suite.datasets._archives import zip_files
+from structmargin_suite.datasets._treebanks import (
+    PREPARE,
+    VIEW,
+    RawTree,
+    TreeFilter,
+    read,
+    score,
+    tree_arrays,
+    view,
+)
 from structmargin_suite.storage.fetch import DataError, Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
@@ -27,45 +36,41 @@ FILES = (
         url="https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/treebank.zip",
     ),
 )
-TREES = 393
-"""Of at most 10 tokens in the real sample: how many the stand-in has."""
+N_TREES = 393
+"""Trees of at most 10 tokens in the real sample, which is the size of the stand-in."""
 
 
 def parse(
     files: Mapping[str, Path], seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any",
     at_most: int | None = None, repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """All trees that fit, parts unsaid. A file of one's own may also be plain text with bracketed trees."""
+    """All trees that pass the filter, without parts. A user's own file may also be plain text with bracketed
+    trees."""
     path = files[FILES[0].name]
-    trees = chosen(members(path, passed(longest, punctuation)), longest, punctuation, roots)
-    return arrays(trees, [-1] * len(trees), seed, at_most)
+    select = TreeFilter(longest, punctuation, roots)
+    trees = select.select(members(path, select.longest_to_read))
+    return tree_arrays(trees, [-1] * len(trees), seed, at_most)
 
 
-def members(path: Path, longest: int | None) -> list[Any]:
+def members(path: Path, longest: int | None) -> list[RawTree]:
     """The raw trees of the archive's combined/*.mrg, or of a plain text file; `longest` as for `read`."""
     if not zipfile.is_zipfile(path) and path.suffix != ".zip":
         try:
             return read(str(path), path.read_text(encoding="utf-8"), longest)
         except UnicodeDecodeError:
             raise DataError(f"{path} is no text in UTF-8; convert it") from None
-    try:
-        with zipfile.ZipFile(path) as opened:
-            names = sorted(name for name in opened.namelist() if name.endswith(".mrg"))
-            if not names:
-                raise DataError(f"{path} has no member combined/*.mrg; use the treebank archive of nltk_data")
-            return [
-                tree
-                for name in names
-                for tree in read(f"{path}/{name}", opened.read(name).decode("utf-8"), longest)
-            ]
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise DataError(f"{path} is damaged or cut short ({error}); delete it and fetch it again") from None
+    texts = zip_files(path, lambda name: name.endswith(".mrg"))
+    if not texts:
+        raise DataError(f"{path} has no member combined/*.mrg; use the treebank archive of nltk_data")
+    return [
+        tree for name, text in texts.items() for tree in read(f"{path}/{name}", text.decode("utf-8"), longest)
+    ]
 
 
 def synthesize(
-    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = TREES,
+    seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = N_TREES,
     repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """A stand-in of the sample's size, parts unsaid."""
+    """A stand-in of the sample's size, without parts."""
     made = pcfg.synthesize(seed, longest=longest, at_most=at_most)
     return {**made, "part": np.full(at_most, -1, dtype=np.int64)}

@@ -8,8 +8,7 @@ import numpy as np
 
 from structmargin_suite.analysis.localization import CHI2, ERROR, LINEAR, NOISE, SSVM, kernel_values
 from structmargin_suite.datasets.uiuc_cars import pictures_of
-from structmargin_suite.datasets.uiuc_cars.detection import curve as detection_curve
-from structmargin_suite.datasets.uiuc_cars.detection import ellipse, right
+from structmargin_suite.datasets.uiuc_cars.detection import correct, ellipse, precision_recall
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._grouped import curve, published
 from structmargin_suite.figures._style import COLOURS, GREY, LINES, Series
@@ -114,7 +113,7 @@ def _precision_recall(results: ExperimentResults, ax: Any, method: str) -> None:
         lines = []
         for row in rows:
             if row["label_noise"] == level:
-                one = detection_curve(*_kept(results, row["run"]), "ellipse")
+                one = precision_recall(*_kept(results, row["run"]), "ellipse")
                 lines.append(_precision_at(one.precision, one.recall, at))
         both = np.array(lines)
         reached = np.isfinite(both).all(axis=0)
@@ -210,7 +209,7 @@ def detections(results: ExperimentResults, fig: Any) -> None:
         stride, images = int(arrays["stride"]), pictures_of(arrays, "test")
         scores = np.sort(np.concatenate([boxes[:, 4] for boxes in found]))[::-1]
         least = scores[min(sum(len(one) for one in cars), len(scores)) - 1]
-        hits = right(cars, found, "ellipse")
+        hits = correct(cars, found, "ellipse")
         chosen = np.linspace(0, len(images) - 1, 8).astype(int)
         for ax, i in zip(line, chosen, strict=True):
             _picture(ax, images[i], f"r = {level:g}, image {i}")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structmargin_suite.analysis.measures import DIRECT, MEASURES, RIVALS, STUDIES, cases, sign_test
-from structmargin_suite.datasets._one_vs_rest import used
+from structmargin_suite.datasets._one_vs_rest import usable_topics
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS
 from structmargin_suite.results import ExperimentResults
@@ -87,7 +87,7 @@ def shares(results: ExperimentResults, study: str) -> np.ndarray:
     """The share of positive training rows, in percent, of every topic of a study's data set."""
     run = results.rows(study)[0]["run"]
     arrays = results.ready(run)
-    counts = arrays["train_topics"].sum(axis=0, dtype=float)[used(arrays)]
+    counts = arrays["train_topics"].sum(axis=0, dtype=float)[usable_topics(arrays)]
     return np.asarray(100.0 * counts / len(arrays["train_topics"]))
 
 

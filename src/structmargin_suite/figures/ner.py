@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structmargin_suite.analysis.statistics import interval
-from structmargin_suite.datasets.conll2002 import TAGS
+from structmargin_suite.datasets.conll2002.tags import TAGS
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._grouped import curve
 from structmargin_suite.figures._style import COLOURS, GREY, Series, number_ticks

@@ -8,7 +8,7 @@ import numpy as np
 
 from structmargin.problems.taxonomy.taxonomies import heights, node_features
 from structmargin_suite.analysis.taxonomy import METHODS, predicted
-from structmargin_suite.datasets.patents import FOLDS, large_enough, parents
+from structmargin_suite.datasets.patents import FOLDS, large_classes, parents
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._grouped import curve
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, number_ticks
@@ -98,7 +98,7 @@ def node_errors(
 
 def _codes(results: ExperimentResults, row: Row) -> list[str]:
     arrays = results.ready(row["run"])
-    return large_enough(arrays["y"], arrays["codes"])[2]
+    return large_classes(arrays["y"], arrays["codes"])[2]
 
 
 @figure("tree")

@@ -10,10 +10,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import replace
-from types import ModuleType
 from typing import Any
 
-from structmargin_suite.datasets import dataset
+from structmargin_suite.datasets import DataSet, dataset
 from structmargin_suite.planning.checks import Checks
 from structmargin_suite.planning.config import Key, unknown, validate
 from structmargin_suite.planning.runs import Run, grid
@@ -64,7 +63,7 @@ class Expansion:
                             ("tables", table, part, str(position)), unknown(key, known, "value")
                         )
 
-    def of(self, study: str, corpus: str, method: str, module: ModuleType) -> list[Run]:
+    def of(self, study: str, corpus: str, method: str, module: DataSet) -> list[Run]:
         """The runs of one method on one corpus in one study."""
         given, spec = self.config["studies"][study], self.config["methods"][method]
         if self.checks.options(spec) is None:
@@ -103,7 +102,7 @@ class Expansion:
             model["problem"] = {**self.checks.of("problem"), **model.get("problem", {})}
         return model
 
-    def put(self, run: Run, module: ModuleType, at: Key, key: str, value: Any) -> None:
+    def put(self, run: Run, module: DataSet, at: Key, key: str, value: Any) -> None:
         """Set one key of a run where it belongs."""
         head, _, inner = key.partition(".")
         options = self.checks.options(run.model) or {}
@@ -133,13 +132,12 @@ class Expansion:
             if head == this:
                 home.pop(other, None)
 
-    def judged(self, run: Run, module: ModuleType, at: Key) -> Run:
+    def judged(self, run: Run, module: DataSet, at: Key) -> Run:
         """The run, with its reason to skip if there is one."""
-        refuse = getattr(module, "refuse", None)
         given = {**run.prepare, **run.view}
         whole = all(isinstance(given.get(key), (int, float, str, bool)) for key in given)
         try:
-            reason = refuse(run.prepare, run.view) if refuse is not None and whole else None
+            reason = module.refuse(run.prepare, run.view) if whole else None
         except (KeyError, TypeError):
             reason = None  # a parameter is missing or faulty, which is a fault of its own
         if reason:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import Examples, Split, dataset, predictor
+from structmargin_suite.datasets import DataSet, Examples, Split, dataset
 from structmargin_suite.planning.plan import Suite
 from structmargin_suite.planning.runs import Job, Run
 from structmargin_suite.rerun import keys
@@ -71,7 +71,7 @@ def _intact(path: Path, key: str) -> bool:
 
 
 def _one(
-    run: Run, record: dict[str, Any], folder: Path, arrays: dict[str, Any], module: Any
+    run: Run, record: dict[str, Any], folder: Path, arrays: dict[str, Any], module: DataSet
 ) -> dict[str, Any]:
     """The metrics of one run, or the reason why there are none."""
     if record["status"] != "done":
@@ -80,7 +80,7 @@ def _one(
 
     try:
         model = models.from_arrays(run.model, read_arrays(folder / "model.npz"))
-        split: Split = module.view(arrays, run.view_seed, **run.view)
+        split = module.view(arrays, run.view_seed, **run.view)
         metrics, wrong, kept = _measured(run, record, model, split, module)
     except OSError:
         raise
@@ -95,24 +95,23 @@ def _one(
 
 
 def _measured(
-    run: Run, record: dict[str, Any], model: Any, split: Split, module: Any
+    run: Run, record: dict[str, Any], model: Any, split: Split, module: DataSet
 ) -> tuple[dict[str, Any], list[str], dict[str, np.ndarray]]:
     """(metrics, what does not hold, what figures need) of a model on its split."""
     metrics: dict[str, Any] = {}
-    predict, own, keep = predictor(module), getattr(module, "predict", None), getattr(module, "keep", None)
     losses: dict[str, np.ndarray] = {}
     parts = {"train": split.train, "validation": split.validation, "test": split.test}
     for name, part in parts.items():
         if part is None:
             continue
-        yhat = predict(model, part.X)
+        yhat = module.predict(model, part.X)
         metrics.update(
             {f"{name}_{measure}": float(value) for measure, value in module.score(part.Y, yhat).items()}
         )
-        if "baseline" not in run.model and (own is None or name == "train"):
-            losses[name] = _losses(model, part, yhat if own is None else _best(model, part))
+        if "baseline" not in run.model and (module.predicts_outputs or name == "train"):
+            losses[name] = _losses(model, part, yhat if module.predicts_outputs else _best(model, part))
             metrics[f"{name}_loss"] = float(np.mean(losses[name]))
-    kept = {} if keep is None else keep(split.test.Y, yhat)  # the test part comes last
+    kept = module.keep(split.test.Y, yhat)  # the test part comes last
     if "baseline" in run.model:
         return metrics, [], kept
     from structmargin_suite.methods import certificate, jkse_certificate

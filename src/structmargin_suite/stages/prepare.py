@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from structmargin_suite.datasets import dataset
+from structmargin_suite.datasets import DataSet, dataset
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.planning.runs import Part
 from structmargin_suite.rerun import machine
@@ -54,16 +54,14 @@ def prepare(suite: Suite, experiment: str, corpus: str) -> None:
     )
 
 
-def _arrays(module: Any, part: Part, files: dict[str, Path], kind: str) -> dict[str, Any]:
+def _arrays(module: DataSet, part: Part, files: dict[str, Path], kind: str) -> dict[str, Any]:
     """A part's arrays; a file that cannot be parsed is an error for the user, in the parser's words."""
     if kind == "synthetic":
-        made: dict[str, Any] = module.synthesize(part.seed, **part.params)
-        return made
+        return module.synthesize(part.seed, **part.params)
     try:
-        read: dict[str, Any] = module.parse(files, part.seed, **part.params)
+        return module.parse(files, part.seed, **part.params)
     except ValueError as error:
         raise DataError(str(error)) from error
-    return read
 
 
 def label(corpus: str, kind: str) -> str:
@@ -74,7 +72,7 @@ def label(corpus: str, kind: str) -> str:
 
 
 def _files(
-    suite: Suite, layout: Layout, module: Any, name: str, source: str, path: Any
+    suite: Suite, layout: Layout, module: DataSet, name: str, source: str, path: Any
 ) -> tuple[dict[str, Path], str]:
     """(files by name, kind of data) under the rules of `source`."""
     if source == "synthetic":

@@ -90,7 +90,7 @@ def sweep(folder: Path) -> None:
 
 def _one(experiment: Experiment, run: Run, folder: Path, arrays: dict[str, Any]) -> dict[str, Any]:
     """Train one run and store it; returns the part of its record that training decides."""
-    from structmargin_suite.datasets import dataset, predictor
+    from structmargin_suite.datasets import dataset
     from structmargin_suite.methods import models
 
     if run.skip is not None:
@@ -99,7 +99,7 @@ def _one(experiment: Experiment, run: Run, folder: Path, arrays: dict[str, Any])
     began, cpu = time.perf_counter(), time.process_time()
     try:
         split = module.view(arrays, run.view_seed, **run.view)
-        trained = models.train(run.model, split, run.seed, module.score, predictor(module))
+        trained = models.train(run.model, split, run.seed, module.score, module.predict)
     except OSError:
         raise
     except Exception as error:  # a failed run is a row with its reason

@@ -54,10 +54,10 @@ def test_items_have_levels_and_thresholds(tmp_path):
     m, T = len(x.phi), len(_subtopics.THRESHOLDS)
     # text: jaguar, car | big, cat; twice: car; title: jaguar, car
     assert m == 4 + 1 + 2 and x.indptr.tolist() == [0, 5, 9]
-    found = (x.phi * m).reshape(m, 3, T)
-    assert (found.sum(axis=2) > 0).sum(axis=0).tolist() == [4, 1, 2]
-    shared = found[:, 0].sum(axis=1) == T  # in both documents: at or above every threshold
-    assert shared.sum() == 4 and found[:, 2].sum(axis=1).tolist().count(T) == 2
+    levels = (x.phi * m).reshape(m, 3, T)
+    assert (levels.sum(axis=2) > 0).sum(axis=0).tolist() == [4, 1, 2]
+    shared = levels[:, 0].sum(axis=1) == T  # in both documents: at or above every threshold
+    assert shared.sum() == 4 and levels[:, 2].sum(axis=1).tolist().count(T) == 2
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_the_made_up_collection_follows_from_its_seed_and_its_best_sets_miss_lit
     X, Y = _subtopics.examples(first, 5, "labelled")
     rng = np.random.default_rng(0)
     drawn = [Selection(rng.permutation(len(x))[:5]) for x in X]
-    found = _subtopics.score(Y, drawn)
-    assert found["best_loss"] < 0.5 * found["subtopic_loss"]
-    assert found["best_loss"] == _subtopics.score(Y, Y)["subtopic_loss"]
+    measures = _subtopics.score(Y, drawn)
+    assert measures["best_loss"] < 0.5 * measures["subtopic_loss"]
+    assert measures["best_loss"] == _subtopics.score(Y, Y)["subtopic_loss"]
 
 
 def test_every_query_is_tested_once_in_four_rounds():

@@ -26,7 +26,7 @@ METHODS = ("structural SVM", "Essential Pages", "random", "Okapi", "unweighted w
 
 def query(counts, words=(0,)):
     text = sp.csr_matrix(np.array(counts))
-    return _subtopics.described(text, text, np.array(words), "q")
+    return _subtopics.query_of(text, text, np.array(words), "q")
 
 
 def test_okapi_is_its_formula():

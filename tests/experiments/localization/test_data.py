@@ -113,7 +113,7 @@ def test_what_is_wrong_is_named_with_its_place(case: str, tmp_path: Path) -> Non
 def test_a_broken_archive_is_named(tmp_path: Path) -> None:
     whole = archive(tmp_path / "cars.tar.xz").read_bytes()
     (tmp_path / "cars.tar.xz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match=r"cars.tar.xz is no whole tar archive"):
+    with pytest.raises(DataError, match=r"cars.tar.xz is no tar archive, or is damaged"):
         read_archive(tmp_path / "cars.tar.xz")
 
 
@@ -124,8 +124,8 @@ def test_counts_of_the_real_data() -> None:
         return
     parts, crops = read_archive(Path(folder) / uiuc_cars.FILES[0].mirror)
     counts = {
-        name: (len(one.images), sum(len(cars) for cars in one.cars))
-        for name, one in {**parts, "crops": crops}.items()
+        name: (len(pictures.images), sum(len(cars) for cars in pictures.cars))
+        for name, pictures in {**parts, "crops": crops}.items()
     }
     assert counts == {"train": (108, 139), "test": (170, 200), "crops": (1050, 550)}
     widths = np.concatenate(parts["train"].cars)
@@ -158,10 +158,10 @@ def test_pictures_by_rule(drawn: dict[str, np.ndarray]) -> None:
 
 def boxes_by_image(split: Any) -> dict[int, list[list[int]]]:
     """The boxes of each training image, in the order of its examples."""
-    found: dict[int, list[list[int]]] = {}
+    boxes_of: dict[int, list[list[int]]] = {}
     for x, y in zip(*split.train, strict=True):
-        found.setdefault(id(x[0]), []).append(y[0].tolist())
-    return found
+        boxes_of.setdefault(id(x[0]), []).append(y[0].tolist())
+    return boxes_of
 
 
 def test_noise_changes_as_many_images_as_it_says(drawn: dict[str, np.ndarray]) -> None:
@@ -184,27 +184,31 @@ def test_far_noise_is_far_from_every_car() -> None:
     sizes = np.array([[8, 20]])
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        boxes = uiuc_cars.noisy(rng, cars, shapes, sizes, 1.0, "far")
+        boxes = uiuc_cars.noisy_boxes(rng, cars, shapes, sizes, 1.0, "far")
         for i in range(6):
             assert overlap(cars[i][0], boxes[i][0].astype(float)) + 0.5 < 0.2
-    plain = [uiuc_cars.noisy(np.random.default_rng(s), cars, shapes, sizes, 1.0, "swap") for s in range(20)]
-    assert any(np.array_equal(one[0][0], cars[0][0]) for one in plain), "a plain swap can be right by chance"
+    plain = [
+        uiuc_cars.noisy_boxes(np.random.default_rng(s), cars, shapes, sizes, 1.0, "swap") for s in range(20)
+    ]
+    assert any(np.array_equal(boxes[0][0], cars[0][0]) for boxes in plain), (
+        "a plain swap can be right by chance"
+    )
 
 
 def test_scores_of_detections() -> None:
     cars = [np.array([[0.0, 0.0, 10.0, 25.0]]), np.zeros((0, 4))]
-    found = [np.array([[0.0, 1.0, 10.0, 26.0, 0.9]]), np.array([[0.0, 0.0, 10.0, 25.0, 0.2]])]
-    told = uiuc_cars.score(cars, found)
-    assert told == {
+    detections = [np.array([[0.0, 1.0, 10.0, 26.0, 0.9]]), np.array([[0.0, 0.0, 10.0, 25.0, 0.2]])]
+    measures = uiuc_cars.score(cars, detections)
+    assert measures == {
         "equal_error_ellipse": 0.0,
         "equal_error_overlap": 0.0,
         "recall": 100.0,
         "roc_area": 100.0,
     }
-    swapped = [np.array([[9.0, 1.0, 19.0, 26.0, 0.1]]), found[1]]
-    told = uiuc_cars.score(cars, swapped)
-    assert told["equal_error_ellipse"] == 100.0
-    assert told["roc_area"] == 0.0
-    kept = uiuc_cars.keep(cars, found)
-    assert kept["found"].shape == (2, 5)
-    assert kept["cars_n"].tolist() == [1, 0]
+    swapped = [np.array([[9.0, 1.0, 19.0, 26.0, 0.1]]), detections[1]]
+    measures = uiuc_cars.score(cars, swapped)
+    assert measures["equal_error_ellipse"] == 100.0
+    assert measures["roc_area"] == 0.0
+    arrays = uiuc_cars.keep(cars, detections)
+    assert arrays["found"].shape == (2, 5)
+    assert arrays["cars_n"].tolist() == [1, 0]

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from helpers.toy_project import HERE
 from structmargin_suite.baselines import box_prior
-from structmargin_suite.datasets import clusters, predictor, uiuc_cars
-from structmargin_suite.datasets.uiuc_cars.detection import curve, right
+from structmargin_suite.datasets import clusters, completed, uiuc_cars
+from structmargin_suite.datasets.uiuc_cars.detection import correct, precision_recall
 from structmargin_suite.figures.localization import _noise, _precision_at
 from structmargin_suite.methods.models import train
 from structmargin_suite.results import ExperimentResults
@@ -35,9 +35,9 @@ def test_a_car_is_found_once_and_by_the_better_criterion() -> None:
     for criterion, told in expected.items():
         for name, (row, column) in places.items():
             box = np.array([[row, column, row + 10.0, column + 25.0, 1.0]])
-            assert right(cars, [box], criterion)[0].tolist() == [told[name]], (criterion, name)
+            assert correct(cars, [box], criterion)[0].tolist() == [told[name]], (criterion, name)
     twice = np.array([[0, 1, 10, 26, 2.0], [0, 0, 10, 25, 1.0]])
-    assert right(cars, [twice], "ellipse")[0].tolist() == [True, False]
+    assert correct(cars, [twice], "ellipse")[0].tolist() == [True, False]
 
 
 @settings(max_examples=60, deadline=None)
@@ -55,7 +55,7 @@ def test_at_the_equal_error_point_as_many_are_wrong_as_are_missed(seed: int) -> 
     n = sum(len(one) for one in cars)
     if n == 0:
         return
-    hits = right(cars, found, "ellipse")
+    hits = correct(cars, found, "ellipse")
     ranked = sorted(
         ((found[i][k, 4], -i, bool(hits[i][k])) for i in range(6) for k in range(len(found[i]))), reverse=True
     )
@@ -64,7 +64,7 @@ def test_at_the_equal_error_point_as_many_are_wrong_as_are_missed(seed: int) -> 
         if wrong >= n - good:
             break
         good, wrong = good + hit, wrong + (not hit)
-    one = curve(cars, found, "ellipse")
+    one = precision_recall(cars, found, "ellipse")
     assert one.equal_error == pytest.approx(1.0 - good / n)
     assert wrong <= n - good
     if len(ranked):
@@ -275,8 +275,8 @@ def test_every_table_of_the_config_names_what_evaluation_gives() -> None:
 def test_a_data_set_predicts_in_its_own_way_or_as_the_model_does() -> None:
     centre = box_prior.train([], [], seed=1, prior="centre")
     x = np.zeros((20, 31), dtype=np.int64), np.array([[10, 25, 1]])
-    assert predictor(uiuc_cars)(centre, [x])[0].shape[1] == 5
-    assert predictor(clusters)(centre, [x])[0].tolist() == [[5, 3, 15, 28]]
+    assert completed(uiuc_cars).predict(centre, [x])[0].shape[1] == 5
+    assert completed(clusters).predict(centre, [x])[0].tolist() == [[5, 3, 15, 28]]
 
 
 def test_an_evaluation_whose_kept_arrays_are_lost_or_changed_is_done_again(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def described(image: np.ndarray, stride: int, scale: int, a: int, b: int) -> np.
     rows, columns = grid(image.shape, stride)
     far = 14 * scale
     pixels = np.pad(image / 255.0, far, mode="edge")
-    found = np.zeros(64)
+    descriptor = np.zeros(64)
     for i in range(-10, 10):
         for j in range(-10, 10):
             y = far + rows[a] + int(np.floor((i + 0.5) * scale))
@@ -26,17 +26,17 @@ def described(image: np.ndarray, stride: int, scale: int, a: int, b: int) -> np.
             dy = patch[scale:].sum() - patch[:scale].sum()
             weight = np.exp(-((i + 0.5) ** 2 + (j + 0.5) ** 2) / (2 * 3.3**2))
             k = 4 * (4 * ((i + 10) // 5) + (j + 10) // 5)
-            found[k : k + 4] += weight * np.array([dx, dy, abs(dx), abs(dy)])
-    return found / np.linalg.norm(found)
+            descriptor[k : k + 4] += weight * np.array([dx, dy, abs(dx), abs(dy)])
+    return descriptor / np.linalg.norm(descriptor)
 
 
 @pytest.mark.parametrize("scale", [1, 2, 3])
 def test_descriptors_are_sums_over_pixels(scale: int) -> None:
     image = np.random.default_rng(scale).integers(0, 256, size=(30, 41)).astype(np.uint8)
-    found = dense_surf(image, 8, scale)
-    assert found.shape == (3, 5, 64)
+    descriptors = dense_surf(image, 8, scale)
+    assert descriptors.shape == (3, 5, 64)
     for a, b in ((0, 0), (1, 2), (2, 4)):
-        np.testing.assert_allclose(found[a, b], described(image, 8, scale, a, b), atol=1e-9)
+        np.testing.assert_allclose(descriptors[a, b], described(image, 8, scale, a, b), atol=1e-9)
 
 
 def test_known_responses() -> None:

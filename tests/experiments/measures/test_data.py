@@ -63,7 +63,7 @@ def test_stories_of_the_split_come_with_topics_and_words(tmp_path):
     assert arrays["names"].tolist() == ["corn", "grain"]
     assert arrays["train_topics"].tolist() == [[0, 1], [0, 1], [0, 0]]
     assert arrays["test_topics"].tolist() == [[1, 1]]
-    train, test = (_one_vs_rest.loaded(arrays, part) for part in ("train", "test"))
+    train, test = (_one_vs_rest.inputs_of(arrays, part) for part in ("train", "test"))
     # bp, dlrs, rose: the words of all three training stories; others are of two at most
     assert train.shape == (3, 3) and test.shape == (1, 3)
     np.testing.assert_allclose(np.asarray(train.multiply(train).sum(axis=1)).ravel(), 1.0, rtol=1e-6)
@@ -103,8 +103,8 @@ def test_the_counts_of_the_real_stories(tmp_path):
     train, test = arrays["train_topics"], arrays["test_topics"]
     assert (len(train), len(test)) == (9603, 3299)
     assert int(np.sum((train.sum(axis=0) > 0) & (test.sum(axis=0) > 0))) == 90
-    largest = arrays["names"][_one_vs_rest.used(arrays)[:3]].tolist()
-    assert largest == ["earn", "acq", "money-fx"] and len(_one_vs_rest.used(arrays)) == 50
+    largest = arrays["names"][_one_vs_rest.usable_topics(arrays)[:3]].tolist()
+    assert largest == ["earn", "acq", "money-fx"] and len(_one_vs_rest.usable_topics(arrays)) == 50
     assert (
         train[:, arrays["names"] == "earn"].sum() == 2877 and test[:, arrays["names"] == "earn"].sum() == 1087
     )
@@ -153,7 +153,7 @@ def test_the_counts_of_the_real_digits(tmp_path):
         return
     arrays = optdigits.parse(files, 0)
     assert arrays["train_X"].shape == (3823, 64) and arrays["test_X"].shape == (1797, 64)
-    assert len(_one_vs_rest.used(arrays)) == 10
+    assert len(_one_vs_rest.usable_topics(arrays)) == 10
     few = optdigits.parse(files, 0, images=300)
     assert (few["train_topics"].sum(axis=0) > 10).all()  # the files are sorted, what is drawn is not
 
@@ -272,9 +272,9 @@ def test_scores_are_those_of_scikit_learn_and_of_the_library(y, seed, coarse):
     rng = np.random.default_rng(seed)
     s = rng.integers(-2, 3, size=len(y)).astype(float) if coarse else rng.normal(size=len(y))
     labels = np.where(y, 1, -1)
-    found = _one_vs_rest.score(labels, s)
+    measures = _one_vs_rest.score(labels, s)
     yhat = np.where(s > 0, 1, -1)
-    assert found["f1"] == pytest.approx(100 * f1_score(labels, yhat, zero_division=0.0))
-    assert found["roc_area"] == pytest.approx(100 * roc_auc_score(labels, s))
-    assert found["error_rate"] == pytest.approx(100 * (1 - accuracy_score(labels, yhat)))
-    assert found["prbep"] == pytest.approx(100 * (1 - Measure("prbep").delta(labels, s)))
+    assert measures["f1"] == pytest.approx(100 * f1_score(labels, yhat, zero_division=0.0))
+    assert measures["roc_area"] == pytest.approx(100 * roc_auc_score(labels, s))
+    assert measures["error_rate"] == pytest.approx(100 * (1 - accuracy_score(labels, yhat)))
+    assert measures["prbep"] == pytest.approx(100 * (1 - Measure("prbep").delta(labels, s)))

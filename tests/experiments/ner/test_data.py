@@ -78,7 +78,7 @@ def test_a_mark_of_the_encoding_is_no_part_of_the_first_word_and_compressed_text
 def test_a_truncated_zip_and_a_missing_member_name_the_file(tmp_path):
     path = zipped(tmp_path)
     path.write_bytes(path.read_bytes()[:-40])
-    with pytest.raises(DataError, match=r"conll2002.zip is damaged or cut short"):
+    with pytest.raises(DataError, match=r"conll2002.zip is no zip archive, or is damaged or cut short"):
         data.parse({"conll2002.zip": path}, 0, draw="first", n_sentences=2)
     with zipfile.ZipFile(path, "w") as out:
         out.writestr("conll2002/ned.train", GOOD)
@@ -134,9 +134,9 @@ def test_the_real_corpus_has_the_counts_it_should():
         return
     counts = {}
     for part in ("train", "testa", "testb"):
-        found = data.read(path, f"conll2002/esp.{part}")
-        tags = [data.TAGS[tag] for sentence in found for _, tag in sentence]
-        counts[part] = (len(found), len(tags), sum(tag[0] == "B" for tag in tags))
+        sentences = data.read(path, f"conll2002/esp.{part}")
+        tags = [data.TAGS[tag] for sentence in sentences for _, tag in sentence]
+        counts[part] = (len(sentences), len(tags), sum(tag[0] == "B" for tag in tags))
     assert counts["train"] == (8323, 264715, 18797)
     assert (counts["testa"][0], counts["testb"][0]) == (1915, 1517)
 
@@ -153,11 +153,12 @@ def test_the_stand_in_follows_its_seed_and_keeps_to_iob2():
     lines = [
         [f"{word} X {data.TAGS[tag]}" for word, tag in zip(words, tags, strict=True)]
         for words, tags in zip(
-            *(data._cut(arrays[f"pool_{k}"], arrays["pool_lengths"]) for k in ("words", "tags")), strict=True
+            *(data._by_sentence(arrays[f"pool_{k}"], arrays["pool_lengths"]) for k in ("words", "tags")),
+            strict=True,
         )
     ]
     text = "\n\n".join("\n".join(sentence) for sentence in lines)
-    packed = data._packed("pool", data.sentences("x", text.encode()))
+    packed = data._sentence_arrays("pool", data.sentences("x", text.encode()))
     assert all(np.array_equal(arrays[name], packed[name]) for name in arrays)
     assert set(arrays["pool_tags"]) == set(range(9)) and 0.05 < np.mean(arrays["pool_tags"] > 0) < 0.3
     fixed = [data.synthesize(s, draw="first", n_sentences=5)["pool_words"] for s in (1, 2)]
@@ -176,7 +177,7 @@ def test_folds_part_the_draw_alike_for_every_view():
             assert [len(x) for x in ours.X] == [x.shape[0] for x in theirs.X]
         assert len(words.train.Y) + len(words.test.Y) == 23
         seen += [" ".join(x) for x in words.test.X]
-    every = data._cut(arrays["pool_words"], arrays["pool_lengths"])
+    every = data._by_sentence(arrays["pool_words"], arrays["pool_lengths"])
     assert sorted(seen) == sorted(" ".join(x) for x in every)
 
 
@@ -239,15 +240,17 @@ def test_merged_columns_change_neither_objective_nor_predictions():
     arrays = stand_in(14)
     split = data.view(arrays, 1, features="linear", folds=2, fold=0)
     A, B = (sp.vstack(part.X, format="csr") for part in (split.train, split.test))
-    found = []
+    results = []
     for X, Z in (degree2(A, B), merged(*degree2(A, B))):
-        X, Z = (data._cut(M, [len(y) for y in part.Y]) for M, part in ((X, split.train), (Z, split.test)))
+        X, Z = (
+            data._by_sentence(M, [len(y) for y in part.Y]) for M, part in ((X, split.train), (Z, split.test))
+        )
         model = StructuredSVM(Sequence(9, X[0].shape[1]), "SVM2 margin", C=1.0, eps=1e-4, gap_tol=1e-7).fit(
             X, split.train.Y
         )
-        found.append((model.fit_.primal, np.concatenate(model.predict(Z))))
-    assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
-    assert np.array_equal(found[0][1], found[1][1])
+        results.append((model.fit_.primal, np.concatenate(model.predict(Z))))
+    assert results[0][0] == pytest.approx(results[1][0], rel=1e-6)
+    assert np.array_equal(results[0][1], results[1][1])
 
 
 def test_token_error_and_entity_f1():

@@ -36,14 +36,14 @@ WORDS_HERE = [("ab", 0), ("z", 9), ("cab", 0)]
 
 def lines() -> list[list[str]]:
     """Three words, six letters, as fields."""
-    found, k = [], 0
+    lines, k = [], 0
     for number, (word, fold) in enumerate(WORDS_HERE, start=1):
-        for at, letter in enumerate(word, start=1):
+        for position, letter in enumerate(word, start=1):
             k += 1
-            following = str(k + 1) if at < len(word) else "-1"
-            head = [str(k), letter, following, str(number), str(at), str(fold)]
-            found.append([*head, *map(str, PICTURES[k - 1])])
-    return found
+            following = str(k + 1) if position < len(word) else "-1"
+            head = [str(k), letter, following, str(number), str(position), str(fold)]
+            lines.append([*head, *map(str, PICTURES[k - 1])])
+    return lines
 
 
 def written(path: Path, rows: list[list[str]], packed: bool = True, end: str = "\t\n") -> dict[str, Path]:
@@ -189,10 +189,12 @@ def test_the_stand_in_writes_every_letter_and_can_be_read():
     apart = (shapes[:, None] != shapes[None]).sum(axis=2) + 100 * np.eye(26)
     assert apart.min() >= 2
     assert set("".join(WORDS)) == set("abcdefghijklmnopqrstuvwxyz")
-    one, same, other = (ocr.synthesize(seed, words_per_fold=30) for seed in (1, 1, 2))
-    assert all(np.array_equal(one[name], same[name]) for name in one)
-    assert not np.array_equal(one["pixels"][:20], other["pixels"][:20])
-    words = {bytes(y + ord("a")).decode() for y in np.split(one["labels"], np.cumsum(one["lengths"])[:-1])}
+    first, again, other = (ocr.synthesize(seed, words_per_fold=30) for seed in (1, 1, 2))
+    assert all(np.array_equal(first[name], again[name]) for name in first)
+    assert not np.array_equal(first["pixels"][:20], other["pixels"][:20])
+    words = {
+        bytes(y + ord("a")).decode() for y in np.split(first["labels"], np.cumsum(first["lengths"])[:-1])
+    }
     assert words <= set(WORDS)
     labels = np.tile(np.arange(26, dtype=np.uint8), 60)
     pictures = write_letters(np.random.default_rng(0), labels).astype(float)
@@ -204,10 +206,10 @@ def test_the_stand_in_writes_every_letter_and_can_be_read():
 def test_measures_by_hand():
     Y = [np.array([0, 1, 2, 3]), np.array([4, 4]), np.array([5])]
     yhat = [np.array([0, 1, 1, 1]), np.array([4, 4]), np.array([1])]
-    found = ocr.score(Y, yhat)
-    assert found["letter_error"] == pytest.approx(100 * 3 / 7)
-    assert found["word_error"] == pytest.approx(100 * 2 / 3)
-    assert found["letters_predicted"] == 3
+    measures = ocr.score(Y, yhat)
+    assert measures["letter_error"] == pytest.approx(100 * 3 / 7)
+    assert measures["word_error"] == pytest.approx(100 * 2 / 3)
+    assert measures["letters_predicted"] == 3
     assert ocr.letters_90(np.repeat([3, 7, 8], [85, 5, 10])) == 2
     assert ocr.letters_90(np.repeat([3, 7, 8], [84, 6, 10])) == 2
     assert ocr.letters_90(np.repeat([3, 7, 8], [79, 11, 10])) == 2

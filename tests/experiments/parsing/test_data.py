@@ -14,7 +14,15 @@ from nltk import Nonterminal, Production, Tree, ViterbiParser, induce_pcfg
 from structmargin.problems.grammar.trees import brackets, leaves, rules_of
 from structmargin_suite.baselines import pcfg as baseline
 from structmargin_suite.datasets import craft, gum, pcfg, wsj
-from structmargin_suite.datasets._treebanks import cleaned, counts, read, score, text_of, tree_of, view
+from structmargin_suite.datasets._treebanks import (
+    bracket_counts,
+    cleaned,
+    read,
+    score,
+    text_of,
+    tree_of,
+    view,
+)
 from structmargin_suite.storage.fetch import DataError
 
 SENTENCE = """( (S (NP-SBJ-1 (DT The) (NN plan)) (VP (VBZ seems) (S (NP-SBJ (-NONE- *-1)) (VP (TO to)
@@ -85,8 +93,8 @@ def test_archives_that_are_not_what_they_should_be(tmp_path):
     with pytest.raises(DataError, match=r"splits\.md, line 1: GUM_a stands under no heading"):
         gum.parse(files, 0, longest=10)
     splits.write_text("## dev\n* GUM_a\n", encoding="utf-8")
-    found = gum.parse(files, 0, longest=10, roots="clauses")
-    assert found["trees"].tolist() == ["(S NN VB)"] and found["part"].tolist() == [1]
+    arrays = gum.parse(files, 0, longest=10, roots="clauses")
+    assert arrays["trees"].tolist() == ["(S NN VB)"] and arrays["part"].tolist() == [1]
     with pytest.raises(DataError, match="no tree is left"):
         gum.parse(files, 0, longest=1, roots="clauses")
     tar.write_bytes(b"no tar")
@@ -122,22 +130,22 @@ def test_views_part_the_trees_once():
 def test_measures_known_by_hand():
     Y = [("S", ("NP", "a"), ("VP", "b")), ("S", "a", "b"), ("S", ("NP", "a"), "b")]
     Yhat = [("S", ("NP", "a"), ("NP", "b")), ("S", "a", "b"), None]
-    assert counts(Y[0], Yhat[0]) == (2, 3, 3) and counts(Y[2], None) == (0, 2, 0)
-    found = score(Y, Yhat)
-    assert found["accuracy"] == pytest.approx(100 / 3)
-    assert found["precision"] == pytest.approx(100 * 3 / 4)
-    assert found["recall"] == pytest.approx(100 * 3 / 6)
-    assert found["f1"] == pytest.approx(200 * 3 / 10)
-    assert found["unparsed"] == 1
+    assert bracket_counts(Y[0], Yhat[0]) == (2, 3, 3) and bracket_counts(Y[2], None) == (0, 2, 0)
+    measures = score(Y, Yhat)
+    assert measures["accuracy"] == pytest.approx(100 / 3)
+    assert measures["precision"] == pytest.approx(100 * 3 / 4)
+    assert measures["recall"] == pytest.approx(100 * 3 / 6)
+    assert measures["f1"] == pytest.approx(200 * 3 / 10)
+    assert measures["unparsed"] == 1
 
 
 def real(module):
     """A data set's files in the mirror, or None with a note."""
     folder = os.environ.get("STRUCTMARGIN_DATA")
-    if folder is None or not all((Path(folder) / one.mirror).is_file() for one in module.FILES):
+    if folder is None or not all((Path(folder) / remote.mirror).is_file() for remote in module.FILES):
         print(f"the real data of {module.__name__} are not here: set STRUCTMARGIN_DATA to check their counts")
         return None
-    return {one.name: Path(folder) / one.mirror for one in module.FILES}
+    return {remote.name: Path(folder) / remote.mirror for remote in module.FILES}
 
 
 @pytest.mark.parametrize(
@@ -160,7 +168,7 @@ def test_counts_of_the_real_corpora(module, prepare, train, test, rules):
         assert (len(split.train.Y), len(split.test.Y)) == (train, test)
     Y = [*split.train.Y, *split.test.Y]
     assert len({rule for y in Y for rule in rules_of(y, False)}) == rules
-    assert all(len(set(found)) == len(found) for found in map(brackets, Y))
+    assert all(len(set(spans)) == len(spans) for spans in map(brackets, Y))
 
 
 def nltk_tree(tree):
@@ -200,9 +208,9 @@ def test_the_pcfg_is_that_of_nltk():
         root = {
             p.rhs()[0].symbol(): p.logprob() * np.log(2) for p in grammar.productions(lhs=Nonterminal("TOP"))
         }
-        mine = float(model.problem.psi(x, yhat) @ model.w)
-        assert mine >= np.log(best.prob()) - root[best[0].label()] - 1e-9
-        assert mine + root[yhat[0]] <= np.log(best.prob()) + 1e-9
+        score_of_yhat = float(model.problem.psi(x, yhat) @ model.w)
+        assert score_of_yhat >= np.log(best.prob()) - root[best[0].label()] - 1e-9
+        assert score_of_yhat + root[yhat[0]] <= np.log(best.prob()) + 1e-9
 
 
 def test_a_pcfg_is_saved_and_loaded():

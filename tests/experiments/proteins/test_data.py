@@ -16,6 +16,7 @@ from structmargin.problems.proteins.features import RESIDUES
 from structmargin_suite.datasets import homstrad as data
 from structmargin_suite.datasets.homstrad import pir
 from structmargin_suite.datasets.homstrad.families import generate
+from structmargin_suite.datasets.homstrad.pairs import Truths, examples, usable_pairs
 from structmargin_suite.datasets.homstrad.profiles import STEP, blosum, expected, nearest, profile
 from structmargin_suite.storage.fetch import DataError
 
@@ -45,13 +46,13 @@ def archive(folder: Path, n: int = 6, aligned: str = ALIGNED, table: str = ROW, 
     )
     tarred(folder / "homstrad_ali.tar.xz", {f"homstrad_ali/fam{k}.ali": aligned for k in range(n)})
     tarred(folder / "homstrad_map.tar.xz", {f"D/fam{k}/fam{k}.map": mapped or homologues for k in range(n)})
-    return {one.name: folder / one.name for one in data.FILES}
+    return {remote.name: folder / remote.name for remote in data.FILES}
 
 
 def test_a_family_becomes_a_pair(tmp_path):
     arrays = data.parse(archive(tmp_path), 0, identity_below=0.9, per_family=3)
     assert arrays["family"].tolist() == [f"fam{k}" for k in range(6)]
-    x, y = (part[0] for part in data._examples(arrays, np.array([0])))
+    x, y = (part[0] for part in examples(arrays, np.array([0])))
     assert x.residue.tolist() == codes("MKVLA")
     assert x.state.tolist() == [0, 0, 1, 2, 2]
     assert x.access.tolist() == [0, 4, 2, 3, 4]  # shares 0, 1, .15, .3 and .5 of the residue's largest
@@ -171,13 +172,13 @@ def test_made_up_families_are_what_they_say(families):
     assert short["lengths"].max() <= 100 < families["lengths"].max()
     with pytest.raises(DataError, match="no pair is left"):
         data.synthesize(3, identity_below=0.4, per_family=2, n_families=5, longest=1)
-    other = generate(np.random.default_rng(4), 1, 1)[0][1]
-    assert not np.array_equal(other["residue"], split.train.X[0].residue)
+    other = generate(np.random.default_rng(4), 1, 1)[0].pair
+    assert not np.array_equal(other.residue, split.train.X[0].residue)
 
 
 def test_scores_by_hand():
     y = np.column_stack([np.arange(10), np.arange(10)])
-    truths = data.Truths([y, y], np.array([0.1, 0.35]), np.array(["a", "b"]))
+    truths = Truths([y, y], np.array([0.1, 0.35]), np.array(["a", "b"]))
     yhat = [y + np.array([2, 0]), np.vstack([y[:5], y[5:] + np.array([6, 0])])]
     assert data.score(truths, yhat) == {"q4": 75.0, "q0": 25.0, "q4_0_20": 100.0, "q4_30_40": 50.0}
 
@@ -194,17 +195,17 @@ def test_counts_of_the_real_data():
         names, rows = pir.alignment(file, content)
         chains += len(names)
         pairs += len(names) * (len(names) - 1) // 2
-        usable[family] = data.pairs(family, names, rows, structures[family], 2.0, None)
+        usable[family] = usable_pairs(family, names, rows, structures[family], 2.0, None)
     assert (len(structures), len(usable), chains, pairs) == (1009, 1009, 3382, 9281)
     assert sum(map(len, usable.values())) == 2372
     assert [family for family in usable if not usable[family]] == ["cpn10"]
-    assert sum(pair["identity"] < 0.4 for found in usable.values() for _, pair in found) == 1276
-    files = {one.name: folder / one.name for one in data.FILES}
+    assert sum(pair.identity < 0.4 for pairs_of in usable.values() for pair in pairs_of.values()) == 1276
+    files = {remote.name: folder / remote.name for remote in data.FILES}
     first = data.parse(files, 0, identity_below=0.4, per_family=2, n_families=6)
-    ProteinAlignment("profile").check(*data._examples(first, np.arange(len(first["family"]))))
+    ProteinAlignment("profile").check(*examples(first, np.arange(len(first["family"]))))
     for family, file, content in data.members(folder / "homstrad_map.tar.xz", set(first["family"])):
         names, rows = pir.alignment(file, content, strict=False)
         known = [k for k, name in enumerate(names) if not name.startswith("gi|")]
         owner = nearest(rows[known], rows)
-        for k, at in enumerate(known):  # a chain of the family is in nobody's profile but its own
-            assert owner[at] in (k, -1), (family, names[at])
+        for k, row in enumerate(known):  # a chain of the family is in nobody's profile but its own
+            assert owner[row] in (k, -1), (family, names[row])

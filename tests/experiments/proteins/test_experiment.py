@@ -17,6 +17,7 @@ from structmargin.problems import ProteinAlignment
 from structmargin.problems.proteins.features import RESIDUES, Pair, places
 from structmargin_suite.baselines import blosum, log_odds
 from structmargin_suite.datasets import homstrad
+from structmargin_suite.datasets.homstrad.pairs import Truths
 from structmargin_suite.figures import proteins as figures
 from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
@@ -50,7 +51,7 @@ def test_blosum_scores_as_our_own_search_does(costs):
 
 def test_global_alignment_takes_the_ends_too():
     x = Pair(np.arange(10), np.zeros(10, int), np.zeros(10, int), np.r_[19, np.arange(1, 10)])
-    local, whole = (blosum.Model(mode, "11/1/0").predict([x])[0] for mode in ("local", "global"))
+    local, whole = (blosum.BlosumAligner(mode, "11/1/0").predict([x])[0] for mode in ("local", "global"))
     assert local[0].tolist() == [1, 1]
     assert whole.tolist() == [[k, k] for k in range(10)]
 
@@ -106,7 +107,7 @@ class Families(Fake):
         y = np.column_stack([np.arange(10), np.arange(10)])
         n = len(self.weights[run])
         names = np.array([f"{run.split()[-1]} {k}" for k in range(n)])
-        truths = homstrad.Truths([y] * n, np.full(n, 0.3), names)
+        truths = Truths([y] * n, np.full(n, 0.3), names)
         return SimpleNamespace(test=SimpleNamespace(X=list(range(n)), Y=truths))
 
     def model(self, run):

@@ -12,6 +12,7 @@ import pytest
 
 from structmargin.problems import Taxonomy
 from structmargin_suite.datasets import dataset, newsgroups, patents, wipo_d
+from structmargin_suite.datasets._sparse import csr_of
 from structmargin_suite.storage.fetch import DataError, obtain
 
 CODES = ["D01D00", "D01F00", "D02G00"]
@@ -32,8 +33,8 @@ def written(folder: Path, n=(4, 2), labels=None, X=None) -> dict[str, Path]:
         files[f"{part}-D.npy"] = folder / f"{part}-D.npy"
         np.save(files[f"{part}-D.npy"], np.arange(m * 2.0).reshape(m, 2) if X is None else X)
         files[f"{part}_label-D.txt"] = folder / f"{part}_label-D.txt"
-        mine = [CODES[k % 3] for k in range(m)] if labels is None else labels
-        files[f"{part}_label-D.txt"].write_text("\n".join(mine) + "\n")
+        codes = [CODES[k % 3] for k in range(m)] if labels is None else labels
+        files[f"{part}_label-D.txt"].write_text("\n".join(codes) + "\n")
     return files
 
 
@@ -75,7 +76,7 @@ def test_the_counts_of_the_real_patents(tmp_path):
     assert arrays["X"].shape == (1710, 100)
     codes = arrays["codes"].tolist()
     assert [len({code[:k] for code in codes}) for k in (3, 4, 6)] == [7, 20, 57]
-    kept, y, left = patents.large_enough(arrays["y"], arrays["codes"])
+    kept, y, left = patents.large_classes(arrays["y"], arrays["codes"])
     assert len(left) == 50 and len(kept) == len(y) == 1710 - 11
 
 
@@ -83,14 +84,14 @@ def test_the_counts_of_the_real_patents(tmp_path):
 def test_a_cross_validation_tests_every_document_once(per_class, folds):
     y = np.random.default_rng(0).permutation(np.repeat(np.arange(6), [3, 4, 5, 9, 30, 31]))
     for repetition in range(15 // folds):
-        rounds = [patents.folded(y, 7, per_class, repetition * folds + k) for k in range(folds)]
+        rounds = [patents.fold_documents(y, 7, per_class, repetition * folds + k) for k in range(folds)]
         assert np.array_equal(np.sort(np.concatenate([test for _, test in rounds])), np.arange(len(y)))
         for train, test in rounds:
             assert not set(train) & set(test)
             available = np.bincount(y, minlength=6) - np.bincount(y[test], minlength=6)
             assert np.bincount(y[train], minlength=6).tolist() == np.minimum(available, per_class).tolist()
             assert np.ptp(np.bincount(y[test], minlength=6) - np.bincount(y, minlength=6) / folds) < 2
-    first, other = (patents.folded(y, 7, per_class, k * folds) for k in (0, 1))
+    first, other = (patents.fold_documents(y, 7, per_class, k * folds) for k in (0, 1))
     assert not np.array_equal(first[1], other[1])
 
 
@@ -98,7 +99,7 @@ def test_made_up_patents_have_the_papers_shape():
     arrays = patents.synthesize(1)
     codes = arrays["codes"].tolist()
     assert [len({code[:k] for code in codes}) for k in (1, 3, 4, 6)] == [1, 7, 20, 160]
-    counts = patents.loaded(arrays)
+    counts = csr_of(arrays)
     assert counts.shape == (1710, 5000) and np.bincount(arrays["y"]).min() >= 6
     lengths = np.asarray(counts.sum(axis=1)).ravel()
     assert 100 < np.median(lengths) < 250 and lengths.min() >= 3
@@ -117,16 +118,16 @@ def test_made_up_patents_have_the_papers_shape():
 def test_a_view_gives_a_problem_that_fits_it(module):
     arrays = patents.synthesize(2, n_documents=120, n_groups=12, n_words=300)
     if module is wipo_d:
-        arrays = {"X": patents.loaded(arrays).toarray(), "y": arrays["y"], "codes": arrays["codes"]}
+        arrays = {"X": csr_of(arrays).toarray(), "y": arrays["y"], "codes": arrays["codes"]}
     for features in ("flat", "taxonomy"):
         split = module.view(arrays, 3, instances_per_class=4, round=1, features=features)
         problem = Taxonomy(**split.problem)
         problem.check(*split.train)
         problem.check(*split.test)
-        codes = patents.large_enough(arrays["y"], arrays["codes"])[2]
-        for a, one in enumerate(codes):
+        codes = patents.large_classes(arrays["y"], arrays["codes"])[2]
+        for a, code in enumerate(codes):
             for b, other in enumerate(codes):
-                shared = sum(one[:k] == other[:k] for k in patents.LEVELS)
+                shared = sum(code[:k] == other[:k] for k in patents.LEVELS)
                 assert problem.losses()[a, b] == 4 - shared
                 assert problem.L[a, b] == (shared if features == "taxonomy" else a == b)
 
@@ -174,7 +175,7 @@ def small() -> dict[str, str]:
 
 def test_postings_come_without_headers_quotes_and_footers_and_stemmed(tmp_path):
     arrays = newsgroups.parse(archive(tmp_path / "a", small()), 0)
-    counts = patents.loaded(arrays)
+    counts = csr_of(arrays)
     assert arrays["groups"].tolist() == ["rec.autos", "rec.sport.baseball", "rec.sport.hockey"]
     assert arrays["part"].tolist() == [0] * 12 + [1] * 12
     # brake, engin, pitcher, skate: nothing of "From", "pitching", "quoted glove", "signature", "and"
@@ -226,9 +227,12 @@ def test_the_counts_of_the_real_postings(tmp_path):
     files = real(newsgroups, tmp_path)
     if files is None:
         return
-    found = newsgroups._postings(files["20news-bydate.tar.xz"])
-    assert sum(part == 0 for part, _, _ in found) == 11314 and sum(part == 1 for part, _, _ in found) == 7532
-    assert sorted({group for _, group, _ in found}) == list(newsgroups.GROUPS)
+    postings = newsgroups._postings(files["20news-bydate.tar.xz"])
+    assert (
+        sum(part == 0 for part, _, _ in postings) == 11314
+        and sum(part == 1 for part, _, _ in postings) == 7532
+    )
+    assert sorted({group for _, group, _ in postings}) == list(newsgroups.GROUPS)
 
 
 @pytest.mark.parametrize("name", ["patents", "wipo_d", "newsgroups"])

@@ -1,26 +1,31 @@
-"""Named entities in Spanish news: CoNLL-2002, three columns a token (word, part of speech, tag), IOB2.
+"""Named entities in Spanish news: CoNLL-2002, three columns per token (word, part of speech, tag), IOB2.
 
-A corpus is a draw of sentences, at random from the seed or the first ones (whole articles, and easier),
-and perhaps a test set beside it. A view is one of `folds` folds of the draw, or its first n_train
-sentences against the test set. The paper's set-up (jmlr05 5.2, Altun et al. 2003) is 300 sentences.
+A corpus is a draw of sentences, random by the seed or the first of the file (whole articles, which is
+easier), and optionally a test set. A view is one of `folds` folds of the draw, or its first n_train sentences
+against the test set. The paper's set-up (jmlr05 5.2, Altun et al. 2003) is 300 sentences.
 
 Tokens are seen as words, for generative models, or as rows of binary features of the token and its two
-neighbours (`linear`), or as those under the degree-2 map (`degree 2`); `token_features` has both. About
-15 features are on at a token, so |phi|^2 is about 15, or 260 with degree 2: C has to be read beside that.
+neighbours (`linear`), or as those under the degree-2 map (`degree 2`); `features.py` has both. About
+15 features of a token are not zero, so |phi|^2 is about 15, or 260 with degree 2: values of C of the two are
+not comparable.
 """
 
 from __future__ import annotations
 
 import codecs
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._archives import zip_files
 from structmargin_suite.datasets.conll2002.features import binary, degree2, merged
+from structmargin_suite.datasets.conll2002.language import made_up_language
+from structmargin_suite.datasets.conll2002.tags import TAGS, Sentence
 from structmargin_suite.storage.fetch import DataError, Remote
 
 FILES = (
@@ -31,19 +36,18 @@ FILES = (
         url="https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/conll2002.zip",
     ),
 )
-PREPARE: dict[str, Any] = {
+PREPARE: Schemas = {
     "draw": {"enum": ["random", "first"]},
     "n_sentences": {"type": "integer", "minimum": 2},
     "n_test": {"type": "integer", "minimum": 1},
     "repetition": {"type": "integer", "minimum": 0},
 }
-VIEW: dict[str, Any] = {
+VIEW: Schemas = {
     "features": {"enum": ["words", "linear", "degree 2"]},
     "folds": {"type": "integer", "minimum": 2},
     "fold": {"type": "integer", "minimum": 0},
     "n_train": {"type": "integer", "minimum": 1},
 }
-TAGS = ("O", *(f"{place}-{kind}" for kind in ("PER", "ORG", "LOC", "MISC") for place in "BI"))
 
 
 def refuse(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> str | None:
@@ -63,16 +67,13 @@ def refuse(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> str | None:
     return None
 
 
-Sentence = list[tuple[str, int]]
-
-
 def parse(
     files: Mapping[str, Path], seed: int, *, draw: str, n_sentences: int, n_test: int | None = None,
     repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """A draw of sentences from esp.train, and the first n_test of esp.testb.
 
-    A file of one's own may also be plain text in the three columns; its last n_test sentences are then
+    A user's own file may also be plain text in the three columns; its last n_test sentences are then
     the test set, and the others are drawn from.
     """
     path = files[FILES[0].name]
@@ -80,8 +81,8 @@ def parse(
         pool = read(path, "conll2002/esp.train")
         test = read(path, "conll2002/esp.testb")[:n_test] if n_test else []
     else:
-        every = sentences(str(path), path.read_bytes())
-        pool, test = (every[:-n_test], every[-n_test:]) if n_test else (every, [])
+        whole = sentences(str(path), path.read_bytes())
+        pool, test = (whole[:-n_test], whole[-n_test:]) if n_test else (whole, [])
     if len(pool) < n_sentences or (n_test and len(test) < n_test):
         raise DataError(
             f"{path} has {len(pool)} sentences to draw from and {len(test)} to test on, but n_sentences is "
@@ -90,21 +91,18 @@ def parse(
     chosen = np.arange(n_sentences)
     if draw == "random":
         chosen = np.random.default_rng(seed).permutation(len(pool))[:n_sentences]
-    return {**_packed("pool", [pool[i] for i in chosen]), **(_packed("test", test) if test else {})}
+    return {
+        **_sentence_arrays("pool", [pool[i] for i in chosen]),
+        **(_sentence_arrays("test", test) if test else {}),
+    }
 
 
 def read(archive: Path, member: str) -> list[Sentence]:
     """The sentences of one member of a zip file."""
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            data = opened.read(member)
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise DataError(
-            f"{archive} is damaged or cut short ({error}); delete it and fetch it again"
-        ) from None
-    except KeyError:
-        raise DataError(f"{archive} has no member {member}; use the archive of CoNLL-2002") from None
-    return sentences(f"{archive}/{member}", data)
+    contents = zip_files(archive, lambda name: name == member)
+    if member not in contents:
+        raise DataError(f"{archive} has no member {member}; use the archive of CoNLL-2002")
+    return sentences(f"{archive}/{member}", contents[member])
 
 
 def sentences(name: str, data: bytes) -> list[Sentence]:
@@ -113,38 +111,45 @@ def sentences(name: str, data: bytes) -> list[Sentence]:
     Anything else is an error that gives the line of the file `name`. A sentence may begin with an I-,
     where the corpus was cut within an entity: each of the Spanish files has one such sentence.
     """
-    found: list[Sentence] = [[]]
-    number = {tag: k for k, tag in enumerate(TAGS)}
-    before: str | None = None
     if data[:2] == b"\x1f\x8b":
         raise DataError(f"{name} is compressed by gzip; unpack it first")
-    for at, raw in enumerate(data.removeprefix(codecs.BOM_UTF8).splitlines(), start=1):
+    result: list[Sentence] = [[]]
+    number = {tag: k for k, tag in enumerate(TAGS)}
+    before: str | None = None
+    for line, raw in enumerate(data.removeprefix(codecs.BOM_UTF8).splitlines(), start=1):
+        where = f"{name}, line {line}"
         try:
-            fields = raw.decode("utf-8").split(" ")
+            text = raw.decode("utf-8")
         except UnicodeDecodeError:
-            raise DataError(f"{name}, line {at}: the text is not UTF-8; convert it") from None
+            raise DataError(f"{where}: the text is not UTF-8; convert it") from None
         if not raw.strip():
-            if found[-1]:
-                found.append([])
+            if result[-1]:
+                result.append([])
             before = None
             continue
-        if len(fields) != 3 or not all(fields):
-            here = f"{len(fields)} columns" if len(fields) != 3 else "an empty column"
-            raise DataError(
-                f"{name}, line {at}: {here} in {raw.decode('utf-8')!r}, but a token has three "
-                "(word, part of speech, tag), parted by single spaces; correct the line"
-            )
-        word, _, tag = fields
-        if tag not in number:
-            raise DataError(f"{name}, line {at}: the tag {tag!r} is none of {', '.join(TAGS)}; correct it")
-        if tag[0] == "I" and before is not None and before[1:] != tag[1:]:
-            raise DataError(
-                f"{name}, line {at}: {tag} follows {before}, but in IOB2 an entity begins with B{tag[1:]}; "
-                "correct the tag"
-            )
-        found[-1].append((word, number[tag]))
+        word, tag = _token(where, text, before)
+        result[-1].append((word, number[tag]))
         before = tag
-    return [sentence for sentence in found if sentence]
+    return [sentence for sentence in result if sentence]
+
+
+def _token(where: str, text: str, before: str | None) -> tuple[str, str]:
+    """(word, tag) of a line; `before` is the tag of the token before it, None at the start of a sentence."""
+    fields = text.split(" ")
+    if len(fields) != 3 or not all(fields):
+        fault = f"{len(fields)} columns" if len(fields) != 3 else "an empty column"
+        raise DataError(
+            f"{where}: {fault} in {text!r}, but a token has three "
+            "(word, part of speech, tag), parted by single spaces; correct the line"
+        )
+    word, _, tag = fields
+    if tag not in TAGS:
+        raise DataError(f"{where}: the tag {tag!r} is none of {', '.join(TAGS)}; correct it")
+    if tag[0] == "I" and before is not None and before[1:] != tag[1:]:
+        raise DataError(
+            f"{where}: {tag} follows {before}, but in IOB2 an entity begins with B{tag[1:]}; correct the tag"
+        )
+    return word, tag
 
 
 def synthesize(
@@ -154,52 +159,12 @@ def synthesize(
 
     `first` is one fixed set of sentences, `random` follows the seed.
     """
-    speak = language()
+    language = made_up_language()
     rng = np.random.default_rng(0 if draw == "first" else seed)
-    arrays = _packed("pool", [speak(rng) for _ in range(n_sentences)])
+    arrays = _sentence_arrays("pool", [language.speak(rng) for _ in range(n_sentences)])
     if n_test:
-        arrays.update(_packed("test", [speak(rng) for _ in range(n_test)]))
+        arrays.update(_sentence_arrays("test", [language.speak(rng) for _ in range(n_test)]))
     return arrays
-
-
-def language(seed: int = 2002) -> Callable[[np.random.Generator], Sentence]:
-    """A speaker: a function from a generator to a sentence, by a hidden Markov model over the nine tags.
-
-    Outside entities stand small words, numbers and punctuation, by Zipf's law; names are capitalised, each
-    kind has endings that it prefers, and some are shared by several kinds, so that context matters.
-    """
-    rng = np.random.default_rng(seed)
-    syllables = [c + v for c in "bcdfglmnprstv" for v in "aeiou"]
-    endings = {"PER": "ez ina aldo", "ORG": "sa fe cor", "LOC": "ia uela burgo", "MISC": "al ismo ix"}
-
-    def word(most: int) -> str:
-        return "".join(rng.choice(syllables, size=rng.integers(1, most + 1)))
-
-    small = [",", ".", "(", ")", '"', *(word(4) for _ in range(2000)), *(str(k) for k in range(1900, 2000))]
-    shared = [word(2).capitalize() for _ in range(150)]
-    names = {
-        kind: [word(2).capitalize() + str(rng.choice(text.split())) for _ in range(700)] + shared
-        for kind, text in endings.items()
-    }
-    zipf = 1.0 / np.arange(3, len(small) + 3)
-
-    def speak(rng: np.random.Generator) -> Sentence:
-        sentence: Sentence = []
-        kind, left = "", 0
-        for _ in range(rng.integers(4, 45)):
-            begins = left == 0 and rng.random() < 0.09
-            if begins:
-                kind, left = str(rng.choice(list(names))), int(rng.geometric(0.55))
-            if left:
-                said = "de" if not begins and rng.random() < 0.15 else str(rng.choice(names[kind]))
-                sentence.append((said, TAGS.index(("B-" if begins else "I-") + kind)))
-                left -= 1
-            else:
-                said = str(small[rng.choice(len(small), p=zipf / zipf.sum())])
-                sentence.append((said if sentence else said.capitalize(), 0))
-        return sentence
-
-    return speak
 
 
 def view(
@@ -215,78 +180,81 @@ def view(
 
         n = len(arrays["pool_lengths"])
         parts = list(KFold(folds, shuffle=True, random_state=seed % 2**32).split(np.arange(n)))[fold]
-        train, test = (_chosen("pool", arrays, part) for part in parts)
+        train, test = (_take("pool", arrays, part) for part in parts)
     else:
-        train = _chosen("pool", arrays, np.arange(n_train or 0))
-        test = _chosen("test", arrays, np.arange(len(arrays["test_lengths"])))
-    Y, Y_test = (_cut(tags, lengths) for _, tags, lengths in (train, test))
+        train = _take("pool", arrays, np.arange(n_train or 0))
+        test = _take("test", arrays, np.arange(len(arrays["test_lengths"])))
+    Y, Y_test = (_by_sentence(tags, lengths) for _, tags, lengths in (train, test))
     if features == "words":
-        X, X_test = (_cut(words, lengths) for words, _, lengths in (train, test))
+        X, X_test = (_by_sentence(words, lengths) for words, _, lengths in (train, test))
         return Split(Examples(X, Y), Examples(X_test, Y_test))
     A, B = _rows(features, train, test)
-    X, X_test = (_cut(M, lengths) for M, (_, _, lengths) in ((A, train), (B, test)))
+    X, X_test = (_by_sentence(M, lengths) for M, (_, _, lengths) in ((A, train), (B, test)))
     problem = {"n_labels": len(TAGS), "n_features": A.shape[1]}
     return Split(Examples(X, Y), Examples(X_test, Y_test), problem=problem)
 
 
 Part = tuple[np.ndarray, np.ndarray, np.ndarray]
-_kept: list[tuple[str, Part, Part, Any]] = []
+Rows = tuple[sp.csr_matrix, sp.csr_matrix]
+_remembered: list[tuple[str, Part, Part, Rows]] = []
 
 
-def _rows(features: str, train: Part, test: Part) -> Any:
-    """The tokens' rows of both parts; methods that see the same split one after the other share them."""
-    for name, a, b, rows in _kept:
+def _rows(features: str, train: Part, test: Part) -> Rows:
+    """The features of the tokens of both parts; the last two splits are remembered, since methods of a job
+    often see the same one."""
+    for name, old_train, old_test, rows in _remembered:
         if name == features and all(
-            np.array_equal(old, new) for old, new in zip((*a, *b), (*train, *test), strict=True)
+            np.array_equal(old, new)
+            for old, new in zip((*old_train, *old_test), (*train, *test), strict=True)
         ):
             return rows
     rows = binary(*(part[::2] for part in (train, test)))
     if features == "degree 2":
         rows = merged(*degree2(*rows))
-    _kept.append((features, train, test, rows))
-    del _kept[:-2]
+    _remembered.append((features, train, test, rows))
+    del _remembered[:-2]
     return rows
 
 
-def score(Y: Sequence[Any], Yhat: Sequence[Any]) -> dict[str, float]:
+def score(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, float]:
     """`error`: wrong tokens in percent. `f1`: F1 of whole entities in percent (100 where there are none)."""
     wrong = np.concatenate([np.asarray(y) != np.asarray(yhat) for y, yhat in zip(Y, Yhat, strict=True)])
     counts = np.zeros(3)
     for y, yhat in zip(Y, Yhat, strict=True):
-        true, told = entities(y), entities(yhat)
-        counts += len(true & told), len(true), len(told)
+        true, predicted = entities(y), entities(yhat)
+        counts += len(true & predicted), len(true), len(predicted)
     f1 = 200.0 * counts[0] / (counts[1] + counts[2]) if counts[1] + counts[2] else 100.0
     return {"error": 100.0 * float(wrong.mean()), "f1": float(f1)}
 
 
-def entities(y: Sequence[int]) -> set[tuple[int, int, str]]:
+def entities(y: Iterable[int]) -> set[tuple[int, int, str]]:
     """(begin, end, kind) of the entities of a labelling; an I- that continues nothing begins one too."""
-    found, begin, kind = set(), 0, ""
+    spans, begin, kind = set(), 0, ""
     for t, tag in enumerate([*(TAGS[int(k)] for k in y), "O"]):
         if kind and tag != f"I-{kind}":
-            found.add((begin, t, kind))
+            spans.add((begin, t, kind))
             kind = ""
         if tag != "O" and not kind:
             begin, kind = t, tag[2:]
-    return found
+    return spans
 
 
-def _packed(part: str, found: Sequence[Sentence]) -> dict[str, np.ndarray]:
+def _sentence_arrays(part: str, pool: Sequence[Sentence]) -> dict[str, np.ndarray]:
     return {
-        f"{part}_words": np.array([word for sentence in found for word, _ in sentence]),
-        f"{part}_tags": np.array([tag for sentence in found for _, tag in sentence], dtype=np.int64),
-        f"{part}_lengths": np.array([len(sentence) for sentence in found], dtype=np.int64),
+        f"{part}_words": np.array([word for sentence in pool for word, _ in sentence]),
+        f"{part}_tags": np.array([tag for sentence in pool for _, tag in sentence], dtype=np.int64),
+        f"{part}_lengths": np.array([len(sentence) for sentence in pool], dtype=np.int64),
     }
 
 
-def _chosen(part: str, arrays: Mapping[str, np.ndarray], which: np.ndarray) -> Part:
+def _take(part: str, arrays: Mapping[str, np.ndarray], which: np.ndarray) -> Part:
     """Words, tags and lengths of some sentences, one after the other."""
     words, tags, lengths = (arrays[f"{part}_{name}"] for name in ("words", "tags", "lengths"))
-    mine, begin = lengths[which], (np.cumsum(lengths) - lengths)[which]
-    at = np.repeat(begin - (np.cumsum(mine) - mine), mine) + np.arange(mine.sum())
-    return words[at], tags[at], mine
+    taken, begin = lengths[which], (np.cumsum(lengths) - lengths)[which]
+    tokens = np.repeat(begin - (np.cumsum(taken) - taken), taken) + np.arange(taken.sum())
+    return words[tokens], tags[tokens], taken
 
 
-def _cut(rows: Any, lengths: np.ndarray) -> list[Any]:
+def _by_sentence(rows: np.ndarray | sp.csr_matrix, lengths: np.ndarray) -> list[np.ndarray | sp.csr_matrix]:
     ends = np.cumsum(lengths)
     return [rows[end - length : end] for end, length in zip(ends, lengths, strict=True)]

@@ -6,7 +6,7 @@
                i, and sqrt(2) x_i x_j for i < j
 
 No feature that training does not see is kept: it would never get a weight. Columns that are equal on
-all training tokens can be made one: a solution gives them equal weights, and inner products with training
+all training tokens can be merged: a solution gives them equal weights, and inner products with training
 tokens, which are all that training and prediction need, stay what they are.
 """
 
@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from structmargin.kernels import entry_pairs
 
 EDGE = "edge"
-"""The one feature of what lies beyond a sentence's ends."""
+"""The only feature of the places before a sentence and after it."""
 
 
 def spelling(word: str) -> Iterable[str]:
@@ -38,7 +38,7 @@ def spelling(word: str) -> Iterable[str]:
 def binary(
     train: tuple[np.ndarray, np.ndarray], test: tuple[np.ndarray, np.ndarray]
 ) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """The linear features of (words, lengths): matrices of zeros and ones, a row a token, for both parts.
+    """The linear features of (words, lengths): matrices of zeros and ones, one row per token, for both parts.
 
     Columns are those that some training token has.
     """
@@ -89,7 +89,7 @@ def _pairs(M: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
 
 
 def merged(A: sp.csr_matrix, B: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """A and B with the columns that A cannot tell apart made one, up to scale: A A' and A B' stay.
+    """A and B with the columns merged that are proportional in A: A A' and A B' do not change.
 
     Every column of A holds one value v wherever it is not zero. Those that are not zero in the same
     rows become a single column: |v| over them in A, and the part of it that is there in B.

@@ -1,27 +1,27 @@
-"""Families of made-up proteins with known alignments: a stand-in where HOMSTRAD cannot be had.
+"""Families of made-up proteins with known alignments: a stand-in where HOMSTRAD is not available.
 
-A template is a row of helices, strands and loops. Helices and strands have a buried side (every third or
+A template is a sequence of helices, strands and loops. Helices and strands have a buried side (every third or
 fourth place, every second one), loops are mostly exposed. A residue is drawn by its place's state and
-accessibility: buried places like hydrophobic residues, and each state has residues of its own. A target
-keeps some of the template's residues and draws the others anew for the same places, so that it shares the
-structure more than the sequence; residues are left out or put in mostly in loops, and both ends are random.
-Homologues of a chain are drawn in the same way, nearer to it, for its profile.
+accessibility: hydrophobic residues are more common in buried places, and each state prefers some residues. A
+target keeps some of the template's residues and draws the others anew for the same places, so that it shares
+the structure more than the sequence; residues are deleted or inserted mostly in loops, and both ends are
+random. Homologues of a chain are drawn in the same way, nearer to it, for its profile.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from structmargin.problems.proteins.features import HYDROPHOBIC, RESIDUES, STATES
+from structmargin_suite.datasets.homstrad.pairs import AlignedPair, FamilyPair, Profiles
 from structmargin_suite.datasets.homstrad.profiles import profile
 
 SEGMENTS = {"H": (8, 17), "E": (4, 9), "L": (3, 9)}
 PERIOD = {"H": 3.6, "E": 2.0, "L": 7.0}
-LIKED = {"H": "AELMQKRH", "E": "VIYFWTC", "L": "GNPSD"}
+PREFERRED = {"H": "AELMQKRH", "E": "VIYFWTC", "L": "GNPSD"}
 """Residues more common in each state."""
-KEPT, KEPT_NEAR = 0.22, 0.6
+IDENTITY_OF_TARGET, IDENTITY_OF_HOMOLOGUE = 0.22, 0.6
+"""The share of a chain's residues that a target or a homologue copies; the others are drawn anew."""
 GAPS = {"H": 0.01, "E": 0.01, "L": 0.12}
 """How often a gap begins at a place of each state."""
 N_HOMOLOGUES = 8
@@ -29,18 +29,18 @@ N_HOMOLOGUES = 8
 
 def odds() -> np.ndarray:
     """The probabilities of residues for each state and accessibility, (3, 5, 20)."""
-    greasy = np.array([letter in HYDROPHOBIC for letter in RESIDUES])
+    hydrophobic = np.array([letter in HYDROPHOBIC for letter in RESIDUES])
     weight = np.ones((3, 5, 20))
     for s, state in enumerate(STATES):
-        weight[s, :, [letter in LIKED[state] for letter in RESIDUES]] *= 2.5
+        weight[s, :, [letter in PREFERRED[state] for letter in RESIDUES]] *= 2.5
         for a in range(5):
-            weight[s, a, greasy] *= np.exp(1.0 - 0.6 * a)
-    found: np.ndarray = weight / weight.sum(axis=2, keepdims=True)
-    return found
+            weight[s, a, hydrophobic] *= np.exp(1.0 - 0.6 * a)
+    probabilities: np.ndarray = weight / weight.sum(axis=2, keepdims=True)
+    return probabilities
 
 
-def generate(rng: np.random.Generator, n_families: int, per_family: int) -> list[tuple[str, dict[str, Any]]]:
-    """(family, pair) for per_family pairs of each family, which share their template."""
+def generate(rng: np.random.Generator, n_families: int, per_family: int) -> list[FamilyPair]:
+    """per_family pairs of each family, which share their template."""
     chances = odds()
     made = []
     for family in range(n_families):
@@ -48,9 +48,8 @@ def generate(rng: np.random.Generator, n_families: int, per_family: int) -> list
         residue = draw(rng, chances[state, access])
         near = profile(residue, _homologues(rng, residue, chances[state, access]))
         for _ in range(per_family):
-            pair = target(rng, residue, state, access, chances)
-            common = {"residue": residue, "state": state, "access": access, "template_profile": near}
-            made.append((f"made_{family:04d}", {**common, **pair}))
+            pair, target_profile = target(rng, residue, state, access, chances)
+            made.append(FamilyPair(f"made_{family:04d}", pair, Profiles(near, target_profile)))
     return made
 
 
@@ -76,21 +75,24 @@ def draw(rng: np.random.Generator, chances: np.ndarray) -> np.ndarray:
 
 def target(
     rng: np.random.Generator, residue: np.ndarray, state: np.ndarray, access: np.ndarray, chances: np.ndarray
-) -> dict[str, Any]:
-    """A target of a template: its residues and profile, the true chain and the share of equal residues."""
+) -> tuple[AlignedPair, np.ndarray]:
+    """(a pair of this template and a target drawn for it, the profile of the target).
+
+    The template's residue, state and access are (n,); chances are those of `odds`.
+    """
     anew = draw(rng, chances[state, access])
-    kept = np.where(rng.random(len(residue)) < KEPT, residue, anew)
+    mutated = np.where(rng.random(len(residue)) < IDENTITY_OF_TARGET, residue, anew)
     begin, end = int(rng.integers(0, 6)), len(residue) - int(rng.integers(0, 6))
-    letters: list[Any] = []
-    rows: list[np.ndarray] = []
-    chain: list[tuple[int, int]] = []
+    letters: list[np.ndarray] = []
+    rows: list[np.ndarray] = []  # the probabilities that each letter was drawn from
+    matches: list[tuple[int, int]] = []
     loops = chances[STATES.index("L"), 4]
 
-    def put(count: int) -> None:
+    def insert(count: int) -> None:
         letters.extend(draw(rng, np.broadcast_to(loops, (count, 20))))
         rows.extend([loops] * count)
 
-    put(int(rng.integers(0, 8)))
+    insert(int(rng.integers(0, 8)))
     i = begin
     while i < end:
         gap = rng.random() < GAPS[STATES[state[i]]] and i > begin
@@ -98,24 +100,21 @@ def target(
             i += int(rng.geometric(0.4))
             continue
         if gap:
-            put(int(rng.geometric(0.4)))
-        chain.append((i, len(letters)))
-        letters.append(kept[i])
+            insert(int(rng.geometric(0.4)))
+        matches.append((i, len(letters)))
+        letters.append(mutated[i])
         rows.append(chances[state[i], access[i]])
         i += 1
-    put(int(rng.integers(0, 8)))
-    made, found = np.array(letters, dtype=np.uint8), np.array(chain, dtype=np.int32)
-    return {
-        "target": made,
-        "chain": found,
-        "identity": float(np.mean(residue[found[:, 0]] == made[found[:, 1]])),
-        "target_profile": profile(made, _homologues(rng, made, np.array(rows))),
-    }
+    insert(int(rng.integers(0, 8)))
+    made, chain = np.array(letters, dtype=np.uint8), np.array(matches, dtype=np.int32)
+    identity = float(np.mean(residue[chain[:, 0]] == made[chain[:, 1]]))
+    pair = AlignedPair(residue, state, access, made, chain, identity)
+    return pair, profile(made, _homologues(rng, made, np.array(rows)))
 
 
 def _homologues(rng: np.random.Generator, residue: np.ndarray, chances: np.ndarray) -> np.ndarray:
     drawn = [
-        np.where(rng.random(len(residue)) < KEPT_NEAR, residue, draw(rng, chances))
+        np.where(rng.random(len(residue)) < IDENTITY_OF_HOMOLOGUE, residue, draw(rng, chances))
         for _ in range(N_HOMOLOGUES)
     ]
     return np.array(drawn)

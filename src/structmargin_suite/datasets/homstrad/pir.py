@@ -1,7 +1,7 @@
-"""Alignments in PIR format, and the secondary structure and accessibility of one chain a family.
+"""Alignments in PIR format, and the secondary structure and accessibility of one chain per family.
 
 A record of PIR is `>P1;name`, a line of description, then lines of letters and gaps that end with `*`. The
-structure table has a row a family: family, master, sequence, eight DSSP states and accessible surfaces in
+structure table has one row per family: family, master, sequence, eight DSSP states and accessible surfaces in
 square angstrom, parted by tabs. Faults are errors that give the file and the line.
 """
 
@@ -18,10 +18,10 @@ from structmargin.problems.proteins.features import N_ACCESS, RESIDUES, STATES
 from structmargin_suite.storage.fetch import DataError
 
 GAP = 255
-"""The code of a gap, and of a letter that is no residue where such are allowed."""
-EIGHT = {**dict.fromkeys("HGI", "H"), **dict.fromkeys("EB", "E"), **dict.fromkeys("TSP-", "L")}
-"""DSSP's eight states (and P, a later one) as helix, strand and loop."""
-LARGEST = dict(
+"""The code of a gap; where unknown letters are allowed, also theirs."""
+STATE_OF_DSSP = {**dict.fromkeys("HGI", "H"), **dict.fromkeys("EB", "E"), **dict.fromkeys("TSP-", "L")}
+"""Helix, strand or loop for each of DSSP's eight states, and for P, which was added later."""
+MAX_SURFACE = dict(
     zip(
         "ARNDCQEGHILKMFPSTWYV",
         (106, 248, 157, 163, 135, 198, 194, 84, 184, 169, 164, 205, 188, 197, 136, 130, 142, 227, 222, 142),
@@ -30,7 +30,7 @@ LARGEST = dict(
 )
 """The largest accessible surface of each residue in square angstrom (Rost and Sander 1994)."""
 SHARES = (0.05, 0.15, 0.3, 0.5)
-"""Shares of the largest surface that part the five classes of accessibility."""
+"""The bounds between the five classes of accessibility, as shares of the largest surface."""
 
 
 class Structure(NamedTuple):
@@ -69,9 +69,10 @@ def records(file: str, data: bytes, strict: bool = True) -> Iterator[tuple[int, 
         row = (_STRICT if strict else _LENIENT)[raw]
         if strict and (row == _WRONG).any():
             wrong = chr(raw[int(np.argmax(row == _WRONG))])
-            at = next(k for k, one in enumerate(body.split(b"\n")) if wrong.encode("latin-1") in one)
+            lines = body.split(b"\n")
+            offset = next(k for k, text in enumerate(lines) if wrong.encode("latin-1") in text)
             raise DataError(
-                f"{file}, line {line + 2 + at}: {wrong!r} in the row of {name!r} is no residue; "
+                f"{file}, line {line + 2 + offset}: {wrong!r} in the row of {name!r} is no residue; "
                 f"use {RESIDUES} and '-'"
             )
         yield line, name, row
@@ -100,36 +101,37 @@ def structures(path: Path) -> dict[str, Structure]:
         text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("ascii")
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise DataError(f"{path} cannot be read ({error}); fetch it again") from None
-    found = {}
-    for line, row in enumerate(text.splitlines()[1:], start=2):
-        where, cells = f"{path}, line {line}", row.split("\t")
-        if len(cells) != 5:
+    lines = enumerate(text.splitlines()[1:], start=2)
+    return dict(_structure(f"{path}, line {line}", row) for line, row in lines)
+
+
+def _structure(where: str, row: str) -> tuple[str, Structure]:
+    """(family, structure of its master) of one row of the table; `where` names the row in errors."""
+    cells = row.split("\t")
+    if len(cells) != 5:
+        raise DataError(f"{where}: {len(cells)} columns, but a family has five, parted by tabs; correct it")
+    family, master, sequence, eight, surface = cells
+    surfaces = surface.split(",")
+    for what, length in (("states", len(eight)), ("surfaces", len(surfaces))):
+        if length != len(sequence):
             raise DataError(
-                f"{where}: {len(cells)} columns, but a family has five, parted by tabs; correct it"
+                f"{where}: {family!r} has {length} {what} for {len(sequence)} residues; give one for each"
             )
-        family, master, sequence, eight, surface = cells
-        surfaces = surface.split(",")
-        for what, length in (("states", len(eight)), ("surfaces", len(surfaces))):
-            if length != len(sequence):
-                raise DataError(
-                    f"{where}: {family!r} has {length} {what} for {len(sequence)} residues; give one for each"
-                )
-        for what, letters, known in (("residue", sequence, RESIDUES), ("state", eight, EIGHT)):
-            wrong = [letter for letter in letters if letter not in known]
-            if wrong:
-                raise DataError(f"{where}: {wrong[0]!r} of {family!r} is no {what}; use {''.join(known)}")
-        try:
-            area = np.array([float(one) for one in surfaces])
-        except ValueError as error:
-            raise DataError(f"{where}: {family!r} has a surface that is no number ({error})") from None
-        share = area / np.array([LARGEST[letter] for letter in sequence])
-        found[family] = Structure(
-            master,
-            _STRICT[np.frombuffer(sequence.encode(), np.uint8)],
-            np.array([STATES.index(EIGHT[letter]) for letter in eight], dtype=np.uint8),
-            np.searchsorted(SHARES, share, side="right").astype(np.uint8),
-        )
-    return found
+    for what, letters, known in (("residue", sequence, RESIDUES), ("state", eight, STATE_OF_DSSP)):
+        wrong = [letter for letter in letters if letter not in known]
+        if wrong:
+            raise DataError(f"{where}: {wrong[0]!r} of {family!r} is no {what}; use {''.join(known)}")
+    try:
+        area = np.array([float(number) for number in surfaces])
+    except ValueError as error:
+        raise DataError(f"{where}: {family!r} has a surface that is no number ({error})") from None
+    share = area / np.array([MAX_SURFACE[letter] for letter in sequence])
+    return family, Structure(
+        master,
+        _STRICT[np.frombuffer(sequence.encode(), np.uint8)],
+        np.array([STATES.index(STATE_OF_DSSP[letter]) for letter in eight], dtype=np.uint8),
+        np.searchsorted(SHARES, share, side="right").astype(np.uint8),
+    )
 
 
 def fitted(family: str, structure: Structure, residue: np.ndarray) -> Structure:

@@ -20,11 +20,11 @@ import numpy as np
 from structmargin.problems.proteins.features import RESIDUES
 from structmargin_suite.datasets.homstrad.pir import GAP
 
-MOST = 200
-"""Homologues of a chain that are used at most, the first ones of the file."""
-PSEUDO = 10.0
+MAX_HOMOLOGUES = 200
+"""Only the first so many homologues of a chain in the file are used."""
+PSEUDOCOUNTS = 10.0
 STEP = 0.1
-"""Scores are kept as whole numbers of this many bits."""
+"""Scores are stored as whole multiples of this many bits."""
 
 
 @functools.cache
@@ -53,7 +53,7 @@ def nearest(members: np.ndarray, others: np.ndarray) -> np.ndarray:
 
     Both are rows of codes over the same columns, (k, columns) and (r, columns).
     """
-    shared = np.stack([((others == one) & (one != GAP)).sum(axis=1) for one in members])
+    shared = np.stack([((others == member) & (member != GAP)).sum(axis=1) for member in members])
     order = np.sort(shared, axis=0)
     tied = order[-1] == order[-2] if len(members) > 1 else np.zeros(others.shape[0], dtype=bool)
     return np.where(tied, -1, shared.argmax(axis=0))
@@ -65,19 +65,19 @@ def profile(chain: np.ndarray, homologues: np.ndarray) -> np.ndarray:
     Both are rows of codes; GAP where a homologue has no residue.
     """
     p, g = expected()
-    rows = np.vstack([chain[None], homologues[:MOST]]).astype(np.int64)
+    rows = np.vstack([chain[None], homologues[:MAX_HOMOLOGUES]]).astype(np.int64)
     n = len(chain)
-    hot = rows < 20
+    present = rows < 20
     counts = np.zeros((n, 20))
     place = np.broadcast_to(np.arange(n), rows.shape)
-    np.add.at(counts, (place[hot], rows[hot]), 1.0)
+    np.add.at(counts, (place[present], rows[present]), 1.0)
     different = (counts > 0).sum(axis=1)
     share = np.zeros(rows.shape)
-    share[hot] = 1.0 / (different[place[hot]] * counts[place[hot], rows[hot]])
-    weight = share.sum(axis=1) / np.maximum(hot.sum(axis=1), 1)
+    share[present] = 1.0 / (different[place[present]] * counts[place[present], rows[present]])
+    weight = share.sum(axis=1) / np.maximum(present.sum(axis=1), 1)
     f = np.zeros((n, 20))
-    np.add.at(f, (place[hot], rows[hot]), np.broadcast_to(weight[:, None], rows.shape)[hot])
+    np.add.at(f, (place[present], rows[present]), np.broadcast_to(weight[:, None], rows.shape)[present])
     f /= f.sum(axis=1, keepdims=True)
     alpha = float(different.mean()) - 1.0
-    q = (alpha * f + PSEUDO * g[chain]) / (alpha + PSEUDO)
+    q = (alpha * f + PSEUDOCOUNTS * g[chain]) / (alpha + PSEUDOCOUNTS)
     return np.clip(np.rint(np.log2(q / p) / STEP), -127, 127).astype(np.int8)

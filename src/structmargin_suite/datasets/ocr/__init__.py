@@ -5,8 +5,8 @@ ends a word), word, position, fold, then 128 pixels (16 rows of 8), tab-separate
 were left out by those who made the data, since many are capitals.
 
 Rotation r trains on fold r, chooses parameters on fold r + 1, and is tested on the other eight. With
-`letters` a view is of single letters instead, rows of a matrix, as many as asked for: for questions of
-size alone.
+`letters` a view is of single letters instead, rows of a matrix, as many as asked for, to measure how
+training grows with size.
 
 The stand-in draws its words from a list with English letter frequencies and writes each letter by itself: a
 glyph, slanted, stretched and shifted at random, with pixels flipped.
@@ -18,11 +18,11 @@ import gzip
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
-from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.datasets.ocr.handwriting import FIRST_LETTER, PIXELS, write_words
 from structmargin_suite.storage.fetch import DataError, Remote
 
@@ -34,14 +34,17 @@ FILES: tuple[Remote, ...] = (
         "https://ai.stanford.edu/~btaskar/ocr/letter.data.gz",
     ),
 )
-FOLDS, LABELS = 10, 26
-PREPARE: dict[str, Any] = {"words_per_fold": {"type": "integer", "minimum": 1}}
-VIEW: dict[str, Any] = {
+FOLDS, N_LABELS = 10, 26
+PREPARE: Schemas = {"words_per_fold": {"type": "integer", "minimum": 1}}
+VIEW: Schemas = {
     "rotation": {"type": "integer", "minimum": 0, "maximum": FOLDS - 1},
     "letters": {"type": "integer", "minimum": 1},
 }
 COLUMNS = ("id", "letter", "next_id", "word_id", "position", "fold")
-FLIPPED = 0.02
+FLIPPED_SHARE = 0.02
+"""Of the pixels of a letter that is drawn again, the share that is flipped."""
+Labels: TypeAlias = list[np.ndarray] | np.ndarray
+"""The labels of words, one array per word, or (N,) of single letters."""
 
 
 def parse(
@@ -58,7 +61,7 @@ def parse(
     for line, text in enumerate(_lines(path), start=1):
         here, letter, bits = _letter(path, line, text)
         if before is not None and before[1] >= 0:
-            _joined(path, line, before, here)
+            _check_continues(path, line, before, here)
             lengths[-1] += 1
         else:
             lengths.append(1)
@@ -83,7 +86,7 @@ def parse(
 
 
 def synthesize(seed: int, *, words_per_fold: int | None = None) -> dict[str, np.ndarray]:
-    """The same arrays, ten folds of words_per_fold (690 unless told) words written by rule."""
+    """The same arrays, ten folds of words_per_fold words (690 by default) written by rule."""
     rng = np.random.default_rng(seed)
     n = FOLDS * (690 if words_per_fold is None else words_per_fold)
     labels, lengths, pixels = write_words(rng, n)
@@ -100,7 +103,7 @@ def view(
 ) -> Split:
     """Words of a rotation, or `letters` single letters to train on and a thousand more to test on."""
     if letters is not None:
-        return _single(arrays, seed, letters)
+        return _single_letters(arrays, seed, letters)
     pixels = np.unpackbits(arrays["pixels"], axis=1).astype(float)
     ends = np.cumsum(arrays["lengths"])[:-1]
     X, Y = np.split(pixels, ends), np.split(arrays["labels"].astype(np.int64), ends)
@@ -110,11 +113,11 @@ def view(
         return Examples([X[i] for i in np.flatnonzero(mask)], [Y[i] for i in np.flatnonzero(mask)])
 
     train, validation = folds == rotation, folds == (rotation + 1) % FOLDS
-    problem = {"n_labels": LABELS, "n_features": PIXELS}
+    problem = {"n_labels": N_LABELS, "n_features": PIXELS}
     return Split(part(train), part(~train & ~validation), part(validation), problem=problem)
 
 
-def _single(arrays: Mapping[str, np.ndarray], seed: int, n: int) -> Split:
+def _single_letters(arrays: Mapping[str, np.ndarray], seed: int, n: int) -> Split:
     """Single letters in random order; beyond those there are, drawn again with some pixels flipped."""
     rng = np.random.default_rng(seed)
     N, n_test = len(arrays["labels"]), min(1000, len(arrays["labels"]) // 5)
@@ -126,18 +129,18 @@ def _single(arrays: Mapping[str, np.ndarray], seed: int, n: int) -> Split:
         bits = np.unpackbits(arrays["pixels"][chosen], axis=1)
         if len(chosen) > exact:
             again = bits[exact:]
-            flips = rng.integers(0, again.size, size=int(FLIPPED * again.size))
+            flips = rng.integers(0, again.size, size=int(FLIPPED_SHARE * again.size))
             again.reshape(-1)[flips] ^= 1
         parts.append(Examples(bits.astype(float), arrays["labels"][chosen].astype(np.int64)))
-    return Split(parts[0], parts[1], problem={"n_classes": LABELS, "n_features": PIXELS})
+    return Split(parts[0], parts[1], problem={"n_classes": N_LABELS, "n_features": PIXELS})
 
 
-def score(Y: Any, Yhat: Any) -> dict[str, float]:
+def score(Y: Labels, Yhat: Labels) -> dict[str, float]:
     """`letter_error` and `word_error` in percent; `letters_predicted`, how many different letters occur among
-    the predictions; `letters_90`, how few of them make up nine tenths."""
+    the predictions; `letters_90`, the smallest number of them that make up nine tenths."""
     y, yhat = _flat(Y), _flat(Yhat)
     wrong = y != yhat
-    begins = np.concatenate([[0], np.cumsum([len(one) for one in Y])[:-1]]) if isinstance(Y, list) else None
+    begins = np.concatenate([[0], np.cumsum([len(word) for word in Y])[:-1]]) if isinstance(Y, list) else None
     whole = wrong if begins is None else np.add.reduceat(wrong, begins, dtype=np.int64) > 0
     return {
         "letter_error": 100.0 * float(np.mean(wrong)),
@@ -165,30 +168,31 @@ def shuffled(
     return None
 
 
-def _flat(Y: Any) -> np.ndarray:
+def _flat(Y: Labels) -> np.ndarray:
     return np.concatenate(Y) if isinstance(Y, list) else np.asarray(Y)
 
 
 def _thinned(arrays: dict[str, np.ndarray], words_per_fold: int | None) -> dict[str, np.ndarray]:
-    """So many words of every fold, evenly spread over it (neighbours are often the same word)."""
+    """The arrays of words_per_fold words of every fold, evenly spread over it (neighbours are often the same
+    word)."""
     if words_per_fold is None:
         return arrays
-    kept = np.zeros(len(arrays["folds"]), dtype=bool)
+    chosen = np.zeros(len(arrays["folds"]), dtype=bool)
     for fold in range(FOLDS):
-        mine = np.flatnonzero(arrays["folds"] == fold)
-        kept[mine[np.linspace(0, len(mine) - 1, min(words_per_fold, len(mine))).astype(int)]] = True
-    tokens = np.repeat(kept, arrays["lengths"])
+        words = np.flatnonzero(arrays["folds"] == fold)
+        spread = np.linspace(0, len(words) - 1, min(words_per_fold, len(words)))
+        chosen[words[spread.astype(int)]] = True
+    tokens = np.repeat(chosen, arrays["lengths"])
     per_letter = {name: arrays[name][tokens] for name in ("pixels", "labels")}
-    return {**per_letter, **{name: arrays[name][kept] for name in ("lengths", "folds")}}
+    return {**per_letter, **{name: arrays[name][chosen] for name in ("lengths", "folds")}}
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file, gzipped or plain; one that breaks off is an error."""
+    """The lines of a file, gzipped or plain; an incomplete gzip file is an error."""
     with open(path, "rb") as start:
         packed = start.read(2) == b"\x1f\x8b"
     line = 0
-    opened: Any = gzip.open if packed else open
-    with opened(path, "rb") as handle:
+    with gzip.open(path, "rb") if packed else open(path, "rb") as handle:
         try:
             for text in handle:
                 line += 1
@@ -207,28 +211,30 @@ def _letter(path: Path, line: int, text: bytes) -> tuple[tuple[int, ...], int, b
     if len(fields) <= len(COLUMNS):
         raise DataError(
             f"{where}: {len(fields)} columns, but {', '.join(COLUMNS)} and {PIXELS} pixels are needed; "
-            "mend the line"
+            "correct the line"
         )
     numbers = []
     for name in ("id", "next_id", "word_id", "position", "fold"):
         value = fields[COLUMNS.index(name)]
         if not value.removeprefix(b"-").isdigit():
-            raise DataError(f"{where}: {name} is {_shown(value)}, but must be a whole number; mend the line")
+            raise DataError(
+                f"{where}: {name} is {_shown(value)}, but must be a whole number; correct the line"
+            )
         numbers.append(int(value))
     letter = fields[1]
     if len(letter) != 1 or not b"a" <= letter <= b"z":
-        raise DataError(f"{where}: letter is {_shown(letter)}, but must be one of a to z; mend the line")
+        raise DataError(f"{where}: letter is {_shown(letter)}, but must be one of a to z; correct the line")
     if not 0 <= numbers[4] < FOLDS:
-        raise DataError(f"{where}: fold is {numbers[4]}, but must be from 0 to {FOLDS - 1}; mend the line")
+        raise DataError(f"{where}: fold is {numbers[4]}, but must be from 0 to {FOLDS - 1}; correct the line")
     pixels = fields[-1]
     bits = pixels[::2]
     if len(pixels) != 2 * PIXELS - 1 or pixels[1::2] != _TABS or bits.strip(b"01"):
         values = pixels.split(b"\t")
         if len(values) != PIXELS:
-            raise DataError(f"{where}: {len(values)} pixels, but there must be {PIXELS}; mend the line")
+            raise DataError(f"{where}: {len(values)} pixels, but there must be {PIXELS}; correct the line")
         wrong = next(k for k, value in enumerate(values) if value not in (b"0", b"1"))
         raise DataError(
-            f"{where}: pixel {wrong + 1} is {_shown(values[wrong])}, but must be 0 or 1; mend the line"
+            f"{where}: pixel {wrong + 1} is {_shown(values[wrong])}, but must be 0 or 1; correct the line"
         )
     return tuple(numbers), letter[0] - FIRST_LETTER, bits.translate(_BITS)
 
@@ -237,14 +243,15 @@ _TABS = b"\t" * (PIXELS - 1)
 _BITS = bytes.maketrans(b"01", b"\x00\x01")
 
 
-def _joined(path: Path, line: int, before: tuple[int, ...], here: tuple[int, ...]) -> None:
+def _check_continues(path: Path, line: int, before: tuple[int, ...], here: tuple[int, ...]) -> None:
     """Raise unless a letter goes on with the word of the letter before it."""
-    wanted = (before[1], before[2], before[3] + 1, before[4])
-    found = (here[0], here[2], here[3], here[4])
-    for name, one, other in zip(("id", "word_id", "position", "fold"), wanted, found, strict=True):
-        if one != other:
+    announced = (before[1], before[2], before[3] + 1, before[4])
+    values = (here[0], here[2], here[3], here[4])
+    names = ("id", "word_id", "position", "fold")
+    for name, expected, value in zip(names, announced, values, strict=True):
+        if expected != value:
             raise DataError(
-                f"{path}, line {line}: {name} is {other}, but the line before announces {one}; "
+                f"{path}, line {line}: {name} is {value}, but the line before announces {expected}; "
                 "a line is missing or out of order"
             )
 

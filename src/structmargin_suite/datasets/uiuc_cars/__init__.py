@@ -1,29 +1,31 @@
 """Cars in street pictures: the UIUC image database as maps of visual words (jkse09 Section 5.1).
 
-Trained on the 108 multi-scale images with their 139 cars, an example for each car; tested on the 170
-single-scale images with 200 cars; chosen by on 1,050 crops, 550 of them cars.
+The training part is the 108 multi-scale images with their 139 cars, one example per car; the test part the
+170 single-scale images with 200 cars; options are chosen on 1,050 crops, 550 of them cars.
 
 An image becomes a map of visual words: a dense SURF descriptor at the middle of every stride x stride square,
 put into the nearest of n_words clusters, which are those of mini-batch k-means on descriptors of the training
-images. Boxes are in squares from here on. A training box gets the nearest of ten sizes, a tenth apart, of the
-cars there are, and is moved inside its image; the boxes to choose from in training are all those of these
-sizes, `train_step` squares apart, and in test images those of 100 x 40 pixels, a square apart.
+images. Boxes are in squares from here on. A training box gets the nearest of ten sizes, evenly spaced in log
+between the smallest and the largest car, and is moved inside its image; the boxes to choose from in training
+are all those of these sizes, `train_step` squares apart, and in test images those of 100 x 40 pixels, a
+square apart.
 
 Label noise: of a share `label_noise` of the training images, in an order that the repetition's seed decides,
-the boxes are handed round: each image gets those of the next of them (`swap`), or, so that no box is right by
-chance, of a random other image whose boxes overlap no car by a fifth or more (`far`).
+the boxes are exchanged: each image gets those of the next of them (`swap`), or, so that no box is right by
+chance, those of another random image whose boxes overlap no car by a fifth or more (`far`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from structmargin_suite.datasets import Examples, Split
-from structmargin_suite.datasets.uiuc_cars.detection import CRITERIA, curve, overlap
+from structmargin.problems import Localization
+from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets.uiuc_cars.detection import CRITERIA, overlap, precision_recall
 from structmargin_suite.datasets.uiuc_cars.drawing import crop, scene
 from structmargin_suite.datasets.uiuc_cars.images import ASPECT, WIDTH, Pictures, read_archive
 from structmargin_suite.datasets.uiuc_cars.surf import LENGTH, dense_surf
@@ -40,7 +42,7 @@ FILES: tuple[Remote, ...] = (
 COUNTS = {"train": (108, 139), "test": (170, 200), "crops": (1050, 550)}
 """Images and cars of the archive with the sum above."""
 _COUNT = {"type": "integer", "minimum": 2}
-PREPARE: dict[str, Any] = {
+PREPARE: Schemas = {
     "stride": {"type": "integer", "minimum": 1, "description": "pixels between descriptors"},
     "surf_scale": {"type": "integer", "minimum": 1, "description": "pixels a unit of SURF's scale"},
     "n_words": {"type": "integer", "minimum": 2},
@@ -48,17 +50,34 @@ PREPARE: dict[str, Any] = {
     "test_images": _COUNT,
     "crops": _COUNT,
 }
-VIEW: dict[str, Any] = {
+VIEW: Schemas = {
     "label_noise": {"type": "number", "minimum": 0, "maximum": 1},
     "noise_kind": {"enum": ["swap", "far"]},
     "train_step": {"type": "integer", "minimum": 1},
     "repetition": {"type": "integer", "minimum": 0},
 }
-SIZES, APART = 10, 0.2
-SAMPLE = 200
+N_SIZES = 10
+"""Sizes of boxes in training."""
+MAX_FAR_OVERLAP = 0.2
+"""Boxes overlap cars by less than this under the label noise `far`."""
+MAX_SAMPLE = 200
 """Descriptors of a training image that k-means sees, at most."""
-DOWN, ACROSS, MOST = 1.0, 0.9, 10
-"""A detection keeps others away whose centres are within one height and .9 of a width of its own."""
+DOWN, ACROSS = 1.0, 0.9
+"""No two detections of an image have centres within this many heights and widths of each other."""
+MAX_DETECTIONS = 10
+"""Detections of an image, at most."""
+
+WordMap = tuple[np.ndarray, np.ndarray]
+"""The visual words (rows, columns) of an image, and the windows (k, 3) that boxes may be."""
+
+
+class Detector(Protocol):
+    """A model that scores boxes, and the problem that searches by these scores."""
+
+    @property
+    def problem_(self) -> Localization: ...
+    @property
+    def scorer_(self) -> Any: ...
 
 
 def parse(
@@ -70,16 +89,18 @@ def parse(
     parts, pieces = read_archive(path)
     if sha256(path) == FILES[0].sha256:
         for name, pictures in {**parts, "crops": pieces}.items():
-            found = len(pictures.images), sum(len(cars) for cars in pictures.cars)
-            if found != COUNTS[name]:
-                raise DataError(f"{path}: {name} has {found} images and cars, but should have {COUNTS[name]}")
+            counts = len(pictures.images), sum(len(cars) for cars in pictures.cars)
+            if counts != COUNTS[name]:
+                raise DataError(
+                    f"{path}: {name} has {counts} images and cars, but should have {COUNTS[name]}"
+                )
     half = len(pieces.images) if crops is None else crops // 2
-    cars = sum(len(one) > 0 for one in pieces.cars)
-    kept = [*range(min(half, cars)), *range(cars, min(cars + half, len(pieces.images)))]
+    cars = sum(len(boxes) > 0 for boxes in pieces.cars)
+    first = [*range(min(half, cars)), *range(cars, min(cars + half, len(pieces.images)))]
     return _quantised(
         _first(parts["train"], train_images),
         _first(parts["test"], test_images),
-        Pictures([pieces.images[k] for k in kept], [pieces.cars[k] for k in kept]),
+        Pictures([pieces.images[k] for k in first], [pieces.cars[k] for k in first]),
         seed, stride, surf_scale, n_words,
     )  # fmt: skip
 
@@ -89,7 +110,7 @@ def synthesize(
     train_images: int = COUNTS["train"][0], test_images: int = COUNTS["test"][0],
     crops: int = COUNTS["crops"][0],
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """The same arrays, of pictures drawn by rule; as many as the real data have unless told."""
+    """The same arrays, of pictures drawn by rule; by default as many as the real data have."""
     rng = np.random.default_rng(seed)
     drawn = []
     for count, widths in ((train_images, (88.0, 212.0)), (test_images, (97.0, 103.0))):
@@ -114,46 +135,48 @@ def view(
 ) -> Split:
     """Examples (words, windows) and boxes, in squares of the map; the module says what the parameters do."""
     stride = int(arrays["stride"])
-    cars = {part: _apart(arrays[f"{part}_cars"] / stride, arrays[f"{part}_n"]) for part in COUNTS}
+    cars = {part: _split_rows(arrays[f"{part}_cars"] / stride, arrays[f"{part}_n"]) for part in COUNTS}
     maps = {part: _maps(arrays[f"{part}_words"], arrays[f"{part}_shapes"]) for part in COUNTS}
     sizes = _sizes(np.concatenate(cars["train"]))
     rng, shapes = np.random.default_rng(seed), [words.shape for words in maps["train"]]
-    boxes = noisy(rng, cars["train"], shapes, sizes, label_noise, noise_kind)
+    boxes = noisy_boxes(rng, cars["train"], shapes, sizes, label_noise, noise_kind)
     X, Y = [], []
-    for words, mine in zip(maps["train"], boxes, strict=True):
+    for words, image_boxes in zip(maps["train"], boxes, strict=True):
         fit = sizes[(sizes[:, 0] <= words.shape[0]) & (sizes[:, 1] <= words.shape[1])]
         x = words, np.column_stack([fit, np.full(len(fit), train_step)])
-        for k in range(len(mine)):
+        for k in range(len(image_boxes)):
             X.append(x)
-            Y.append(np.roll(mine, -k, axis=0))
+            Y.append(np.roll(image_boxes, -k, axis=0))
     window = np.array([[round(ASPECT * WIDTH / stride), round(WIDTH / stride), 1]])
     rest = [Examples([(words, window) for words in maps[part]], cars[part]) for part in ("test", "crops")]
     return Split(Examples(X, Y), rest[0], rest[1], problem={"n_words": int(arrays["n_words"])})
 
 
-def predict(model: Any, X: Sequence[Any]) -> list[np.ndarray]:
-    """Detections (k, 5) of every image, best first: boxes in squares, and their scores."""
-    found = [model.problem_.detect(model.scorer_, x, down=DOWN, across=ACROSS, most=MOST) for x in X]
-    return [np.column_stack([one.boxes, one.scores]) for one in found]
+def predict(model: Detector, X: Sequence[WordMap]) -> list[np.ndarray]:
+    """Detections of every image, one array (k, 5) each, best first: boxes in squares, and their scores."""
+    detections = [
+        model.problem_.detect(model.scorer_, x, down=DOWN, across=ACROSS, most=MAX_DETECTIONS) for x in X
+    ]
+    return [np.column_stack([image.boxes, image.scores]) for image in detections]
 
 
-def score(Y: Any, Yhat: Any) -> dict[str, float]:
+def score(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, float]:
     """Equal error rates in percent by both criteria, and the largest recall; where some images have a car and
     some have none, `roc_area` in percent of the best score of an image as a sign of a car."""
-    told = {}
+    measures = {}
     if any(len(cars) for cars in Y):
-        curves = {name: curve(Y, Yhat, name) for name in CRITERIA}
-        told = {f"equal_error_{name}": 100.0 * one.equal_error for name, one in curves.items()}
-        told["recall"] = 100.0 * float(curves["ellipse"].recall[-1])
+        curves = {name: precision_recall(Y, Yhat, name) for name in CRITERIA}
+        measures = {f"equal_error_{name}": 100.0 * curves[name].equal_error for name in curves}
+        measures["recall"] = 100.0 * float(curves["ellipse"].recall[-1])
     if len({len(cars) > 0 for cars in Y}) == 2:
         from sklearn.metrics import roc_auc_score
 
         best = [boxes[0, 4] for boxes in Yhat]
-        told["roc_area"] = 100.0 * float(roc_auc_score([len(cars) > 0 for cars in Y], best))
-    return told
+        measures["roc_area"] = 100.0 * float(roc_auc_score([len(cars) > 0 for cars in Y], best))
+    return measures
 
 
-def keep(Y: Any, Yhat: Any) -> dict[str, np.ndarray]:
+def keep(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
     """What figures need of a test part: detections (N, 5), how many an image has, and the same of cars."""
     return {
         "found": np.concatenate(Yhat),
@@ -163,7 +186,7 @@ def keep(Y: Any, Yhat: Any) -> dict[str, np.ndarray]:
     }
 
 
-def noisy(
+def noisy_boxes(
     rng: np.random.Generator,
     cars: Sequence[np.ndarray],
     shapes: Sequence[tuple[int, ...]],
@@ -176,42 +199,45 @@ def noisy(
     `cars` are the true boxes as measured. The order of images is the same for every share: a larger one adds
     images.
     """
-    true = [_fitted(mine, shape, sizes) for mine, shape in zip(cars, shapes, strict=True)]
+    true = [_placed(boxes, shape, sizes) for boxes, shape in zip(cars, shapes, strict=True)]
     order = rng.permutation(len(cars))
     tries = [rng.permutation(len(cars)) for _ in cars]
     chosen = order[: round(noise * len(cars))]
     if len(chosen) == 1 and len(cars) > 1:
-        chosen = order[:2]  # one image has nobody to swap with
+        chosen = order[:2]  # a single image has no other to swap boxes with
     boxes = list(true)
     for place, i in enumerate(chosen):
         donor = chosen[(place + 1) % len(chosen)]
         if kind == "far":
-            donor = _far(i, tries[i], cars, true[i], shapes[i], sizes)
-        boxes[i] = _fitted(cars[donor], shapes[i], sizes)
+            donor = _far_donor(i, tries[i], cars, true[i], shapes[i], sizes)
+        boxes[i] = _placed(cars[donor], shapes[i], sizes)
     return boxes
 
 
-def _far(i: int, others: Any, cars: Any, true: np.ndarray, shape: tuple[int, ...], sizes: np.ndarray) -> int:
+def _far_donor(
+    i: int, others: np.ndarray, cars: Sequence[np.ndarray], true: np.ndarray, shape: tuple[int, ...],
+    sizes: np.ndarray,
+) -> int:  # fmt: skip
     """The first of the others whose boxes are far from every car of image i, or the one that is farthest."""
     nearest: dict[int, float] = {}
     for j in others:
         if j == i:
             continue
-        put = _fitted(cars[j], shape, sizes)
-        nearest[int(j)] = max(overlap(a.astype(float), b.astype(float)) + 0.5 for a in true for b in put)
-        if nearest[int(j)] < APART:
+        boxes = _placed(cars[j], shape, sizes)
+        nearest[int(j)] = max(overlap(a.astype(float), b.astype(float)) + 0.5 for a in true for b in boxes)
+        if nearest[int(j)] < MAX_FAR_OVERLAP:
             return int(j)
     return min(nearest, key=lambda j: nearest[j])
 
 
 def _sizes(cars: np.ndarray) -> np.ndarray:
-    """SIZES windows (height, width), evenly apart in log from the narrowest to the widest car."""
+    """N_SIZES windows (height, width), evenly apart in log from the narrowest to the widest car."""
     widths = cars[:, 3] - cars[:, 1]
-    steps = np.unique(np.round(np.geomspace(widths.min(), widths.max(), SIZES)).astype(np.int64))
+    steps = np.unique(np.round(np.geomspace(widths.min(), widths.max(), N_SIZES)).astype(np.int64))
     return np.column_stack([np.maximum(np.round(ASPECT * steps).astype(np.int64), 1), steps])
 
 
-def _fitted(boxes: np.ndarray, shape: tuple[int, ...], sizes: np.ndarray) -> np.ndarray:
+def _placed(boxes: np.ndarray, shape: tuple[int, ...], sizes: np.ndarray) -> np.ndarray:
     """Boxes as whole squares: each of the nearest size that fits the map, moved inside it."""
     fit = sizes[(sizes[:, 0] <= shape[0]) & (sizes[:, 1] <= shape[1])]
     if not len(fit):
@@ -237,27 +263,16 @@ def _quantised(
     n_words: int,
 ) -> dict[str, np.ndarray]:
     """Arrays of three parts: pixels, shapes of maps and of images, words, cars and their numbers."""
-    from sklearn.cluster import MiniBatchKMeans
-
-    rng = np.random.default_rng(seed)
-    described = [dense_surf(image, stride, surf_scale) for image in train.images]
-    sample = []
-    for one in described:
-        flat = one.reshape(-1, LENGTH)
-        sample.append(flat[rng.choice(len(flat), size=min(SAMPLE, len(flat)), replace=False)])
-    points = np.concatenate(sample).astype(np.float32)
-    clusters = MiniBatchKMeans(
-        min(n_words, len(points)), random_state=int(rng.integers(2**31)), batch_size=4096, n_init=1,
-        max_iter=30, init="random",
-    ).fit(points)  # fmt: skip
-    centres = clusters.cluster_centers_.astype(np.float32)
+    descriptors = [dense_surf(image, stride, surf_scale) for image in train.images]
+    centres = visual_words(descriptors, seed, n_words)
     arrays: dict[str, np.ndarray] = {"stride": np.array(stride), "n_words": np.array(n_words)}
     for name, pictures in (("train", train), ("test", test), ("crops", crops)):
-        maps = described if name == "train" else [dense_surf(i, stride, surf_scale) for i in pictures.images]
-        flat = np.concatenate([one.reshape(-1, LENGTH) for one in maps]).astype(np.float32)
+        if name != "train":
+            descriptors = [dense_surf(image, stride, surf_scale) for image in pictures.images]
+        flat = np.concatenate([grid.reshape(-1, LENGTH) for grid in descriptors]).astype(np.float32)
         arrays |= {
             f"{name}_words": nearest(flat, centres).astype(np.int16),
-            f"{name}_shapes": np.array([one.shape[:2] for one in maps]),
+            f"{name}_shapes": np.array([grid.shape[:2] for grid in descriptors]),
             f"{name}_cars": np.concatenate(pictures.cars),
             f"{name}_n": np.array([len(cars) for cars in pictures.cars]),
         }
@@ -265,6 +280,26 @@ def _quantised(
             arrays[f"{name}_pixels"] = np.concatenate([image.ravel() for image in pictures.images])
             arrays[f"{name}_sides"] = np.array([image.shape for image in pictures.images])
     return arrays
+
+
+def visual_words(descriptors: Sequence[np.ndarray], seed: int, n_words: int) -> np.ndarray:
+    """Centres (n_words, 64) of clusters of descriptors (rows, columns, 64), MAX_SAMPLE of each image at most.
+
+    Where there are fewer descriptors than words, each is a centre.
+    """
+    from sklearn.cluster import MiniBatchKMeans
+
+    rng = np.random.default_rng(seed)
+    sample = []
+    for grid in descriptors:
+        flat = grid.reshape(-1, LENGTH)
+        sample.append(flat[rng.choice(len(flat), size=min(MAX_SAMPLE, len(flat)), replace=False)])
+    points = np.concatenate(sample).astype(np.float32)
+    clusters = MiniBatchKMeans(
+        min(n_words, len(points)), random_state=int(rng.integers(2**31)), batch_size=4096, n_init=1,
+        max_iter=30, init="random",
+    ).fit(points)  # fmt: skip
+    return np.asarray(clusters.cluster_centers_.astype(np.float32))
 
 
 def nearest(points: np.ndarray, centres: np.ndarray, chunk: int = 8192) -> np.ndarray:
@@ -287,7 +322,7 @@ def _maps(words: np.ndarray, shapes: np.ndarray) -> list[np.ndarray]:
     return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 
 
-def _apart(rows: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+def _split_rows(rows: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
     return np.split(rows, np.cumsum(lengths)[:-1])
 
 

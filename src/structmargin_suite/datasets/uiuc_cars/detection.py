@@ -1,7 +1,7 @@
 """Detections judged: which are right, the curve of precision and recall, the equal error rate.
 
-Detections of all images are ranked by score. In that order, one is right if it matches a car of its image
-that no earlier one took, by the nearest first. Two ways to match:
+Detections of all images are ranked by score. In that order, a detection is right if it matches a car of
+its image that no earlier detection has matched; of several cars it takes the nearest. Two ways to match:
 
     ellipse    the UIUC criterion: ((row - row*) / (.25 height))^2 + ((column - column*) / (.25 width))^2 <= 1
     overlap    area of intersection over area of union at least .5
@@ -18,10 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-AXES, LEAST = 0.25, 0.5
+AXES = 0.25
+"""The axes of the ellipse, as shares of the car's height and width."""
+MIN_OVERLAP = 0.5
 
 
-class Curve(NamedTuple):
+class PrecisionRecall(NamedTuple):
     """Precision and recall after each detection, best first, and the equal error rate, as shares."""
 
     precision: np.ndarray
@@ -37,23 +39,27 @@ def ellipse(car: np.ndarray, box: np.ndarray) -> float:
 
 
 def overlap(car: np.ndarray, box: np.ndarray) -> float:
-    """How well a box matches a car by overlap: 0 at the least that counts."""
+    """How well a box matches a car by overlap: the overlap less the smallest that counts as a match."""
     sides = np.minimum(car[2:4], box[2:4]) - np.maximum(car[:2], box[:2])
     if np.any(sides <= 0.0):
-        return -LEAST
+        return -MIN_OVERLAP
     both = float(np.prod(sides))
-    areas = [float(np.prod(one[2:4] - one[:2])) for one in (car, box)]
-    return both / (sum(areas) - both) - LEAST
+    areas = [float(np.prod(corners[2:4] - corners[:2])) for corners in (car, box)]
+    return both / (sum(areas) - both) - MIN_OVERLAP
 
 
 CRITERIA = {"ellipse": ellipse, "overlap": overlap}
 
 
-def right(cars: Sequence[np.ndarray], found: Sequence[np.ndarray], criterion: str) -> list[np.ndarray]:
-    """For each image, which of its detections (k, 5), best first, are right."""
+def correct(cars: Sequence[np.ndarray], detections: Sequence[np.ndarray], criterion: str) -> list[np.ndarray]:
+    """Which detections are right, one boolean array (k,) per image.
+
+    `cars` has the true boxes (c, 4) of every image, `detections` its boxes with their scores (k, 5), best
+    first; `criterion` is a name in CRITERIA.
+    """
     match = CRITERIA[criterion]
-    told = []
-    for truths, boxes in zip(cars, found, strict=True):
+    outcomes = []
+    for truths, boxes in zip(cars, detections, strict=True):
         free = list(range(len(truths)))
         hits = np.zeros(len(boxes), dtype=bool)
         for k, box in enumerate(boxes):
@@ -62,17 +68,20 @@ def right(cars: Sequence[np.ndarray], found: Sequence[np.ndarray], criterion: st
             if best is not None and values[best] >= -1e-12:
                 hits[k] = True
                 free.remove(best)
-        told.append(hits)
-    return told
+        outcomes.append(hits)
+    return outcomes
 
 
-def curve(cars: Sequence[np.ndarray], found: Sequence[np.ndarray], criterion: str) -> Curve:
-    """The curve over all images; of equal scores, the earlier image's comes first."""
+def precision_recall(
+    cars: Sequence[np.ndarray], detections: Sequence[np.ndarray], criterion: str
+) -> PrecisionRecall:
+    """The curve over all images, with arguments as for `correct`; of equal scores, the earlier image's is
+    first."""
     n = sum(len(truths) for truths in cars)
-    hits = np.concatenate([np.zeros(0, dtype=bool), *right(cars, found, criterion)])
-    scores = np.concatenate([np.zeros(0), *(boxes[:, 4] for boxes in found)])
+    hits = np.concatenate([np.zeros(0, dtype=bool), *correct(cars, detections, criterion)])
+    scores = np.concatenate([np.zeros(0), *(boxes[:, 4] for boxes in detections)])
     hits = hits[np.argsort(-scores, kind="stable")]
     count, good = np.arange(1, len(hits) + 1), np.cumsum(hits)
-    at = min(n, len(hits))
-    rate = 1.0 - good[at - 1] / n if at else 1.0
-    return Curve(good / count, good / max(n, 1), float(rate))
+    rank = min(n, len(hits))  # of the equal error point
+    rate = 1.0 - good[rank - 1] / n if rank else 1.0
+    return PrecisionRecall(good / count, good / max(n, 1), float(rate))

@@ -31,8 +31,8 @@ def dense_surf(image: np.ndarray, stride: int, scale: int) -> np.ndarray:
     S = np.zeros((padded.shape[0] + 1, padded.shape[1] + 1))
     S[1:, 1:] = padded.cumsum(axis=0).cumsum(axis=1)
     rows, columns = grid(image.shape, stride)
-    at = (np.arange(GRID) - GRID / 2 + 0.5) / DEVIATION
-    weight = np.exp(-0.5 * (at[:, None] ** 2 + at[None, :] ** 2))
+    offset = (np.arange(GRID) - GRID / 2 + 0.5) / DEVIATION
+    weight = np.exp(-0.5 * (offset[:, None] ** 2 + offset[None, :] ** 2))
     return _descriptors(S, rows + pad, columns + pad, int(scale), weight)
 
 
@@ -43,11 +43,11 @@ def _sum(S, t, b, left, r):  # type: ignore[no-untyped-def]
 
 @compiled
 def _descriptors(S, rows, columns, s, weight):  # type: ignore[no-untyped-def]
-    found = np.zeros((len(rows), len(columns), LENGTH))
+    descriptors = np.zeros((len(rows), len(columns), LENGTH))
     per = GRID // SUBREGIONS
     for a in range(len(rows)):
         for b in range(len(columns)):
-            d = found[a, b]
+            d = descriptors[a, b]
             for i in range(GRID):
                 y = rows[a] + (2 * i - GRID + 1) * s // 2
                 for j in range(GRID):
@@ -65,4 +65,4 @@ def _descriptors(S, rows, columns, s, weight):  # type: ignore[no-untyped-def]
             length = np.sqrt(np.sum(d * d))
             if length > 1e-12:
                 d /= length
-    return found
+    return descriptors

@@ -1,0 +1,45 @@
+"""Files inside tar and zip archives, read without unpacking them. A damaged archive is a DataError."""
+
+from __future__ import annotations
+
+import lzma
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from structmargin_suite.storage.fetch import DataError
+
+DAMAGED = (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, lzma.LZMAError, zlib.error)
+"""What reading an archive may raise when the file is of another kind, or ends too early."""
+
+
+def tar_files(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    """(name, content) of every file in a tar archive whose name is wanted, in the order of the archive.
+
+    The archive is read as far as the caller iterates.
+    """
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                opened = archive.extractfile(member) if member.isfile() and wanted(member.name) else None
+                if opened is not None:
+                    yield member.name, opened.read()
+    except DAMAGED as error:
+        raise _damaged(path, "tar", error) from None
+
+
+def zip_files(path: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+    """The contents of all files in a zip archive whose names are wanted, by name, in alphabetical order."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {name: archive.read(name) for name in sorted(archive.namelist()) if wanted(name)}
+    except DAMAGED as error:
+        raise _damaged(path, "zip", error) from None
+
+
+def _damaged(path: Path, kind: str, error: Exception) -> DataError:
+    return DataError(
+        f"{path} is no {kind} archive, or is damaged or cut short ({error}); delete it and fetch it again"
+    )
