@@ -25,7 +25,7 @@ LIBRARY = {
     "scorer": "problem",
     "fit": "formulation cuts problem",
     "oracles": "compiled formulation",
-    "problems": "compiled formulation cuts kernels oracles",
+    "problems": "compiled formulation cuts problem kernels oracles",
     "dual": "compiled formulation cuts problem scorer",
     "training": "formulation cuts problem scorer fit dual",
     "solvers": "compiled cuts fit dual training",

@@ -19,12 +19,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from structmargin.problems.grammar.trees import brackets, leaves
+from structmargin.problems.grammar.trees import Tree, brackets, leaves
 from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.storage.fetch import DataError
 
-Tree: TypeAlias = "str | tuple[Tree, ...]"
-"""A tag, or (label, child, ...) with trees as children."""
 RawTree: TypeAlias = list[Any]
 """[label, child, ...] as read, with such lists as children; [tag, word] is a leaf."""
 

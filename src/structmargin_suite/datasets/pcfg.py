@@ -11,8 +11,8 @@ from functools import cache
 
 import numpy as np
 
-from structmargin.problems.grammar.trees import leaves
-from structmargin_suite.datasets._treebanks import CLAUSES, PREPARE, VIEW, Tree, score, tree_arrays, view
+from structmargin.problems.grammar.trees import Tree, leaves
+from structmargin_suite.datasets._treebanks import CLAUSES, PREPARE, VIEW, score, tree_arrays, view
 
 __all__ = ["FILES", "PREPARE", "VIEW", "score", "synthesize", "view"]
 
@@ -62,8 +62,9 @@ def draw(rng: np.random.Generator) -> Tree | None:
         side = sides[int(rng.choice(len(sides), p=p[above]))]
         below = chain | {head} if len(side) == 1 else frozenset()
         children = [grow(child, head, below) if child in rules else child for child in side]
-        whole = [child for child in children if child is not None]
-        return (head, *whole) if len(whole) == len(children) else None
+        whole = tuple(child for child in children if child is not None)
+        tree: Tree = (head, *whole)
+        return tree if len(whole) == len(children) else None
 
     return grow("S" if rng.random() < 0.95 else "SQ", "", frozenset())
 

@@ -28,6 +28,10 @@ Input = tuple[np.ndarray, Sequence[np.ndarray]]
 """The native string and the candidates."""
 
 
+Output = tuple[int, tuple[int, int, str]]
+"""A candidate and its path: a `Choice`, or a plain tuple of the same."""
+
+
 class Choice(NamedTuple):
     """An output: the candidate's index and its alignment with the native."""
 
@@ -91,7 +95,7 @@ class Alignment(Params):
         """The length of w and of Psi(x, y)."""
         return self.n_letters**2 + 1
 
-    def psi(self, x: Input, y: Choice) -> np.ndarray:
+    def psi(self, x: Input, y: Output) -> np.ndarray:
         """Psi(x, y), an array of shape (n_weights,)."""
         _check_output("this example", x, y)
         native, candidate = x[0], x[1][y[0]]
@@ -101,7 +105,7 @@ class Alignment(Params):
         counts: np.ndarray = count_steps(pack([native, candidate]), pair, _aligned([y]), shape)[0]
         return counts
 
-    def delta(self, y: Choice, ybar: Choice) -> float:
+    def delta(self, y: Output, ybar: Output) -> float:
         """Delta(y, ybar): the loss of predicting ybar where y is right."""
         return float(y[0] != ybar[0])
 
@@ -113,12 +117,12 @@ class Alignment(Params):
         """The best-scoring output of x under the scorer f."""
         return self.batch([x], None).argmax(f)[0]
 
-    def augmented_argmax(self, f: Scorer, x: Input, y: Choice, H: Cost) -> Choice:
+    def augmented_argmax(self, f: Scorer, x: Input, y: Output, H: Cost) -> Choice:
         """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
         ybar: Choice = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
         return ybar
 
-    def batch(self, X: Sequence[Input], Y: Sequence[Choice] | None) -> AlignmentBatch:
+    def batch(self, X: Sequence[Input], Y: Sequence[Output] | None) -> AlignmentBatch:
         """The examples packed for both searches, or for `argmax` alone where Y is None."""
         return AlignmentBatch(self, X, Y)
 
@@ -132,11 +136,11 @@ class Alignment(Params):
         n, m = len(x[0]), max((len(candidate) for candidate in x[1]), default=0)
         return float(np.hypot(n + m, min(n, m)))
 
-    def max_delta(self, y: Choice) -> float:
+    def max_delta(self, y: Output) -> float:
         """An upper bound on Delta(y, .)."""
         return 1.0
 
-    def check(self, X: Sequence[Input], Y: Sequence[Choice] | None) -> None:
+    def check(self, X: Sequence[Input], Y: Sequence[Output] | None) -> None:
         """Letters within the alphabet, at least one decoy, and alignments that fit; Y None: inputs only."""
         if Y is not None and len(X) != len(Y):
             raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output per example")
@@ -180,7 +184,7 @@ class Alignment(Params):
 class AlignmentBatch:
     """All strings of all examples end to end, and the pairs (native, candidate) to align."""
 
-    def __init__(self, problem: Alignment, X: Sequence[Input], Y: Sequence[Choice] | None) -> None:
+    def __init__(self, problem: Alignment, X: Sequence[Input], Y: Sequence[Output] | None) -> None:
         problem.check(X, Y)
         self.problem, self.x = problem, X[0] if len(X) else None
         self.strings = pack([string for native, candidates in X for string in (native, *candidates)])
@@ -261,7 +265,7 @@ def _subtract(letters, start, truth, indices, violator, B, counts, data, columns
         indptr[r + 1] = used
 
 
-def _aligned(Y: Sequence[Choice]) -> Aligned:
+def _aligned(Y: Sequence[Output]) -> Aligned:
     """The paths of outputs, packed; no scores."""
     paths = [y[1] for y in Y]
     start = np.zeros(len(paths) + 1, dtype=np.int64)
@@ -271,7 +275,7 @@ def _aligned(Y: Sequence[Choice]) -> Aligned:
     return Aligned(np.zeros(len(paths)), begin, ops, start)
 
 
-def _check_output(where: str, x: Input, y: Choice) -> None:
+def _check_output(where: str, x: Input, y: Output) -> None:
     """A candidate that exists, and a path that fits it and its native."""
     try:
         chosen, (i, j, ops) = y
