@@ -62,11 +62,11 @@ def chi2_rows(bins, values, start, bins2, values2, start2, width):  # type: igno
 
 
 @compiled
-def _worth(support, k, v):  # type: ignore[no-untyped-def]
+def _worth(start, owner, value, coef, k, v):  # type: ignore[no-untyped-def]
     """sum_j coef_j 2 v h_j / (v + h_j) over the support of bin k."""
     total = 0.0
-    for e in range(support.start[k], support.start[k + 1]):
-        total += support.coef[support.owner[e]] * support.value[e] / (v + support.value[e])
+    for e in range(start[k], start[k + 1]):
+        total += coef[owner[e]] * value[e] / (v + value[e])
     return 2.0 * v * total
 
 
@@ -98,35 +98,18 @@ def additive_table(window, pyramid):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _count_additive(word, change, bin_start, first, room, weight, support, counts, table, score):  # type: ignore[no-untyped-def]
-    """The score after one word more or less in a cell with bins from bin_start and values from `first`."""
-    b = bin_start + word
-    if support.start[b] == support.start[b + 1]:
-        return score
-    p = first + word * room + counts[b]
-    before, after = table[p], table[p + change]
-    if np.isnan(before):
-        before = _worth(support, b, weight * counts[b])
-        table[p] = before
-    counts[b] += change
-    if np.isnan(after):
-        after = _worth(support, b, weight * counts[b])
-        table[p + change] = after
-    return score + (after - before)
-
-
-@compiled
 def additive_scan(words, window, pyramid, support, table, begin):  # type: ignore[no-untyped-def]
     """Additive scores (m,) of all boxes of one window in one map, in the order of `box_search.scan`.
 
     `table` and `begin` are of `additive_table`; values met for the first time are written into the table,
     which serves every map as long as the support stays the same.
     """
-    step = window[2]
+    step, n_words = window[2], pyramid.n_words
+    start, owner, value, coef, _ = support
     down, across = places(words.shape[0], words.shape[1], window)
     edges, weights = pyramid_cells(window[0], window[1], pyramid.levels, pyramid.kind)
     scores = np.zeros(down * across)
-    counts = np.zeros(len(weights) * pyramid.n_words, np.int32)
+    counts = np.zeros(len(weights) * n_words, np.int32)
     for y in range(down):
         counts[:] = 0
         score = 0.0
@@ -134,46 +117,39 @@ def additive_scan(words, window, pyramid, support, table, begin):  # type: ignor
             for c in range(len(weights)):
                 top, bottom = y * step + edges[c, 0], y * step + edges[c, 1]
                 left, right = x * step + edges[c, 2], x * step + edges[c, 3]
-                room = (bottom - top) * (right - left) + 1
+                room, weight = (bottom - top) * (right - left) + 1, weights[c]
                 for part in range(2):  # what leaves the cell, then what enters it
+                    change = 2 * part - 1
                     lo, hi = _slid(x, step, left, right, part)
                     for r in range(top, bottom):
-                        for k in range(lo, hi):
-                            if words[r, k] >= 0:
-                                score = _count_additive(
-                                    words[r, k], 2 * part - 1, c * pyramid.n_words, begin[c], room,
-                                    weights[c], support, counts, table, score,
-                                )  # fmt: skip
+                        for k in range(lo, hi):  # in a function of its own this loop takes 3 times as long
+                            word = words[r, k]
+                            if word < 0:
+                                continue
+                            b = c * n_words + word
+                            if start[b] == start[b + 1]:
+                                continue
+                            p = begin[c] + word * room + counts[b]
+                            before, after = table[p], table[p + change]
+                            if np.isnan(before):
+                                before = _worth(start, owner, value, coef, b, weight * counts[b])
+                                table[p] = before
+                            counts[b] += change
+                            if np.isnan(after):
+                                after = _worth(start, owner, value, coef, b, weight * counts[b])
+                                table[p + change] = after
+                            score += after - before
             scores[y * across + x] = score
     return scores
-
-
-@compiled
-def _count_exponential(b, change, weight, support, counts, m):  # type: ignore[no-untyped-def]
-    """Bring every m_j up to date for one word more or less in bin b."""
-    v = weight * counts[b]
-    counts[b] += change
-    u = weight * counts[b]
-    for e in range(support.start[b], support.start[b + 1]):
-        h = support.value[e]
-        m[support.owner[e]] += 2.0 * h * (u / (u + h) - v / (v + h))
-
-
-@compiled
-def _exponential_sum(support, gamma, mass, m):  # type: ignore[no-untyped-def]
-    """sum_j coef_j exp(-gamma D_j) for a box with |h| = mass."""
-    score = 0.0
-    for j in range(len(support.coef)):
-        score += support.coef[j] * np.exp(-gamma * (mass + support.mass[j] - 2.0 * m[j]))
-    return score
 
 
 @compiled
 def exponential_scan(words, windows, pyramid, support, gamma):  # type: ignore[no-untyped-def]
     """Exponential scores (m,) of all boxes of one map, in the order of `box_search.scan`."""
     rows, columns = words.shape
+    start, owner, value, coef, mass = support
     scores = np.zeros(count_boxes(rows, columns, windows))
-    m = np.zeros(len(support.coef))
+    m = np.zeros(len(coef))
     done = 0
     for window in windows:
         step = window[2]
@@ -183,19 +159,30 @@ def exponential_scan(words, windows, pyramid, support, gamma):  # type: ignore[n
         for y in range(down):
             counts[:] = 0
             m[:] = 0.0
-            mass = 0.0
+            total = 0.0  # |h|
             for x in range(across):
                 for c in range(len(weights)):
                     top, bottom = y * step + edges[c, 0], y * step + edges[c, 1]
+                    left, right = x * step + edges[c, 2], x * step + edges[c, 3]
+                    weight = weights[c]
                     for part in range(2):
                         change = 2 * part - 1
-                        lo, hi = _slid(x, step, x * step + edges[c, 2], x * step + edges[c, 3], part)
+                        lo, hi = _slid(x, step, left, right, part)
                         for r in range(top, bottom):
                             for k in range(lo, hi):
-                                if words[r, k] >= 0:
-                                    bin_ = c * pyramid.n_words + words[r, k]
-                                    _count_exponential(bin_, change, weights[c], support, counts, m)
-                                    mass += change * weights[c]
-                scores[done + y * across + x] = _exponential_sum(support, gamma, mass, m)
+                                if words[r, k] < 0:
+                                    continue
+                                b = c * pyramid.n_words + words[r, k]
+                                v = weight * counts[b]
+                                counts[b] += change
+                                u = weight * counts[b]
+                                total += change * weight
+                                for e in range(start[b], start[b + 1]):
+                                    h = value[e]
+                                    m[owner[e]] += 2.0 * h * (u / (u + h) - v / (v + h))
+                score = 0.0
+                for j in range(len(coef)):
+                    score += coef[j] * np.exp(-gamma * (total + mass[j] - 2.0 * m[j]))
+                scores[done + y * across + x] = score
         done += down * across
     return scores

@@ -169,9 +169,11 @@ def _forest(rules, words):  # type: ignore[no-untyped-def]
         for lo in range(T - length + 1):
             span = Span(lo, lo + length, cell)
             _clear(chart.chains)
-            growth = _read_tag(rules, words, chart, span, growth)
-            growth = _read_next_children(rules, T, chart, span, growth)
-            growth = _complete_nodes(rules, chart, span, growth)
+            if length == 1:
+                growth = _read_tag(rules, words, chart, span, growth)
+            else:
+                growth = _read_next_children(rules, T, chart, span, growth)
+                growth = _complete_nodes(rules, chart, span, growth)
             growth = _stack_unary_rules(rules, chart, span, growth)
             growth = _finish_symbols(rules, chart, span, growth)
             growth = _read_first_children(rules, chart, span, growth)
@@ -185,7 +187,7 @@ def _forest(rules, words):  # type: ignore[no-untyped-def]
 def _read_tag(rules, words, chart, span, growth):  # type: ignore[no-untyped-def]
     """The node of the tag itself, for a span of one known tag."""
     nodes, n, edges, m, listed, used = growth
-    if span.hi - span.lo == 1 and 0 <= words[span.lo] < rules.n_tags:
+    if 0 <= words[span.lo] < rules.n_tags:
         nodes = _put(nodes, n, words[span.lo], np.int64(-1), span.lo, span.hi)
         chart.chains[words[span.lo]] = n
         n += 1
@@ -198,13 +200,13 @@ def _read_next_children(rules, T, chart, span, growth):  # type: ignore[no-untyp
     nodes, n, edges, m, listed, used = growth
     V, Q = chart.times.shape[0], rules.step_at.shape[0] - 1
     K = chart.chains.shape[0]
-    states = chart.states
+    states, tops, begin = chart.states, chart.tops, chart.begin
     for mid in range(span.lo + 1, span.hi):
         left, right = _cell(T, span.lo, mid), _cell(T, mid, span.hi)
-        for k in range(chart.begin[left], chart.begin[left + 1]):
+        for k in range(begin[left], begin[left + 1]):
             p = listed[k, 0]
             for s in range(rules.step_at[p], rules.step_at[p + 1]):
-                child = chart.tops[right * V + rules.step_symbol[s]]
+                child = tops[right * V + rules.step_symbol[s]]
                 if child < 0:
                     continue
                 place = span.cell * Q + rules.step_state[s]
@@ -224,7 +226,7 @@ def _read_next_children(rules, T, chart, span, growth):  # type: ignore[no-untyp
 def _complete_nodes(rules, chart, span, growth):  # type: ignore[no-untyped-def]
     """Symbols over the span whose last child a state has read."""
     nodes, n, edges, m, listed, used = growth
-    Q, chains = rules.step_at.shape[0] - 1, chart.chains
+    Q, chains, states = rules.step_at.shape[0] - 1, chart.chains, chart.states
     for k in range(chart.begin[span.cell], used):
         q = listed[k, 0]
         for s in range(rules.end_at[q], rules.end_at[q + 1]):
@@ -233,8 +235,7 @@ def _complete_nodes(rules, chart, span, growth):  # type: ignore[no-untyped-def]
                 nodes = _put(nodes, n, c, rules.label[c], span.lo, span.hi)
                 chains[c] = n
                 n += 1
-            state = chart.states[span.cell * Q + q]
-            edges = _put(edges, m, chains[c], state, np.int64(-1), rules.end_rule[s])
+            edges = _put(edges, m, chains[c], states[span.cell * Q + q], np.int64(-1), rules.end_rule[s])
             m += 1
     return Growth(nodes, n, edges, m, listed, used)
 
@@ -265,12 +266,12 @@ def _finish_symbols(rules, chart, span, growth):  # type: ignore[no-untyped-def]
     """One node per symbol over the span, from all chains that have it on top."""
     nodes, n, edges, m, listed, used = growth
     K, V = chart.chains.shape[0], chart.times.shape[0]
-    chains, tops = chart.chains, chart.tops
+    chains, tops, times = chart.chains, chart.tops, chart.times
     for c in range(K):
         if chains[c] < 0:
             continue
         place = span.cell * V + rules.symbol[c]
-        if chart.times[rules.symbol[c]] == 1:  # one chain only: it stands for the symbol itself
+        if times[rules.symbol[c]] == 1:  # one chain only: it stands for the symbol itself
             tops[place] = chains[c]
             continue
         if tops[place] < 0:
@@ -287,9 +288,9 @@ def _read_first_children(rules, chart, span, growth):  # type: ignore[no-untyped
     """States that have read a symbol over the span as their first child."""
     nodes, n, edges, m, listed, used = growth
     K, V = chart.chains.shape[0], chart.times.shape[0]
-    Q, states = rules.step_at.shape[0] - 1, chart.states
+    Q, states, tops = rules.step_at.shape[0] - 1, chart.states, chart.tops
     for c in range(V):
-        top = chart.tops[span.cell * V + c]
+        top = tops[span.cell * V + c]
         if top < 0:
             continue
         for s in range(rules.first_at[c], rules.first_at[c + 1]):
