@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from structmargin_suite.results import ExperimentResults
+from structmargin_suite.results import ExperimentResults, column
 
 STUDIES = ("reuters", "arxiv", "optdigits", "covertype")
 MEASURES = {"f1": "F1", "prbep": "PRBEP", "roc_area": "ROC area"}
@@ -39,19 +40,28 @@ def cases(mine: ExperimentResults, rival: str) -> list[Case]:
     found = []
     for study in STUDIES:
         for measure in MEASURES:
-            values = {
-                method: {
-                    (row["data"], row.get("topic") or 0): float(row[f"test_{measure}"])
-                    for row in mine.rows(study, method=method)
-                    if row["measure"] == measure
-                }
-                for method in (DIRECT, rival)
-            }
-            both = sorted(set(values[DIRECT]) & set(values[rival]))
-            if both:
-                direct, other = (np.array([values[method][key] for key in both]) for method in values)
-                topics = np.array([topic for _, topic in both])
-                found.append(Case(both[0][0], measure, topics, direct, other))
+            direct, other = (
+                pd.DataFrame(
+                    {
+                        "data": runs["data"],
+                        "topic": column(runs, "topic", 0),
+                        "value": column(runs, f"test_{measure}").astype(float),
+                    }
+                )
+                for runs in (mine.select(study, method=m, measure=measure) for m in (DIRECT, rival))
+            )
+            both = direct.merge(other, on=["data", "topic"], suffixes=("", "_rival"))
+            if len(both):
+                both = both.sort_values(["data", "topic"])
+                found.append(
+                    Case(
+                        both["data"].iloc[0],
+                        measure,
+                        both["topic"].to_numpy(int),
+                        both["value"].to_numpy(),
+                        both["value_rival"].to_numpy(),
+                    )
+                )
     return found
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from structmargin_suite.datasets.ocr import shuffled
-from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.results import ExperimentResults
 
 
-def errors_along_nu(mine: ExperimentResults, rows: Sequence[Row]) -> dict[float, list[float]]:
+def errors_along_nu(mine: ExperimentResults, runs: pd.DataFrame) -> dict[float, list[float]]:
     """JKSE's letter errors on the validation folds, one a run, for each nu that every run tried."""
     tried: list[dict[float, float]] = []
-    for row in rows:
-        chosen = mine.record(row["run"]).get("chosen") or {}
+    for run in runs["run"]:
+        chosen = mine.record(run).get("chosen") or {}
         tried.append(dict(chosen.get("validation_letter_error", [])))
     shared = sorted(set.intersection(*(set(one) for one in tried))) if tried else []
     return {nu: [one[nu] for one in tried] for nu in shared}

@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.special import stdtr, stdtrit
+
+from structmargin_suite.results import column
 
 LEVEL = 0.95
 
@@ -61,30 +64,41 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
     return float(np.polyfit(np.log(np.asarray(x, float)), np.log(np.asarray(y, float)), 1)[0])
 
 
-def slopes(rows: Sequence[Mapping[str, Any]], key: str, measure: str) -> list[float]:
+def values_along(runs: pd.DataFrame, key: str, measure: str) -> dict[Any, np.ndarray]:
+    """The values of a measure at each value of a setting, in increasing order of the setting.
+
+    Runs that lack either are left out.
+    """
+    measured = runs[column(runs, key).notna() & column(runs, measure).notna()]
+    if measured.empty:
+        return {}
+    return {value: group.to_numpy(float) for value, group in measured.groupby(key)[measure]}
+
+
+def means_along(runs: pd.DataFrame, key: str, measure: str) -> dict[Any, float]:
+    """The mean of a measure at each value of a setting, in increasing order of the setting."""
+    return {value: float(np.mean(values)) for value, values in values_along(runs, key, measure).items()}
+
+
+def slopes(runs: pd.DataFrame, key: str, measure: str) -> list[float]:
     """The log-log slope of a measure along a setting, one for each repetition."""
-    groups: dict[Any, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        if row.get(measure) is not None:
-            groups.setdefault(row.get("repetition"), []).append(row)
+    measured = runs[column(runs, measure).notna()]
     return [
-        slope([row[key] for row in group], [row[measure] for row in group])
-        for group in groups.values()
-        if len({row[key] for row in group}) > 1
+        slope(group[key].tolist(), group[measure].tolist())
+        for _, group in measured.groupby(column(measured, "repetition", 0), sort=False)
+        if group[key].nunique() > 1
     ]
 
 
-def paired(
-    first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], key: str, measure: str
-) -> dict[Any, list[float]]:
+def paired(first: pd.DataFrame, second: pd.DataFrame, key: str, measure: str) -> dict[Any, list[float]]:
     """measure(first) - measure(second) at each value of a setting, pair by pair of repetitions."""
-    other = {(row[key], row.get("repetition")): row[measure] for row in second}
-    differences: dict[Any, list[float]] = {}
-    for row in first:
-        at = (row[key], row.get("repetition"))
-        if at in other:
-            differences.setdefault(row[key], []).append(float(row[measure]) - float(other[at]))
-    return {value: differences[value] for value in sorted(differences)}
+    pair = [key, "repetition"]
+    left, right = (
+        runs.assign(repetition=column(runs, "repetition", 0))[[*pair, measure]] for runs in (first, second)
+    )
+    both = left.merge(right.drop_duplicates(pair, keep="last"), on=pair, suffixes=("", " of the second"))
+    both["difference"] = both[measure].astype(float) - both[f"{measure} of the second"].astype(float)
+    return {value: group.tolist() for value, group in both.groupby(key)["difference"]}
 
 
 def mcnemar(right: np.ndarray, other: np.ndarray) -> float:

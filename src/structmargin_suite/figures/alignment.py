@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.collections import LineCollection
 
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._grouped import curve, published
 from structmargin_suite.figures._style import COLOURS, GREY, Series, number_ticks, stamp
-from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.results import ExperimentResults, column
 
 
 def _methods(results: ExperimentResults, study: str) -> list[tuple[str, Series]]:
@@ -23,10 +24,10 @@ def _methods(results: ExperimentResults, study: str) -> list[tuple[str, Series]]
     ]
 
 
-def _bounds(rows: list[Row], key: str) -> tuple[list[float], list[float]]:
+def _bounds(runs: pd.DataFrame, key: str) -> tuple[list[float], list[float]]:
     """Theorem 18's bound along a setting."""
-    found = {row[key]: row["bound"] for row in rows if row.get("bound") is not None}
-    return sorted(found), [found[x] for x in sorted(found)]
+    bounds = runs[column(runs, "bound").notna()].drop_duplicates(key, keep="last").sort_values(key)
+    return bounds[key].tolist(), bounds["bound"].tolist()
 
 
 @figure("learning_curve")
@@ -35,13 +36,13 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
     ax = fig.add_subplot()
     papers = results.published("alignment")
     for name, series in _methods(results, "sizes"):
-        line = curve(results.rows("sizes", method=name), "n_train", "test_error")
+        line = curve(results.select("sizes", method=name), "n_train", "test_error")
         series.ours(ax, *line, results.label(name))
         x, value = published(papers, "n_train", method=name, measure="test_error")
         if x:
             series.paper(ax, x, value, f"{name}, paper")
     ax.set(xscale="log", xlabel="training examples n", ylabel="test error (%)", ylim=(0, None))
-    number_ticks(ax.xaxis, sorted({row["n_train"] for row in papers}))
+    number_ticks(ax.xaxis, sorted(papers["n_train"].unique()))
     ax.legend()
 
 
@@ -52,21 +53,21 @@ def constraints(results: ExperimentResults, fig: Any) -> None:
     left, right = fig.subplots(1, 2, sharey=True)
     papers = results.published("alignment")
     for name, series in _methods(results, "sizes"):
-        line = curve(results.rows("sizes", method=name), "n_train", "constraints")
+        line = curve(results.select("sizes", method=name), "n_train", "constraints")
         if line.x:
             series.ours(left, *line, results.label(name))
             left.plot(
-                *_bounds(results.rows("sizes", method=name), "n_train"), color=series.colour, linewidth=0.8
+                *_bounds(results.select("sizes", method=name), "n_train"), color=series.colour, linewidth=0.8
             )
         x, value = published(papers, "n_train", method=name, measure="constraints")
         if x:
             series.paper(left, x, value, f"{name}, paper")
     for name, series in _methods(results, "precision"):
-        rows = results.rows("precision", method=name)
-        series.ours(right, *curve(rows, "eps", "constraints"), results.label(name))
-        right.plot(*_bounds(rows, "eps"), color=series.colour, linewidth=0.8)
-    sizes = sorted({row["n_train"] for row in results.rows("sizes")})
-    steps = sorted({row["eps"] for row in results.rows("precision")})
+        runs = results.select("precision", method=name)
+        series.ours(right, *curve(runs, "eps", "constraints"), results.label(name))
+        right.plot(*_bounds(runs, "eps"), color=series.colour, linewidth=0.8)
+    sizes = sorted(results.select("sizes")["n_train"].unique())
+    steps = sorted(results.select("precision")["eps"].unique())
     left.set(xscale="log", yscale="log", xlabel="training examples n", ylabel="constraints added")
     right.set(xscale="log", xlabel="precision ε")
     right.invert_xaxis()
@@ -84,7 +85,7 @@ def error_epsilon(results: ExperimentResults, fig: Any) -> None:
     ax = fig.add_subplot()
     for name, series in _methods(results, "precision"):
         series.ours(
-            ax, *curve(results.rows("precision", method=name), "eps", "test_error"), results.label(name)
+            ax, *curve(results.select("precision", method=name), "eps", "test_error"), results.label(name)
         )
     ax.axvline(0.1, color=GREY, linewidth=0.8, linestyle=":")
     ax.annotate(
@@ -93,7 +94,7 @@ def error_epsilon(results: ExperimentResults, fig: Any) -> None:
     n = results.config["studies"]["precision"]["fixed"]["n_train"]
     ax.set(xscale="log", xlabel="precision ε", ylabel=f"test error (%) at n = {n}", ylim=(0, None))
     ax.invert_xaxis()
-    number_ticks(ax.xaxis, sorted({row["eps"] for row in results.rows("precision")}))
+    number_ticks(ax.xaxis, sorted(results.select("precision")["eps"].unique()))
     fig.legend(loc="outside lower center", ncols=2)
 
 
@@ -101,20 +102,20 @@ def error_epsilon(results: ExperimentResults, fig: Any) -> None:
 def sizes_time(results: ExperimentResults, fig: Any) -> None:
     """CPU time of a training against n."""
     ax = fig.add_subplot()
-    clocks = {row["run"]: row for row in results.timings()}
     for name, series in _methods(results, "sizes"):
-        rows = [{**row, **clocks.get(row["run"], {})} for row in results.rows("sizes", method=name)]
-        series.ours(ax, *curve(rows, "n_train", "cpu_seconds"), results.label(name))
+        runs = results.timed(results.select("sizes", method=name))
+        series.ours(ax, *curve(runs, "n_train", "cpu_seconds"), results.label(name))
     ax.set(xscale="log", yscale="log", xlabel="training examples n", ylabel="CPU seconds a training")
-    number_ticks(ax.xaxis, sorted({row["n_train"] for row in results.rows("sizes")}))
+    number_ticks(ax.xaxis, sorted(results.select("sizes")["n_train"].unique()))
     ax.legend()
 
 
 @figure("one_alignment")
 def one_alignment(results: ExperimentResults, fig: Any) -> None:
     """A native and its homolog: the given alignment, one by identity of letters, and the learnt one."""
-    rows = results.rows("sizes", method=results.config["studies"]["sizes"]["methods"][-1])
-    most = max(rows, key=lambda row: (row["n_train"], -(row.get("repetition") or 0)))
+    runs = results.select("sizes", method=results.config["studies"]["sizes"]["methods"][-1])
+    runs["repetition"] = column(runs, "repetition", 0)
+    most = runs.sort_values(["n_train", "repetition"], ascending=[False, True], kind="stable").iloc[0]
     model, test = results.model(most["run"]), results.split(most["run"]).test
     before = _identity(model)
     x, y, first, last = _telling(before, model, test)

@@ -9,7 +9,7 @@ import numpy as np
 from structmargin.problems.diversity.problem import Selection, missed
 from structmargin_suite.datasets._subtopics import LEVELS, THRESHOLDS, Query
 from structmargin_suite.figures import figure
-from structmargin_suite.figures._grouped import curve
+from structmargin_suite.figures._grouped import curve, standard_error
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, number_ticks
 from structmargin_suite.results import ExperimentResults
 
@@ -21,8 +21,7 @@ def telling(results: ExperimentResults) -> tuple[Query, Selection, np.ndarray, n
 
     Of the first corpus's queries with at most 12 subtopics, the one where the two sets are furthest apart.
     """
-    rows = results.rows(STUDY, method=SVM)
-    split: Any = results.split(rows[0]["run"])
+    split: Any = results.split(results.select(STUDY, method=SVM)["run"].iloc[0])
     best: tuple[float, Any] | None = None
     for part in (split.train, split.validation, split.test):
         for x, y in zip(part.X, part.Y, strict=True):
@@ -77,38 +76,33 @@ def figure_3(results: ExperimentResults, fig: Any) -> None:
 def figure_4(results: ExperimentResults, fig: Any) -> None:
     """A panel a corpus and kind of candidates, a bar a method."""
     studies = {STUDY: "", "everything": ",\nall results"}
-    panels = [
-        (study, corpus)
-        for study in studies
-        for corpus in dict.fromkeys(row["corpus"] for row in results.rows(study))
-    ]
+    panels = [(study, corpus) for study in studies for corpus in results.select(study)["corpus"].unique()]
     fig.set_size_inches(7.2, 0.25 * 7 * ((len(panels) + 1) // 2) + 1.0)
     axes = np.atleast_1d(fig.subplots((len(panels) + 1) // 2, 2, sharey=True)).ravel()
     for ax, (study, corpus) in zip(axes, panels, strict=False):
-        rows = results.rows(study, corpus=corpus)
+        runs = results.select(study, corpus=corpus)
         methods = results.config["studies"][study]["methods"]
         for at, name in enumerate(methods):
-            found = [row["test_subtopic_loss"] for row in rows if row["method"] == name]
-            se = np.std(found, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0
+            losses = runs.loc[runs["method"] == name, "test_subtopic_loss"].to_numpy()
             ax.barh(
-                at, np.mean(found), xerr=se, height=0.7, color=COLOURS[0] if name == SVM else "#b8c4cc",
-                ecolor="black", error_kw={"linewidth": 0.9},
+                at, np.mean(losses), xerr=standard_error(losses), height=0.7,
+                color=COLOURS[0] if name == SVM else "#b8c4cc", ecolor="black", error_kw={"linewidth": 0.9},
             )  # fmt: skip
             ax.text(
-                0.99, at, f"{np.mean(found):.3f}", transform=ax.get_yaxis_transform(), ha="right",
+                0.99, at, f"{np.mean(losses):.3f}", transform=ax.get_yaxis_transform(), ha="right",
                 va="center", fontsize=7,
             )  # fmt: skip
         ax.set_axisbelow(True)
         ax.grid(axis="y", visible=False)
         ax.set_xlim(0.0, 1.25 * ax.get_xlim()[1])
         ax.axvline(
-            float(np.mean([row["test_best_loss"] for row in rows])),
+            float(np.mean(runs["test_best_loss"].to_numpy())),
             color=COLOURS[1],
             linestyle="--",
             linewidth=1.2,
         )
         ax.set_yticks(range(len(methods)), [results.label(name) for name in methods])
-        ax.set(xlabel="subtopic loss", title=f"{rows[0]['data']}{studies[study]}")
+        ax.set(xlabel="subtopic loss", title=f"{runs['data'].iloc[0]}{studies[study]}")
     axes[0].invert_yaxis()
 
 
@@ -116,13 +110,13 @@ def figure_4(results: ExperimentResults, fig: Any) -> None:
 def sizes(results: ExperimentResults, fig: Any) -> None:
     """A panel a corpus: loss against K."""
     fig.set_size_inches(7.2, 3.2)
-    rows = results.rows("sizes")
-    corpora = list(dict.fromkeys(row["corpus"] for row in rows))
+    runs = results.select("sizes")
+    corpora = runs["corpus"].unique()
     panels = np.atleast_1d(fig.subplots(1, len(corpora), sharey=True))
     for ax, corpus in zip(panels, corpora, strict=True):
-        mine = [row for row in rows if row["corpus"] == corpus]
+        mine = runs[runs["corpus"] == corpus]
         for k, name in enumerate(results.config["studies"]["sizes"]["methods"]):
-            line = curve([row for row in mine if row["method"] == name], "K", "test_subtopic_loss")
+            line = curve(mine[mine["method"] == name], "K", "test_subtopic_loss")
             Series(k).ours(ax, *line, results.label(name))
         ax.plot(
             *curve(mine, "K", "test_best_loss")[:2],
@@ -130,7 +124,7 @@ def sizes(results: ExperimentResults, fig: Any) -> None:
             linestyle=":",
             label="best, from the subtopics",
         )
-        ax.set(xlabel="documents chosen, K", title=mine[0]["data"], ylim=(0, None))
+        ax.set(xlabel="documents chosen, K", title=mine["data"].iloc[0], ylim=(0, None))
         number_ticks(ax.xaxis, line.x)
     panels[0].set_ylabel("subtopic loss")
     handles, names = panels[0].get_legend_handles_labels()
@@ -141,13 +135,13 @@ def sizes(results: ExperimentResults, fig: Any) -> None:
 def worth(results: ExperimentResults, fig: Any) -> None:
     """A panel a corpus: the worth of a word at each level, by its share of the candidates."""
     fig.set_size_inches(7.2, 3.2)
-    rows = results.rows(STUDY, method=SVM)
-    corpora = list(dict.fromkeys(row["corpus"] for row in rows))
+    runs = results.select(STUDY, method=SVM)
+    corpora = runs["corpus"].unique()
     panels = np.atleast_1d(fig.subplots(1, len(corpora), sharey=True))
     shares = np.arange(1.0, 80.0)
     for ax, corpus in zip(panels, corpora, strict=True):
-        mine = [row for row in rows if row["corpus"] == corpus]
-        w = np.mean([results.model(row["run"]).w_ for row in mine], axis=0).reshape(len(LEVELS), -1)
+        mine = runs[runs["corpus"] == corpus]
+        w = np.mean([results.model(run).w_ for run in mine["run"]], axis=0).reshape(len(LEVELS), -1)
         learnt = w @ (shares >= np.array(THRESHOLDS)[:, None])
         learnt /= max(1e-12, float(np.abs(learnt).max()))
         for k, name in enumerate(LEVELS):
@@ -159,7 +153,7 @@ def worth(results: ExperimentResults, fig: Any) -> None:
         pages = -r * np.log2(r)
         ax.plot(shares, pages / pages.max(), color=GREY, linestyle=":", label="Essential Pages")
         ax.axhline(0.0, color="black", linewidth=0.6)
-        ax.set(xlabel="candidates with the word (%)", title=mine[0]["data"])
+        ax.set(xlabel="candidates with the word (%)", title=mine["data"].iloc[0])
     panels[0].set_ylabel("worth of covering it")
     handles, names = panels[0].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside lower center", ncols=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from structmargin_suite.analysis.localization import CHI2, ERROR, LINEAR, NOISE, SSVM, kernel_values
 from structmargin_suite.datasets.uiuc_cars import pictures_of
@@ -13,23 +14,24 @@ from structmargin_suite.datasets.uiuc_cars.detection import ellipse, right
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._grouped import curve, published
 from structmargin_suite.figures._style import COLOURS, GREY, LINES, Series
-from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.results import ExperimentResults, column, has_value
 
 METHODS = (SSVM, LINEAR, CHI2)
 PAPER_SECONDS = 5 * 3600.0
 
 
-def _noise(results: ExperimentResults, method: str, kind: str = "swap") -> list[Row]:
+def _noise(results: ExperimentResults, method: str, kind: str = "swap") -> pd.DataFrame:
     """Runs of Table 1 under one reading of the noise; where there is none, all readings are the same."""
-    rows = results.rows(NOISE, method=method)
-    mine = [row for row in rows if row.get("noise_kind") in (kind, None)]
-    clean = [row for row in rows if row["label_noise"] == 0.0]
-    return mine if any(row in clean for row in mine) else clean + mine
+    runs = results.select(NOISE, method=method)
+    read = runs[column(runs, "noise_kind", kind) == kind]
+    clean = runs[runs["label_noise"] == 0.0]
+    return read if read.index.isin(clean.index).any() else pd.concat([clean, read])
 
 
 def _first(results: ExperimentResults, method: str) -> str:
     """The name of a run without noise."""
-    return str(min(_noise(results, method), key=lambda row: row["label_noise"])["run"])
+    runs = _noise(results, method)
+    return str(runs.loc[runs["label_noise"].idxmin(), "run"])
 
 
 def _picture(ax: Any, image: np.ndarray, title: str = "") -> None:
@@ -81,7 +83,7 @@ def pyramid(results: ExperimentResults, fig: Any) -> None:
 @figure("equal_error")
 def equal_error(results: ExperimentResults, fig: Any) -> None:
     """A panel for each reading of the noise; what finds boxes without looking as level lines."""
-    kinds = [kind for kind in ("swap", "far") if any(r.get("noise_kind") == kind for r in results.runs)]
+    kinds = [kind for kind in ("swap", "far") if has_value(results.runs, "noise_kind", kind).any()]
     kinds = kinds or ["swap"]
     fig.set_size_inches(3.7 * len(kinds), 3.6)
     axes = np.atleast_1d(fig.subplots(1, len(kinds), sharey=True))
@@ -94,8 +96,8 @@ def equal_error(results: ExperimentResults, fig: Any) -> None:
                 Series(k).ours(ax, *line, results.label(method))
                 Series(k).paper(ax, *published(papers, "label_noise", method=method), None)
         for k, method in enumerate(("random scores", "the middle of the image")):
-            found = [row[ERROR] for row in results.rows("without learning", method=method)]
-            if found:
+            found = column(results.select("without learning", method=method), ERROR).to_numpy()
+            if len(found):
                 ax.axhline(np.mean(found), color=GREY, linewidth=0.9, linestyle=LINES[4 + k])
                 ax.text(0.0, np.mean(found) - 1.0, method, color=GREY, fontsize=7, va="top")
         ax.set(title=titles[kind], xlabel="share of training images with wrong boxes", ylim=(0, 100))
@@ -107,15 +109,13 @@ def equal_error(results: ExperimentResults, fig: Any) -> None:
 
 def _precision_recall(results: ExperimentResults, ax: Any, method: str) -> None:
     """Precision at each recall, mean over draws of the noise."""
-    rows = _noise(results, method)
-    levels = sorted({row["label_noise"] for row in rows})
+    runs = _noise(results, method)
     at = np.linspace(0.01, 1.0, 100)
-    for k, level in enumerate(levels):
+    for k, (level, of_level) in enumerate(runs.groupby("label_noise")):
         lines = []
-        for row in rows:
-            if row["label_noise"] == level:
-                one = detection_curve(*_kept(results, row["run"]), "ellipse")
-                lines.append(_precision_at(one.precision, one.recall, at))
+        for run in of_level["run"]:
+            one = detection_curve(*_kept(results, run), "ellipse")
+            lines.append(_precision_at(one.precision, one.recall, at))
         both = np.array(lines)
         reached = np.isfinite(both).all(axis=0)
         mean, low, high = (np.where(reached, f(both, axis=0), np.nan) for f in (np.mean, np.min, np.max))
@@ -187,9 +187,8 @@ def nu(results: ExperimentResults, fig: Any) -> None:
     fig.set_size_inches(7.2, 3.2)
     axes = fig.subplots(1, 2, sharey=True)
     for ax, method in zip(axes, ("JKSE (linear), nu", "JKSE (chi2), nu"), strict=True):
-        rows = results.rows("nu", method=method)
-        for k, level in enumerate(sorted({row["label_noise"] for row in rows})):
-            line = curve([row for row in rows if row["label_noise"] == level], "nu", ERROR)
+        for k, (level, runs) in enumerate(results.select("nu", method=method).groupby("label_noise")):
+            line = curve(runs, "nu", ERROR)
             Series(k).ours(ax, *line, f"r = {level:g}")
         ax.set(title=results.label(method), xlabel="ν", xlim=(0, 1.02), ylim=(0, 100))
     axes[0].set_ylabel("equal error rate (%)")
@@ -199,13 +198,13 @@ def nu(results: ExperimentResults, fig: Any) -> None:
 @figure("detections")
 def detections(results: ExperimentResults, fig: Any) -> None:
     """Eight test images; above without noise and below with the most, JKSE chi-squared."""
-    rows = _noise(results, CHI2)
-    levels = sorted({row["label_noise"] for row in rows if row["label_noise"] < 1.0})
+    runs = _noise(results, CHI2)
+    levels = sorted(runs.loc[runs["label_noise"] < 1.0, "label_noise"].unique())
     shown = [levels[0], levels[-1]] if len(levels) > 1 else levels
     fig.set_size_inches(7.2, 2.8 * len(shown))
     panels = fig.subplots(2 * len(shown), 4).reshape(len(shown), 8)
     for line, level in zip(panels, shown, strict=True):
-        run = next(row["run"] for row in rows if row["label_noise"] == level)
+        run = runs.loc[runs["label_noise"] == level, "run"].iloc[0]
         arrays, (cars, found) = results.ready(run), _kept(results, run)
         stride, images = int(arrays["stride"]), pictures_of(arrays, "test")
         scores = np.sort(np.concatenate([boxes[:, 4] for boxes in found]))[::-1]
@@ -228,10 +227,9 @@ def training_time(results: ExperimentResults, fig: Any) -> None:
     """Every training as a tick, medians as markers, on a log scale up to the paper's 5 hours."""
     fig.set_size_inches(5.2, 2.4)
     ax = fig.add_subplot()
-    clocks = {row["run"]: float(row["fit_seconds"]) for row in results.timings() if row.get("fit_seconds")}
     names: list[str] = []
     for method, study in [*((m, NOISE) for m in METHODS), ("S-SVM (chi2)", "machine")]:
-        found = [clocks[row["run"]] for row in results.rows(study, method=method) if row["run"] in clocks]
+        found = results.timed(results.select(study, method=method))["fit_seconds"].dropna().tolist()
         if found:
             k = len(names)
             names.append(results.label(method))

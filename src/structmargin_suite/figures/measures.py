@@ -11,23 +11,22 @@ from structmargin_suite.datasets._one_vs_rest import used
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS
 from structmargin_suite.results import ExperimentResults
+from structmargin_suite.storage.frames import records
 
 
 @figure("table_1")
 def table_1(results: ExperimentResults, fig: Any) -> None:
     """A panel a measure; a row for each data set, in it a marker a method."""
     fig.set_size_inches(7.2, 3.6)
-    rows = results.table("measures")
-    datasets = list(dict.fromkeys(row["dataset"] for row in rows))
+    table = results.table("measures")
+    datasets = table["dataset"].unique()
+    cells = {(row["dataset"], row["method"], row["measure"]): row for row in records(table)}
     panels = fig.subplots(1, len(MEASURES), sharey=True)
     methods = (DIRECT, *RIVALS)
     for ax, (measure, name) in zip(panels, MEASURES.items(), strict=True):
         for k, method in enumerate(methods):
             for at, data in enumerate(datasets):
-                row = next(
-                    (r for r in rows if (r["dataset"], r["method"], r["measure"]) == (data, method, measure)),
-                    None,
-                )
+                row = cells.get((data, method, measure))
                 if row is None or row["value"] is None:
                     continue
                 place, first = at + 0.2 * (k - 1), at == 0
@@ -44,7 +43,7 @@ def table_1(results: ExperimentResults, fig: Any) -> None:
                         else None,
                     )  # fmt: skip
         ax.set(xlabel=f"{name} (%)")
-    labels = [next(str(r["data"]) for r in rows if r["dataset"] == data) for data in datasets]
+    labels = table.drop_duplicates("dataset")["data"]
     panels[0].set_yticks(range(len(datasets)), [text.replace(" (", "\n(") for text in labels])
     panels[0].invert_yaxis()
     handles, names = panels[0].get_legend_handles_labels()
@@ -85,7 +84,7 @@ def topics(results: ExperimentResults, fig: Any) -> None:
 
 def shares(results: ExperimentResults, study: str) -> np.ndarray:
     """The share of positive training rows, in percent, of every topic of a study's data set."""
-    run = results.rows(study)[0]["run"]
+    run = results.select(study)["run"].iloc[0]
     arrays = results.ready(run)
     counts = arrays["train_topics"].sum(axis=0, dtype=float)[used(arrays)]
     return np.asarray(100.0 * counts / len(arrays["train_topics"]))

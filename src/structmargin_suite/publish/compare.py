@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from structmargin_suite.publish.page import volatile_blocks
 from structmargin_suite.publish.snapshot import RECORD
-from structmargin_suite.results import number
 from structmargin_suite.storage.files import read_csv, read_json
 
 _VOLATILE_FILES = ("timings.csv", "trace.csv", "clock.json", RECORD)
@@ -186,8 +185,13 @@ def _tidy(path: Path) -> dict[tuple[str, ...], dict[str, Any]] | None:
     if not rows or "spread_kind" not in rows[0] or "measure" not in rows[0]:
         return None
     keys = list(rows[0])[: list(rows[0]).index("value")]
+    numbers = ("value", "spread", "runs")
     return {
-        tuple(row[key] for key in keys): {name: number(text) for name, text in row.items()} for row in rows
+        tuple(row[key] for key in keys): {
+            "spread_kind": row["spread_kind"],
+            **{name: float(row[name]) if row[name] else None for name in numbers},
+        }
+        for row in rows
     }
 
 

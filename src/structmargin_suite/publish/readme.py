@@ -12,6 +12,7 @@ from pathlib import Path
 
 from structmargin_suite.results import ExperimentResults, Results
 from structmargin_suite.storage.files import read_json
+from structmargin_suite.storage.frames import records
 
 BEGIN, END = "<!-- snapshot -->", "<!-- /snapshot -->"
 SHOWN, TABLE, FIGURE = "alignment", "alignment", "learning_curve"
@@ -40,12 +41,12 @@ def front(root: Path) -> str | None:
 
 def _score(kept: Results) -> list[str]:
     """How many claims hold, fail, and are left open, and on what that rests."""
-    claims, record = kept.claims(), read_json(kept.folder / "record.json")
-    counts = Counter(row["verdict"] for row in claims)
+    statements, record = kept.statements(), read_json(kept.folder / "record.json")
+    counts = Counter(statements["verdict"])
     kinds = Counter(kind for one in record["experiments"].values() for kind in one["data"].values())
     real = sum(count for kind, count in kinds.items() if kind != "synthetic")
     return [
-        f"**Of the papers' {len(claims)} claims {counts['holds']} hold, {counts['fails']} fail and "
+        f"**Of the papers' {len(statements)} claims {counts['holds']} hold, {counts['fails']} fail and "
         f"{counts['not tested']} stay open** in the committed run (`SCALE={record['scale']}`, {real} real "
         f"data sets and {kinds['synthetic']} synthetic ones): [the page](results/snapshot/index.html), "
         f"[each verdict with its evidence](results/snapshot/claims.csv). One of its tables, and its figure:",
@@ -54,7 +55,8 @@ def _score(kept: Results) -> list[str]:
 
 def _table(mine: ExperimentResults) -> list[str]:
     """A few rows of Table 4: ours, and the paper's in brackets."""
-    found = {(row["n_train"], row["method"], row["measure"]): row for row in mine.table(TABLE)}
+    table = records(mine.table(TABLE))
+    found = {(row["n_train"], row["method"], row["measure"]): row for row in table}
     head = " | ".join(label for _, _, label in COLUMNS)
     lines = [f"| examples | {head} |", "|---" * (1 + len(COLUMNS)) + "|"]
     for size in SIZES:

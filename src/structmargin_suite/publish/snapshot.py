@@ -25,6 +25,7 @@ from structmargin_suite.publish.page import clocks, page, webp
 from structmargin_suite.rerun import machine
 from structmargin_suite.results import ExperimentResults, Results
 from structmargin_suite.storage.files import plain, read_yaml, write_bytes, write_json, write_text
+from structmargin_suite.storage.frames import records
 from structmargin_suite.storage.layout import Layout
 
 LARGEST = {"svg": 250_000, "png": 60_000}
@@ -51,7 +52,7 @@ def snapshot(root: Path) -> list[str]:
     copied = Results(root, beside)
     order = [name for name in suite.experiments if name in copied]
     known = {one["id"]: one for one in read_yaml(layout.published / "claims.yaml")}
-    claims = [{"volatile": False, **known[row["id"]], **row} for row in copied.claims()]
+    claims = [{"volatile": False, **known[row["id"]], **row} for row in records(copied.statements())]
     write_text(beside / "index.html", page([copied[name] for name in order], claims, suite, []))
     write_json(beside / RECORD, _record(suite, copied, replaced))
     shutil.rmtree(target, ignore_errors=True)

@@ -39,7 +39,10 @@ def small_n(results: Mapping[str, ExperimentResults]) -> Verdict:
     told, verdicts = [], []
     for name in _readings(mine, "sizes"):
         better = paired(
-            mine.rows("sizes", method="generative"), mine.rows("sizes", method=name), "n_train", "test_error"
+            mine.select("sizes", method="generative"),
+            mine.select("sizes", method=name),
+            "n_train",
+            "test_error",
         )
         small = {n: d for n, d in better.items() if n <= 10}
         large = {n: sum(d) / len(d) for n, d in better.items() if n >= 20}
@@ -67,7 +70,7 @@ def sublinear(results: Mapping[str, ExperimentResults]) -> Verdict:
     if _repetitions(mine) < ENOUGH:
         return untested(f"{_repetitions(mine)} repetitions; at least {ENOUGH} are needed")
     told = {
-        name: interval(slopes(mine.rows("sizes", method=name), "n_train", "constraints"))
+        name: interval(slopes(mine.select("sizes", method=name), "n_train", "constraints"))
         for name in _readings(mine, "sizes")
     }
     evidence = "; ".join(
@@ -86,10 +89,11 @@ def epsilon(results: Mapping[str, ExperimentResults]) -> Verdict:
         return untested(f"{_repetitions(mine)} repetitions; at least {ENOUGH} are needed")
     told, verdicts = [], []
     for name in _readings(mine, "precision"):
-        rows = [{**row, "inverse": 1.0 / row["eps"]} for row in mine.rows("precision", method=name)]
-        ours = interval(slopes(rows, "inverse", "constraints"))
-        bound = interval(slopes(rows, "inverse", "bound"))
-        within = all(row["constraints"] <= row["bound"] for row in rows)
+        runs = mine.select("precision", method=name)
+        runs["inverse"] = 1.0 / runs["eps"]
+        ours = interval(slopes(runs, "inverse", "constraints"))
+        bound = interval(slopes(runs, "inverse", "bound"))
+        within = bool((runs["constraints"] <= runs["bound"]).all())
         verdicts.append(ours.high < bound.mean and within)
         told.append(
             f"{mine.label(name)}: constraints grow as 1/epsilon to the power {ours}, the bound to the power "
@@ -109,14 +113,13 @@ def epsilon_good(results: Mapping[str, ExperimentResults]) -> Verdict:
         return untested(f"{_repetitions(mine)} repetitions; at least {ENOUGH} are needed")
     told, verdicts = [], []
     for name in _readings(mine, "precision"):
-        rows = mine.rows("precision", method=name)
-        base = {row["repetition"]: row["test_error"] for row in rows if row["eps"] == 0.1}
-        worse: dict[float, list[float]] = {}
-        for row in rows:
-            if row["repetition"] in base and row["eps"] != 0.1:
-                worse.setdefault(row["eps"], []).append(row["test_error"] - base[row["repetition"]])
-        larger = {e: d for e, d in sorted(worse.items()) if e > 0.1}
-        smaller = {e: [-x for x in d] for e, d in sorted(worse.items()) if e < 0.1}
+        runs = mine.select("precision", method=name)
+        base = runs[runs["eps"] == 0.1].set_index("repetition")["test_error"]
+        others = runs[(runs["eps"] != 0.1) & runs["repetition"].isin(base.index)]
+        changes = others["test_error"] - others["repetition"].map(base)
+        worse = {e: values.tolist() for e, values in changes.groupby(others["eps"])}
+        larger = {e: d for e, d in worse.items() if e > 0.1}
+        smaller = {e: [-x for x in d] for e, d in worse.items() if e < 0.1}
         if not larger or not smaller:
             return untested("no runs on both sides of epsilon = 0.1")
         p = holm({e: p_above(d) for e, d in larger.items()})

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from structmargin.oracles.greedy import best_subset, coverage, greedy
 from structmargin.problems.diversity.problem import Selection, missed
 from structmargin_suite.baselines.word_coverage import coverage_of
-from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.results import ExperimentResults
 from structmargin_suite.statements import Verdict, claim, decided, untested
 
 STUDY, OTHER = "figure_4", "everything"
@@ -19,12 +20,12 @@ LEVEL, FEWEST = 0.05, 16
 SMALL, BOUND = 16, 1.0 - 1.0 / np.e
 
 
-def by_query(mine: ExperimentResults, rows: Sequence[Row]) -> dict[str, float]:
+def by_query(mine: ExperimentResults, runs: pd.DataFrame) -> dict[str, float]:
     """The mean subtopic loss of each query over the rounds in which it is tested."""
     losses: dict[str, list[float]] = {}
-    for row in rows:
-        split: Any = mine.split(row["run"])
-        found = mine.model(row["run"]).predict(split.test.X)
+    for run in runs["run"]:
+        split: Any = mine.split(run)
+        found = mine.model(run).predict(split.test.X)
         for x, y, yhat in zip(split.test.X, split.test.Y, found, strict=True):
             losses.setdefault(x.name, []).append(missed(y, yhat.documents))
     return {name: float(np.mean(values)) for name, values in losses.items()}
@@ -50,10 +51,9 @@ def order(results: Mapping[str, ExperimentResults]) -> Verdict:
     mine = results["diversity"]
     told = []
     for study in (STUDY, OTHER):
-        rows = mine.rows(study)
-        for corpus in dict.fromkeys(row["corpus"] for row in rows):
-            verdict = _on(mine, [row for row in rows if row["corpus"] == corpus])
-            data = next(row["data"] for row in rows if row["corpus"] == corpus)
+        for _, runs in mine.select(study).groupby("corpus", sort=False):
+            verdict = _on(mine, runs)
+            data = runs["data"].iloc[0]
             where = data if study == STUDY else f"{data}, all results as candidates,"
             told.append(verdict._replace(evidence=f"{where} {verdict.verdict}: {verdict.evidence}"))
     if not told:
@@ -61,9 +61,9 @@ def order(results: Mapping[str, ExperimentResults]) -> Verdict:
     return Verdict(told[0].verdict, "; ".join(verdict.evidence for verdict in told))
 
 
-def _on(mine: ExperimentResults, rows: Sequence[Row]) -> Verdict:
+def _on(mine: ExperimentResults, runs: pd.DataFrame) -> Verdict:
     methods = (SVM, PAGES, RANDOM, *NOT_BETTER)
-    losses = {name: by_query(mine, [row for row in rows if row["method"] == name]) for name in methods}
+    losses = {name: by_query(mine, runs[runs["method"] == name]) for name in methods}
     missing = [name for name in methods if not losses[name]]
     if missing:
         return untested(f"no runs of {', '.join(missing)}")
@@ -117,10 +117,9 @@ def greedy_bound(results: Mapping[str, ExperimentResults]) -> Verdict:
     fixed: list[tuple[float, float]] = []
     learnt: list[tuple[float, float]] = []
     violated: list[float] = []
-    rows = mine.rows(STUDY, method=SVM)
-    for row in rows:
-        split: Any = mine.split(row["run"])
-        model: Any = mine.model(row["run"])
+    for run in mine.select(STUDY, method=SVM)["run"]:
+        split: Any = mine.split(run)
+        model: Any = mine.model(run)
         problem = model.problem_
         for x, y in zip(split.test.X, split.test.Y, strict=True):
             fixed += [compared(*coverage_of(x, rule), problem.K) for rule in ("unweighted", "entropy")]

@@ -10,9 +10,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
 from structmargin_suite.analysis.localization import CHI2, ERROR, LINEAR, NOISE, SSVM, kernel_values
-from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.analysis.statistics import means_along
+from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements import Verdict, claim, decided, untested
 
 ORDERS, SEARCHING, SECONDS = 100.0, 0.97, 60.0
@@ -27,18 +29,14 @@ def fast(results: Mapping[str, ExperimentResults]) -> Verdict:
     minute of CPU time, the S-SVM at least a hundred times as long as either, 97% of it or more in its search.
     """
     mine = results["localization"]
-    clocks = {row["run"]: row for row in mine.timings()}
-    spent: dict[str, list[Row]] = {
-        method: [clocks[row["run"]] for row in mine.rows(NOISE, method=method) if row["run"] in clocks]
-        for method in (SSVM, LINEAR, CHI2)
-    }
-    if not all(spent.values()):
+    spent = {method: mine.timed(mine.select(NOISE, method=method)) for method in (SSVM, LINEAR, CHI2)}
+    if any(runs.empty for runs in spent.values()):
         return untested("no timed runs of every method")
-    n = min(mine.record(rows[0]["run"])["n_train"] for rows in spent.values())
+    n = min(mine.record(runs["run"].iloc[0])["n_train"] for runs in spent.values())
     if n < ENOUGH:
         return untested(f"{n} training boxes; at least {ENOUGH} are needed")
-    seconds = {method: _median(rows, "fit_seconds") for method, rows in spent.items()}
-    share = float(np.median([_share(row) for row in spent[SSVM]]))
+    seconds = {method: float(np.median(runs["fit_seconds"])) for method, runs in spent.items()}
+    share = float(np.median(_share(spent[SSVM])))
     ratio = seconds[SSVM] / max(seconds[LINEAR], seconds[CHI2], 1e-9)
     evidence = (
         ", ".join(f"{method} {seconds[method]:.2f} s" for method in seconds)
@@ -50,12 +48,9 @@ def fast(results: Mapping[str, ExperimentResults]) -> Verdict:
     return decided(quick and ratio >= ORDERS and share >= SEARCHING, evidence)
 
 
-def _median(rows: Sequence[Row], key: str) -> float:
-    return float(np.median([float(row[key]) for row in rows]))
-
-
-def _share(row: Row) -> float:
-    return float(row["fit_seconds_search"]) / max(float(row["fit_seconds"]), 1e-9)
+def _share(runs: pd.DataFrame) -> pd.Series:
+    """The share of each training that its search takes."""
+    return runs["fit_seconds_search"] / runs["fit_seconds"].clip(lower=1e-9)
 
 
 @claim("jkse-noise-linear")
@@ -103,11 +98,8 @@ def chi2(results: Mapping[str, ExperimentResults]) -> Verdict:
 
 def _rates(mine: ExperimentResults, method: str, kind: str) -> dict[float, float]:
     """Mean equal error rate of a method by level of noise."""
-    found: dict[float, list[float]] = {}
-    for row in mine.rows(NOISE, method=method):
-        if row.get("noise_kind") in (kind, None) and row.get(ERROR) is not None:
-            found.setdefault(float(row["label_noise"]), []).append(float(row[ERROR]))
-    return {level: float(np.mean(found[level])) for level in sorted(found)}
+    runs = mine.select(NOISE, method=method)
+    return means_along(runs[column(runs, "noise_kind", kind) == kind], "label_noise", ERROR)
 
 
 def _told(mine: ExperimentResults, methods: Sequence[str]) -> str:
@@ -135,16 +127,14 @@ def insensitive(results: Mapping[str, ExperimentResults]) -> Verdict:
     mine = results["localization"]
     spreads: dict[tuple[str, float], float] = {}
     for method in ("JKSE (linear), nu", "JKSE (chi2), nu"):
-        found: dict[float, list[float]] = {}
-        values: set[float] = set()
-        for row in mine.rows("nu", method=method):
-            found.setdefault(float(row["label_noise"]), []).append(float(row[ERROR]))
-            values.add(float(row["nu"]))
-        if len(values) < 5:
-            return untested(f"{method}: {len(values)} values of nu; at least 5 are needed")
-        spreads |= {(method.partition(",")[0], level): max(r) - min(r) for level, r in found.items()}
+        runs = mine.select("nu", method=method)
+        n_values = column(runs, "nu").nunique()
+        if n_values < 5:
+            return untested(f"{method}: {n_values} values of nu; at least 5 are needed")
+        for level, rates in runs.groupby("label_noise", sort=False)[ERROR]:
+            spreads[method.partition(",")[0], level] = float(rates.max() - rates.min())
     evidence = (
-        f"spread of the equal error rate over {len(values)} values of nu in points: "
+        f"spread of the equal error rate over {n_values} values of nu in points: "
         + ", ".join(
             f"{method} at noise {level:g} {spread:.1f}" for (method, level), spread in spreads.items()
         )
@@ -160,10 +150,10 @@ def localization_kernel(results: Mapping[str, ExperimentResults]) -> Verdict:
     as with the linear kernel.
     """
     mine = results["localization"]
-    rows = [row for row in mine.rows(NOISE, method=LINEAR) if row["label_noise"] == 0.0]
-    if not rows:
+    runs = mine.select(NOISE, method=LINEAR, label_noise=0.0)
+    if runs.empty:
         return untested("no run of linear JKSE without noise")
-    found = kernel_values(mine, rows[0]["run"])
+    found = kernel_values(mine, runs["run"].iloc[0])
     share, told = {}, []
     for name, (right, random) in found.items():
         share[name] = float(np.mean(right.mean(axis=0) > random.mean(axis=0)))

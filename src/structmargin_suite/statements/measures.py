@@ -22,7 +22,7 @@ from structmargin_suite.analysis.measures import (
     worse,
 )
 from structmargin_suite.analysis.statistics import holm
-from structmargin_suite.results import ExperimentResults
+from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements import Verdict, claim, decided, untested
 
 LEVEL, SUBSTANTIAL = 0.05, 1.0
@@ -69,11 +69,11 @@ def error_rate(results: Mapping[str, ExperimentResults]) -> Verdict:
     """On every topic, twice the structural SVM's w is the conventional SVM's at C' = 4 C / n, within a
     thousandth of its length."""
     mine = results["measures"]
-    rows = {name: mine.rows("error_rate", method=name) for name in ("error rate", "plain SVM")}
-    models: dict[str, dict[Any, np.ndarray]] = {
-        name: {(row["data"], row.get("topic") or 0): _w(mine, row["run"]) for row in found}
-        for name, found in rows.items()
-    }
+    models: dict[str, dict[Any, np.ndarray]] = {}
+    for name in ("error rate", "plain SVM"):
+        runs = mine.select("error_rate", method=name)
+        topics = zip(runs["data"], column(runs, "topic", 0), runs["run"], strict=True)
+        models[name] = {(data, topic): _w(mine, run) for data, topic, run in topics}
     both = sorted(set(models["error rate"]) & set(models["plain SVM"]))
     if not both:
         return untested("no topic has both models")

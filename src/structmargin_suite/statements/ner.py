@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from structmargin_suite.analysis.statistics import holm, interval, p_above
-from structmargin_suite.results import ExperimentResults
+from structmargin_suite.analysis.statistics import holm, interval, means_along, p_above
+from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements import Verdict, claim, decided, untested
 
 ENOUGH = 3
@@ -24,11 +24,7 @@ READINGS = {"C/n as printed": "", "C per example": ", C per example"}
 
 def _by_draw(results: ExperimentResults, study: str, method: str, measure: str) -> dict[int, float]:
     """A method's mean over folds, for each draw."""
-    found: dict[int, list[float]] = {}
-    for row in results.rows(study, method=method):
-        if row.get(measure) is not None:
-            found.setdefault(int(row["repetition"]), []).append(float(row[measure]))
-    return {draw: float(np.mean(values)) for draw, values in sorted(found.items())}
+    return means_along(results.select(study, method=method), "repetition", measure)
 
 
 def _less(results: ExperimentResults, first: str, second: str) -> list[float]:
@@ -100,7 +96,7 @@ def formulations(results: Mapping[str, ExperimentResults]) -> Verdict:
     verdicts: list[bool] = []
     for reading, suffix in READINGS.items():
         errors = {
-            name: [row["test_error"] for row in mine.rows("formulations", method=name + suffix)]
+            name: mine.select("formulations", method=name + suffix)["test_error"].to_numpy()
             for name in FORMULATIONS
         }
         if min(len(values) for values in errors.values()) < ENOUGH:
@@ -125,21 +121,17 @@ def support(results: Mapping[str, ExperimentResults]) -> Verdict:
     told: list[str] = []
     verdicts: list[bool] = []
     for reading, suffix in READINGS.items():
-        found = {
-            name: [
-                row
-                for row in mine.rows("formulations", method=name + suffix)
-                if row.get("average_loss") is not None
-            ]
-            for name in FORMULATIONS
-        }
-        if min(len(rows) for rows in found.values()) < ENOUGH:
+        found = {}
+        for name in FORMULATIONS:
+            runs = mine.select("formulations", method=name + suffix)
+            found[name] = runs[column(runs, "average_loss").notna()]
+        if min(len(runs) for runs in found.values()) < ENOUGH:
             if told:
                 break  # the other reading is told where it was run
             return untested(f"fewer than {ENOUGH} folds of each formulation")
         good, each = True, []
-        for name, rows in found.items():
-            loss, near = (float(np.mean([row[key] for row in rows])) for key in MEASURES)
+        for name, runs in found.items():
+            loss, near = (float(np.mean(runs[key].to_numpy(float))) for key in MEASURES)
             good = good and 1.0 <= loss < ABOUT and near > 0.5
             each.append(f"{name} {loss:.2f} ({100 * near:.0f}% with one wrong label)")
         verdicts.append(good)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from structmargin_suite.analysis.ocr import errors_along_nu, kernel_terms
-from structmargin_suite.analysis.statistics import holm, p_above
+from structmargin_suite.analysis.statistics import holm, p_above, values_along
 from structmargin_suite.datasets.ocr import letters_90
-from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements import Verdict, claim, decided, untested
 
 ENOUGH = 3
@@ -30,11 +30,11 @@ def ocr_fails(results: Mapping[str, ExperimentResults]) -> Verdict:
     """
     mine = results["ocr"]
     methods = ("S-SVM", "OLaRank", "Perceptron", "JKSE")
-    runs = {name: _by_rotation(mine.rows("folds", method=name)) for name in methods}
-    shared = sorted(set.intersection(*(set(rows) for rows in runs.values())))
+    runs = {name: _by_rotation(mine.select("folds", method=name)) for name in methods}
+    shared = sorted(set.intersection(*(set(of_method.index) for of_method in runs.values())))
     if len(shared) < ENOUGH:
         return untested(f"{len(shared)} rotations with every method; at least {ENOUGH} are needed")
-    errors = {name: [runs[name][r]["test_letter_error"] for r in shared] for name in methods}
+    errors = {name: runs[name].loc[shared, "test_letter_error"].tolist() for name in methods}
     mean = {name: sum(found) / len(found) for name, found in errors.items()}
     others = methods[1:]
     p = holm(
@@ -43,9 +43,11 @@ def ocr_fails(results: Mapping[str, ExperimentResults]) -> Verdict:
             for name in others
         }
     )
-    chances, truths = zip(*(_truth(mine.split(runs["JKSE"][r]["run"]).test.Y) for r in shared), strict=True)
+    chances, truths = zip(
+        *(_truth(mine.split(run).test.Y) for run in runs["JKSE"].loc[shared, "run"]), strict=True
+    )
     chance, truth = sum(chances) / len(shared), sum(truths) / len(shared)
-    few = sum(runs["JKSE"][r]["test_letters_90"] for r in shared) / len(shared)
+    few = sum(runs["JKSE"].loc[shared, "test_letters_90"]) / len(shared)
     parts = {
         "S-SVM about 21%": abs(mean["S-SVM"] - 21.0) <= ABOUT,
         "S-SVM below each other": all(p[name] < 0.05 for name in others),
@@ -60,14 +62,14 @@ def ocr_fails(results: Mapping[str, ExperimentResults]) -> Verdict:
         + ", ".join(f"{name} {p[name]:.2g}" for name in others)
         + "; "
         + ", ".join(f"{part}: {_yes(held)}" for part, held in parts.items())
-        + _along_nu(mine, [runs["JKSE"][r] for r in shared])
+        + _along_nu(mine, runs["JKSE"].loc[shared])
     )
     return decided(all(parts.values()), evidence)
 
 
-def _along_nu(mine: ExperimentResults, rows: Sequence[Row]) -> str:
+def _along_nu(mine: ExperimentResults, runs: pd.DataFrame) -> str:
     """How JKSE's validation error depends on nu, in words."""
-    means = {nu: sum(found) / len(found) for nu, found in errors_along_nu(mine, rows).items()}
+    means = {nu: sum(found) / len(found) for nu, found in errors_along_nu(mine, runs).items()}
     if not means:
         return ""
     best, worst = min(means, key=lambda nu: means[nu]), max(means, key=lambda nu: means[nu])
@@ -77,8 +79,9 @@ def _along_nu(mine: ExperimentResults, rows: Sequence[Row]) -> str:
     )
 
 
-def _by_rotation(rows: Sequence[Row]) -> dict[Any, Row]:
-    return {row.get("rotation"): row for row in rows}
+def _by_rotation(runs: pd.DataFrame) -> pd.DataFrame:
+    """Runs by the rotation of the folds they were trained on."""
+    return runs.set_index(column(runs, "rotation", 0))
 
 
 def _truth(Y: Sequence[np.ndarray]) -> tuple[float, float]:
@@ -93,15 +96,15 @@ def kernel_matrices(results: Mapping[str, ExperimentResults]) -> Verdict:
     data term, and less than half of the mean history term.
     """
     mine = results["ocr"]
-    rows = mine.rows("folds", method="JKSE")
-    if not rows:
+    runs = mine.select("folds", method="JKSE")
+    if runs.empty:
         return untested("no runs of JKSE on words")
     kept: dict[str, list[float]] = {"data": [], "history": []}
-    for row in rows:
-        true, mixed = kernel_terms(mine, row["run"])
+    for run in runs["run"]:
+        true, mixed = kernel_terms(mine, run)
         for term, found in kept.items():
             found.append(float(mixed[term].mean() / true[term].mean()))
-    evidence = f"{len(rows)} rotations: after shuffling " + ", ".join(
+    evidence = f"{len(runs)} rotations: after shuffling " + ", ".join(
         f"the {term} term keeps {100 * min(found):.0f} to {100 * max(found):.0f}%"
         for term, found in kept.items()
     )
@@ -115,17 +118,18 @@ def binary(results: Mapping[str, ExperimentResults]) -> Verdict:
     optimum.
     """
     mine = results["ocr"]
-    first = _by_rotation(mine.rows("mirror", method="one-class without slack"))
-    second = _by_rotation(mine.rows("mirror", method="binary without slack"))
-    shared = [rotation for rotation in first if rotation in second]
+    first = _by_rotation(mine.select("mirror", method="one-class without slack"))
+    second = _by_rotation(mine.select("mirror", method="binary without slack"))
+    shared = [rotation for rotation in first.index if rotation in second.index]
     if not shared:
         return untested("no pairs of runs without slack")
-    if any(rows[r]["margin"] <= 0.0 for rows in (first, second) for r in shared):
+    if any((runs.loc[shared, "margin"] <= 0.0).any() for runs in (first, second)):
         return untested("the pairs cannot be separated from the origin without slack")
     told = []
     for r in shared:
-        u, v = (np.asarray(mine.model(row["run"]).w_) / row["margin"] for row in (first[r], second[r]))
-        gaps = (_hard_gap(first[r]), max(second[r]["gap"], 0.0))
+        one_class, two_class = first.loc[r], second.loc[r]
+        u, v = (np.asarray(mine.model(run["run"]).w_) / run["margin"] for run in (one_class, two_class))
+        gaps = (_hard_gap(one_class), max(two_class["gap"], 0.0))
         allowed = sum(math.sqrt(2.0 * gap) for gap in gaps) + ROUNDING
         cosine = float(u @ v / (np.linalg.norm(u) * np.linalg.norm(v)))
         told.append((float(np.linalg.norm(u - v)), allowed, cosine, float(np.linalg.norm(v))))
@@ -137,25 +141,23 @@ def binary(results: Mapping[str, ExperimentResults]) -> Verdict:
     return decided(all(distance <= allowed for distance, allowed, _, _ in told), evidence)
 
 
-def _hard_gap(row: Row) -> float:
+def _hard_gap(run: pd.Series) -> float:
     """The gap of a one-class solution as one of min 1/2 |w|^2 with margin 1: w over its margin against the
     best multiple of alpha, which sums to 1."""
-    norm2 = float(row["norm_w"]) ** 2
-    return max(0.5 * norm2 / float(row["margin"]) ** 2 - 0.5 / norm2, 0.0)
+    norm2 = float(run["norm_w"]) ** 2
+    return max(0.5 * norm2 / float(run["margin"]) ** 2 - 0.5 / norm2, 0.0)
 
 
 @claim("jkse-label-space")
 def label_space(results: Mapping[str, ExperimentResults]) -> Verdict:
     """JKSE's training with the most labels takes at most 1.5 times as long as with the fewest: medians."""
     mine = results["ocr"]
-    clocks = {row["run"]: row for row in mine.timings()}
     medians: dict[str, dict[int, float]] = {}
     for method in ("JKSE, labels", "S-SVM, labels"):
-        times: dict[int, list[float]] = {}
-        for row in mine.rows("output space", method=method):
-            if row["run"] in clocks:
-                times.setdefault(row["n_labels"], []).append(float(clocks[row["run"]]["fit_seconds"]))
-        medians[method] = {labels: float(np.median(found)) for labels, found in sorted(times.items())}
+        times = values_along(
+            mine.timed(mine.select("output space", method=method)), "n_labels", "fit_seconds"
+        )
+        medians[method] = {labels: float(np.median(found)) for labels, found in times.items()}
         if len(medians[method]) < 2 or min(len(found) for found in times.values()) < ENOUGH:
             return untested(f"{method}: at least {ENOUGH} trainings at two numbers of labels are needed")
     ratio = {
@@ -175,22 +177,21 @@ def scale(results: Mapping[str, ExperimentResults]) -> Verdict:
     relative gap of 1e-3 within a minute of CPU time.
     """
     mine = results["ocr"]
-    clocks = {row["run"]: row for row in mine.timings()}
     told, verdicts = [], []
     for study, least in (("many, kernel", KERNEL_N), ("many, linear", LINEAR_N)):
-        rows = [row for row in mine.rows(study) if row["run"] in clocks]
-        if not rows:
+        runs = mine.timed(mine.select(study))
+        if runs.empty:
             return untested(f"no runs of {study!r}")
-        row = max(rows, key=lambda one: one["letters"])
-        seconds = float(clocks[row["run"]]["cpu_seconds"])
-        if row["letters"] < least:
+        largest = runs.loc[runs["letters"].idxmax()]
+        seconds = float(largest["cpu_seconds"])
+        if largest["letters"] < least:
             return untested(
-                f"{study}: {row['letters']} examples at this scale; the claim is of {least} and more"
+                f"{study}: {largest['letters']} examples at this scale; the claim is of {least} and more"
             )
-        verdicts.append(row["relative_gap"] <= 1e-3 * (1 + 1e-6) and seconds <= SECONDS)
+        verdicts.append(largest["relative_gap"] <= 1e-3 * (1 + 1e-6) and seconds <= SECONDS)
         told.append(
-            f"{study.partition(', ')[2]}: {row['letters']} examples in {seconds:.1f} CPU seconds to a "
-            f"relative gap of {row['relative_gap']:.2g}"
+            f"{study.partition(', ')[2]}: {largest['letters']} examples in {seconds:.1f} CPU seconds to a "
+            f"relative gap of {largest['relative_gap']:.2g}"
         )
     return decided(all(verdicts), "; ".join(told))
 

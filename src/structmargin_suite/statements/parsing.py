@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
+import pandas as pd
 
 from structmargin_suite.analysis.parsing import bootstrap, brackets_of, exact, f1
-from structmargin_suite.analysis.statistics import holm, mcnemar
-from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.analysis.statistics import holm, mcnemar, means_along
+from structmargin_suite.results import ExperimentResults
 from structmargin_suite.statements import FAILS, HOLDS, Verdict, claim, decided, untested
 
 STUDY = "table 5"
@@ -33,8 +33,8 @@ def zero_one(results: Mapping[str, ExperimentResults]) -> Verdict:
     one point. More, but not beyond chance: not tested.
     """
 
-    def judged(mine: ExperimentResults, rows: Mapping[str, Row], suffix: str) -> Verdict:
-        a, b = rows[ZERO_ONE + suffix], rows[BASE]
+    def judged(mine: ExperimentResults, runs: pd.DataFrame, suffix: str) -> Verdict:
+        a, b = runs.loc[ZERO_ONE + suffix], runs.loc[BASE]
         p = mcnemar(exact(mine, a["run"]), exact(mine, b["run"]))
         lead, apart = a["test_accuracy"] - b["test_accuracy"], a["test_f1"] - b["test_f1"]
         told = (
@@ -54,19 +54,19 @@ def on_f1(results: Mapping[str, ExperimentResults]) -> Verdict:
     the PCFG's, and more sentences gain than lose in F1 (McNemar with Holm's correction, 5%).
     """
 
-    def judged(mine: ExperimentResults, rows: Mapping[str, Row], suffix: str) -> Verdict:
-        base = brackets_of(mine, rows[BASE]["run"])
+    def judged(mine: ExperimentResults, runs: pd.DataFrame, suffix: str) -> Verdict:
+        base = brackets_of(mine, runs.loc[BASE, "run"])
         p, told, above = {}, {}, {}
         for name in ON_F1:
-            found = brackets_of(mine, rows[name + suffix]["run"])
+            found = brackets_of(mine, runs.loc[name + suffix, "run"])
             mine_f1, base_f1 = f1(found), f1(base)
             p[name] = mcnemar(mine_f1 > base_f1, base_f1 > mine_f1)
-            above[name] = rows[name + suffix]["test_f1"] - rows[BASE]["test_f1"]
+            above[name] = runs.loc[name + suffix, "test_f1"] - runs.loc[BASE, "test_f1"]
             low, high = bootstrap(found, base)
             told[name] = f"{name} {above[name]:+.1f} points of F1 (95% {low:+.1f} to {high:+.1f}"
         adjusted = holm(p)
         evidence = ", ".join(f"{told[name]}, p={adjusted[name]:.2g})" for name in ON_F1)
-        evidence = f"against {rows[BASE]['test_f1']:.1f}% of the PCFG: {evidence}"
+        evidence = f"against {runs.loc[BASE, 'test_f1']:.1f}% of the PCFG: {evidence}"
         ordered = all(value >= MARGINAL for value in above.values())
         if ordered and max(adjusted.values()) >= LEVEL:
             return untested(f"{evidence}; higher, but not beyond chance")
@@ -80,10 +80,10 @@ def constraints(results: Mapping[str, ExperimentResults]) -> Verdict:
     """Under each of the three formulations 1.5 to 2.5 constraints are added a training sentence."""
     methods = (ZERO_ONE, *ON_F1)
 
-    def judged(mine: ExperimentResults, rows: Mapping[str, Row], suffix: str) -> Verdict:
+    def judged(mine: ExperimentResults, runs: pd.DataFrame, suffix: str) -> Verdict:
         ratio = {
-            name: rows[name + suffix]["constraints"] / mine.record(rows[name + suffix]["run"])["n_train"]
-            for name in methods
+            name: run["constraints"] / mine.record(run["run"])["n_train"]
+            for name, run in ((name, runs.loc[name + suffix]) for name in methods)
         }
         told = ", ".join(f"{name} {value:.2f}" for name, value in ratio.items())
         return decided(
@@ -92,10 +92,11 @@ def constraints(results: Mapping[str, ExperimentResults]) -> Verdict:
 
     verdict = _by_corpus(results, methods, judged)
     mine = results["parsing"]
+    runs = mine.select("sizes")
+    largest = runs[runs["method"].str.contains("one by one") & (runs["n_train"] == runs["n_train"].max())]
     alone = [
-        f"{mine.label(row['method'])} {row['constraints'] / row['n_train']:.2f} at n={row['n_train']}"
-        for row in mine.rows("sizes")
-        if "one by one" in row["method"] and row["n_train"] == max(r["n_train"] for r in mine.rows("sizes"))
+        f"{mine.label(run.method)} {run.constraints / run.n_train:.2f} at n={run.n_train}"
+        for run in largest.itertuples()
     ]
     return verdict._replace(evidence="; ".join([verdict.evidence, *dict.fromkeys(alone)]))
 
@@ -103,15 +104,15 @@ def constraints(results: Mapping[str, ExperimentResults]) -> Verdict:
 @claim("parse-time")
 def time(results: Mapping[str, ExperimentResults]) -> Verdict:
     """With 0/1 loss more CPU time goes into the QP than into the search for trees, with the F1 loss less."""
-    clocks = {row["run"]: row for row in results["parsing"].timings()}
+    timings = results["parsing"].timings().set_index("run")
 
-    def judged(mine: ExperimentResults, rows: Mapping[str, Row], suffix: str) -> Verdict:
+    def judged(mine: ExperimentResults, runs: pd.DataFrame, suffix: str) -> Verdict:
         told, right = [], True
         for name in (ZERO_ONE, *ON_F1):
-            clock = clocks.get(rows[name + suffix]["run"])
-            if clock is None:
+            run = runs.loc[name + suffix, "run"]
+            if run not in timings.index:
                 return untested(f"no clock of {name}")
-            qp, search = clock["fit_seconds_qp"], clock["fit_seconds_search"]
+            qp, search = timings.loc[run, ["fit_seconds_qp", "fit_seconds_search"]]
             right = right and (qp > search if name == ZERO_ONE else search > qp)
             told.append(f"{name} {100 * qp / max(qp + search, 1e-12):.0f}% of {qp + search:.1f} s in the QP")
         return decided(right, ", ".join(told))
@@ -127,12 +128,9 @@ def choice_of_c(results: Mapping[str, ExperimentResults]) -> Verdict:
     mine = results["parsing"]
     told, verdicts = [], []
     for name in (ZERO_ONE, *ON_F1):
-        found: dict[float, list[float]] = {}
-        for row in mine.rows("C", method=name):
-            found.setdefault(float(row["C"]), []).append(float(row["test_f1"]))
-        if not found or min(found) > 0.1 or max(found) < 100.0:
+        means = means_along(mine.select("C", method=name), "C", "test_f1")
+        if not means or min(means) > 0.1 or max(means) < 100.0:
             return untested(f"{name} was not trained for C from 0.1 to 100")
-        means = {C: float(np.mean(values)) for C, values in sorted(found.items())}
         verdicts.append(max(means.values()) - min(means.values()) <= COMPARABLE)
         told.append(f"{name} " + ", ".join(f"{value:.1f} at C={C:g}" for C, value in means.items()))
     return decided(all(verdicts), f"mean test F1: {'; '.join(told)}")
@@ -141,15 +139,14 @@ def choice_of_c(results: Mapping[str, ExperimentResults]) -> Verdict:
 def _by_corpus(results: Mapping[str, ExperimentResults], methods: Sequence[str], judged: Any) -> Verdict:
     """A check of single corpora and readings of C, put together; the first of each decides."""
     mine = results["parsing"]
-    rows = mine.rows(STUDY)
     verdicts = []
-    for corpus in dict.fromkeys(row["corpus"] for row in rows):
-        of_corpus = {row["method"]: row for row in rows if row["corpus"] == corpus}
+    for _, runs in mine.select(STUDY).groupby("corpus", sort=False):
+        by_method = runs.drop_duplicates("method", keep="last").set_index("method")
         for reading, suffix in READINGS.items():
             needed = [BASE, *(name + suffix for name in methods)]
-            if all(name in of_corpus for name in needed):
-                verdict = judged(mine, of_corpus, suffix)
-                where = f"{of_corpus[BASE].get('data', corpus)}, {reading}"
+            if all(name in by_method.index for name in needed):
+                verdict = judged(mine, by_method, suffix)
+                where = f"{by_method.loc[BASE, 'data']}, {reading}"
                 verdicts.append(verdict._replace(evidence=f"{where} {_short(verdict)}: {verdict.evidence}"))
     if not verdicts:
         return untested(f"no runs of {BASE} and {', '.join(methods)} on one corpus")

@@ -34,7 +34,7 @@ def order(results: Mapping[str, ExperimentResults]) -> Verdict:
     """
     mine = results["proteins"]
     needed = list(dict.fromkeys(name for pair in COMPARED for name in pair[:2]))
-    missing = [name for name in needed if not mine.rows(STUDY, method=name)]
+    missing = [name for name in needed if mine.select(STUDY, method=name).empty]
     if missing:
         return untested(f"no runs of {', '.join(missing)}")
     scores = {name: by_family(mine, name) for name in needed}
@@ -59,9 +59,9 @@ def order(results: Mapping[str, ExperimentResults]) -> Verdict:
 def by_family(mine: ExperimentResults, method: str) -> dict[str, float]:
     """The mean Q4-score of each family in the fold that tests it."""
     found: dict[str, list[float]] = {}
-    for row in mine.rows(STUDY, method=method):
-        split: Any = mine.split(row["run"])
-        q4, _ = q_scores(split.test.Y, mine.model(row["run"]).predict(split.test.X))
+    for run in mine.select(STUDY, method=method)["run"]:
+        split: Any = mine.split(run)
+        q4, _ = q_scores(split.test.Y, mine.model(run).predict(split.test.X))
         for family, value in zip(split.test.Y.family, q4, strict=True):
             found.setdefault(str(family), []).append(float(value))
     return {family: float(np.mean(values)) for family, values in found.items()}
@@ -78,8 +78,8 @@ def _means(mine: ExperimentResults) -> str:
     """The mean Q4-score of every method over folds, best first."""
     means = {}
     for name in mine.config["methods"]:
-        rows = mine.rows(STUDY, method=name)
-        if rows:
-            means[name] = float(np.mean([row["test_q4"] for row in rows]))
+        scores = mine.select(STUDY, method=name)["test_q4"]
+        if len(scores):
+            means[name] = float(np.mean(scores.to_numpy(float)))
     told = [f"{mine.label(name)} {means[name]:.1f}" for name in sorted(means, key=lambda n: -means[n])]
     return "Q4-score " + ", ".join(told)

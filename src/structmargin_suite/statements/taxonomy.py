@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from structmargin_suite.analysis.statistics import holm, mcnemar, signed_rank
 from structmargin_suite.analysis.taxonomy import METHODS, predicted
 from structmargin_suite.datasets.patents import FOLDS
-from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.results import STUDY_SEPARATOR, ExperimentResults, column
 from structmargin_suite.statements import Verdict, claim, decided, untested
 
 STUDIES = ("patents", "newsgroups")
@@ -51,39 +52,33 @@ def _judged(results: Mapping[str, ExperimentResults], wanted: Sequence[Compariso
     mine = results["taxonomy"]
     verdicts = []
     for study in STUDIES:
-        rows = mine.rows(study)
-        for corpus in dict.fromkeys(row["corpus"] for row in rows):
-            of_corpus = [row for row in rows if row["corpus"] == corpus and row["method"] in METHODS]
-            verdict = _on(mine, of_corpus, wanted)
-            verdicts.append(
-                verdict._replace(evidence=f"{_data(of_corpus)} {verdict.verdict}: {verdict.evidence}")
-            )
+        for _, of_corpus in mine.select(study).groupby("corpus", sort=False):
+            runs = of_corpus[of_corpus["method"].isin(METHODS)]
+            verdict = _on(mine, runs, wanted)
+            data = "one corpus" if runs.empty else runs["data"].iloc[0]
+            verdicts.append(verdict._replace(evidence=f"{data} {verdict.verdict}: {verdict.evidence}"))
     if not verdicts:
         return untested("no runs on any corpus")
     return Verdict(verdicts[0].verdict, "; ".join(verdict.evidence for verdict in verdicts))
 
 
-def _data(rows: Sequence[Row]) -> str:
-    return str(rows[0].get("data", rows[0]["corpus"])) if rows else "one corpus"
-
-
-def _on(mine: ExperimentResults, rows: Sequence[Row], wanted: Sequence[Comparison]) -> Verdict:
+def _on(mine: ExperimentResults, runs: pd.DataFrame, wanted: Sequence[Comparison]) -> Verdict:
     """The verdict on one corpus."""
-    sizes = list(dict.fromkeys(row["instances_per_class"] for row in rows))
-    runs = {
-        (s, m): [r for r in rows if (r["instances_per_class"], r["method"]) == (s, m)]
-        for s in sizes
-        for m in METHODS
+    sizes = runs["instances_per_class"].unique().tolist()
+    groups = {
+        (size, method): runs[(runs["instances_per_class"] == size) & (runs["method"] == method)]
+        for size in sizes
+        for method in METHODS
     }
-    missing = [f"{method} at {size}" for (size, method), found in runs.items() if not found]
+    missing = [f"{method} at {size}" for (size, method), group in groups.items() if group.empty]
     if missing:
         return untested(f"no runs of {', '.join(missing)}")
     mean = {
-        (key, m): float(np.mean([row[name] for row in found]))
-        for key, found in runs.items()
-        for m, name in MEASURED.items()
+        (key, measure): float(np.mean(group[metric].to_numpy(float)))
+        for key, group in groups.items()
+        for measure, metric in MEASURED.items()
     }
-    outcome = {key: documents(mine, found) for key, found in runs.items()}
+    outcome = {key: documents(mine, group) for key, group in groups.items()}
     p, ordered = {}, True
     told: dict[Any, dict[Any, tuple[float, str]]] = {}
     for size in sizes:
@@ -109,13 +104,16 @@ def _on(mine: ExperimentResults, rows: Sequence[Row], wanted: Sequence[Compariso
     return decided(ordered, evidence)
 
 
-def documents(mine: ExperimentResults, runs: Sequence[Row]) -> dict[str, np.ndarray]:
+def documents(mine: ExperimentResults, runs: pd.DataFrame) -> dict[str, np.ndarray]:
     """Whether right, and the tree loss, of every test document, tested once: one whole cross-validation, or
     the first round where every round has the same test part."""
-    first = min(runs, key=lambda row: row.get("round") or 0)
-    folds = FOLDS.get(first["instances_per_class"], 1) if "patents" in first["studies"].split("; ") else 1
-    used = [row for row in runs if (row.get("round") or 0) < folds] or [first]
-    pairs = [predicted(mine, row["run"]) for row in sorted(used, key=lambda row: row.get("round") or 0)]
+    rounds = column(runs, "round", 0).sort_values(kind="stable")
+    ordered = runs.loc[rounds.index]
+    first = ordered.iloc[0]
+    patents = "patents" in first["studies"].split(STUDY_SEPARATOR)
+    folds = FOLDS.get(first["instances_per_class"], 1) if patents else 1
+    used = ordered[rounds < folds] if (rounds < folds).any() else ordered.head(1)
+    pairs = [predicted(mine, run) for run in used["run"]]
     return {
         ACCURACY: np.concatenate([y == yhat for y, yhat, _ in pairs]),
         TREE: np.concatenate([losses[y, yhat] for y, yhat, losses in pairs]),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from scipy import stats
 
-from helpers.made_up_results import Fake, row
+from helpers.made_up_results import Fake, frame, row
 from helpers.toy_project import HERE
 from structmargin_suite.analysis.statistics import holm, interval, p_above, slope
 from structmargin_suite.statements import checks, judge
@@ -169,14 +170,9 @@ def test_two_repetitions_are_no_evidence(name):
 def test_failed_runs_and_runs_not_chosen_do_not_count():
     results = alignment()
     for bad in ({"status": "failed", "chosen": True}, {"status": "done", "chosen": False}):
-        results["alignment"].runs.append(
-            {
-                **row(
-                    "sizes", "bad", method="SVM2", n_train=80, repetition=0, constraints=1e9, test_error=100.0
-                ),
-                **bad,
-            }
-        )
+        values = {"n_train": 80, "repetition": 0, "constraints": 1e9, "test_error": 100.0}
+        added = frame([{**row("sizes", "bad", method="SVM2", **values), **bad}])
+        results["alignment"].runs = pd.concat([results["alignment"].runs, added], ignore_index=True)
     assert CHECKS["align-sublinear"](results).verdict == "holds"
 
 
