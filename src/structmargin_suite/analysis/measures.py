@@ -71,12 +71,3 @@ def sign_test(case: Case) -> float:
 
     won, _, lost = case.record
     return float(binomtest(won, won + lost).pvalue) if won + lost else 1.0
-
-
-def worse(case: Case) -> float:
-    """One-sided p of Wilcoxon's test that the direct method is not worse."""
-    from scipy.stats import wilcoxon
-
-    if not sum(case.record[::2]):
-        return 1.0
-    return float(wilcoxon(case.direct, case.rival, alternative="less", method="approx").pvalue)

@@ -109,10 +109,13 @@ def mcnemar(right: np.ndarray, other: np.ndarray) -> float:
     return float(binomtest(won, won + lost, alternative="greater").pvalue) if won + lost else 1.0
 
 
-def signed_rank(loss: np.ndarray, other: np.ndarray) -> float:
-    """One-sided p of Wilcoxon's test that the first loss is not lower."""
+def p_value_lower(values: np.ndarray, others: np.ndarray) -> float:
+    """One-sided p-value of Wilcoxon's signed rank test, pair by pair, that the first values are not lower.
+
+    It is 1 where all pairs are equal.
+    """
     from scipy.stats import wilcoxon
 
-    if np.array_equal(loss, other):
+    if np.array_equal(values, others):
         return 1.0
-    return float(wilcoxon(loss, other, alternative="less", method="approx").pvalue)
+    return float(wilcoxon(values, others, alternative="less", method="approx").pvalue)

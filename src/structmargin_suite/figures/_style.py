@@ -105,6 +105,17 @@ def stamp(ax: Any, text: str, x: np.ndarray, y: np.ndarray, *, size: float, colo
     )
 
 
+def grey_matrix(ax: Any, M: np.ndarray, top: float, title: str) -> Any:
+    """A matrix of values from 0 to `top` as grey pixels without ticks; returns the image."""
+    image = ax.imshow(
+        M, cmap="gray", vmin=0.0, vmax=top, aspect="auto", interpolation="nearest", rasterized=True
+    )
+    ax.set_title(title)
+    ax.set(xticks=[], yticks=[])
+    ax.grid(False)
+    return image
+
+
 def number_ticks(axis: Any, values: Sequence[float]) -> None:
     """Ticks at these values only, written plainly."""
     axis.set_ticks(list(values), [f"{value:g}" for value in values])

@@ -13,7 +13,7 @@ from structmargin_suite.datasets.uiuc_cars.detection import curve as detection_c
 from structmargin_suite.datasets.uiuc_cars.detection import ellipse, right
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._grouped import curve, published
-from structmargin_suite.figures._style import COLOURS, GREY, LINES, Series
+from structmargin_suite.figures._style import COLOURS, GREY, LINES, Series, grey_matrix
 from structmargin_suite.results import ExperimentResults, column, has_value
 
 METHODS = (SSVM, LINEAR, CHI2)
@@ -169,12 +169,7 @@ def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
     for line, (name, pair) in zip(axes, found.items(), strict=True):
         top = float(np.quantile(np.concatenate(pair), 0.99))
         for ax, M, boxes in zip(line, pair, ("right", "random"), strict=True):
-            image = ax.imshow(
-                M, cmap="gray", vmin=0.0, vmax=top, aspect="auto", interpolation="nearest", rasterized=True
-            )
-            ax.set_title(f"{names[name]}, {boxes} boxes (mean {M.mean():.3f})")
-            ax.set(xticks=[], yticks=[])
-            ax.grid(False)
+            image = grey_matrix(ax, M, top, f"{names[name]}, {boxes} boxes (mean {M.mean():.3f})")
         line[0].set(ylabel="training boxes")
         fig.colorbar(image, ax=list(line), shrink=0.9, extend="max", label="kernel / mean diagonal")
     for ax in axes[1]:

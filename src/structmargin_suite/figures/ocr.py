@@ -11,7 +11,7 @@ from structmargin_suite.analysis.ocr import errors_along_nu, kernel_terms
 from structmargin_suite.datasets.ocr.handwriting import FIRST_LETTER, HEIGHT, WIDTH
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._grouped import curve
-from structmargin_suite.figures._style import COLOURS, GREY, Series, number_ticks
+from structmargin_suite.figures._style import COLOURS, GREY, Series, grey_matrix, number_ticks
 from structmargin_suite.results import ExperimentResults, column
 
 
@@ -78,17 +78,6 @@ def _one(results: ExperimentResults, method: str) -> str:
     return str(runs.loc[column(runs, "rotation", 0).idxmin(), "run"])
 
 
-def _matrix(ax: Any, M: np.ndarray, top: float, title: str) -> Any:
-    image = ax.imshow(
-        M, cmap="gray", vmin=0.0, vmax=top, aspect="auto", interpolation="nearest", rasterized=True
-    )
-    ax.set_title(title)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.grid(False)
-    return image
-
-
 @figure("kernel_matrices")
 def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
     """k_seq itself, with true and with shuffled labels."""
@@ -96,7 +85,7 @@ def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
     pair = [one["data"] + one["history"] for one in kernel_terms(results, _one(results, "JKSE"))]
     axes, top = fig.subplots(1, 2), float(max(M.max() for M in pair))
     for ax, M, name in zip(axes, pair, ("true", "shuffled"), strict=True):
-        image = _matrix(ax, M, top, f"test words with {name} labels (mean {M.mean():.0f})")
+        image = grey_matrix(ax, M, top, f"test words with {name} labels (mean {M.mean():.0f})")
     axes[0].set(ylabel="training words", xlabel="test words")
     axes[1].set(xlabel="test words")
     fig.colorbar(image, ax=list(axes), shrink=0.9)
@@ -112,7 +101,7 @@ def both_terms(results: ExperimentResults, fig: Any) -> None:
         top = float(max(one[term].max() for one in pair))
         for ax, one, name in zip(line, pair, ("true", "shuffled"), strict=True):
             M = one[term]
-            image = _matrix(ax, M, top, f"{term} term, {name} labels (mean {M.mean():.3g})")
+            image = grey_matrix(ax, M, top, f"{term} term, {name} labels (mean {M.mean():.3g})")
         line[0].set(ylabel="training words")
         fig.colorbar(image, ax=list(line), shrink=0.9)
     for ax in axes[1]:

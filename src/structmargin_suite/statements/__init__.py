@@ -50,6 +50,21 @@ def decided(truth: bool, evidence: str) -> Verdict:
     return holds(evidence) if truth else fails(evidence)
 
 
+def first_decides(verdicts: Sequence[Verdict], nothing: str) -> Verdict:
+    """Verdicts on several corpora as one: the first decides, the evidence of all is told.
+
+    Without any, `nothing` says why.
+    """
+    if not verdicts:
+        return untested(nothing)
+    return Verdict(verdicts[0].verdict, "; ".join(verdict.evidence for verdict in verdicts))
+
+
+def yes_no(truth: bool) -> str:
+    """A part of a criterion in words."""
+    return "yes" if truth else "no"
+
+
 def claim(name: str) -> Callable[[Check], Check]:
     """Register a check under a claim's id."""
 

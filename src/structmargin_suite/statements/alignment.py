@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from structmargin_suite.analysis.statistics import holm, interval, p_above, paired, slopes
 from structmargin_suite.results import ExperimentResults
-from structmargin_suite.statements import Verdict, claim, decided, untested
+from structmargin_suite.statements import Verdict, claim, decided, untested, yes_no
 
 ENOUGH = 3
 CLOSE = 3.0
@@ -23,8 +23,12 @@ def _readings(results: ExperimentResults, study: str) -> list[str]:
     return [name for name in results.config["studies"][study]["methods"] if "formulation" in methods[name]]
 
 
-def _repetitions(results: ExperimentResults) -> int:
-    return int(results.config.get("repetitions", 1))
+def _too_few(results: ExperimentResults) -> Verdict | None:
+    """Not tested, with the reason, where there are too few repetitions for a test."""
+    repetitions = int(results.config.get("repetitions", 1))
+    if repetitions >= ENOUGH:
+        return None
+    return untested(f"{repetitions} repetitions; at least {ENOUGH} are needed")
 
 
 @claim("align-small-n")
@@ -34,8 +38,9 @@ def small_n(results: Mapping[str, ExperimentResults]) -> Verdict:
     lower on average.
     """
     mine = results["alignment"]
-    if _repetitions(mine) < ENOUGH:
-        return untested(f"{_repetitions(mine)} repetitions; at least {ENOUGH} are needed")
+    few = _too_few(mine)
+    if few is not None:
+        return few
     told, verdicts = [], []
     for name in _readings(mine, "sizes"):
         better = paired(
@@ -57,8 +62,8 @@ def small_n(results: Mapping[str, ExperimentResults]) -> Verdict:
         later = ", ".join(f"n={n}: {d:+.1f}" for n, d in large.items())
         told.append(
             f"{mine.label(name)}: generative minus SVM test error {gains}; {later}; "
-            f"lower at every n <= 10: {_yes(lower)}, within {CLOSE:g} points from 20 on: {_yes(close)}, "
-            f"generative ahead there: {_yes(ahead)}"
+            f"lower at every n <= 10: {yes_no(lower)}, within {CLOSE:g} points from 20 on: {yes_no(close)}, "
+            f"generative ahead there: {yes_no(ahead)}"
         )
     return decided(verdicts[0], ". ".join(told))
 
@@ -67,8 +72,9 @@ def small_n(results: Mapping[str, ExperimentResults]) -> Verdict:
 def sublinear(results: Mapping[str, ExperimentResults]) -> Verdict:
     """The slope of log constraints against log n, one a repetition: its 95% interval lies below 1."""
     mine = results["alignment"]
-    if _repetitions(mine) < ENOUGH:
-        return untested(f"{_repetitions(mine)} repetitions; at least {ENOUGH} are needed")
+    few = _too_few(mine)
+    if few is not None:
+        return few
     told = {
         name: interval(slopes(mine.select("sizes", method=name), "n_train", "constraints"))
         for name in _readings(mine, "sizes")
@@ -85,8 +91,9 @@ def epsilon(results: Mapping[str, ExperimentResults]) -> Verdict:
     bound on the same runs, and no run exceeds the bound.
     """
     mine = results["alignment"]
-    if _repetitions(mine) < ENOUGH:
-        return untested(f"{_repetitions(mine)} repetitions; at least {ENOUGH} are needed")
+    few = _too_few(mine)
+    if few is not None:
+        return few
     told, verdicts = [], []
     for name in _readings(mine, "precision"):
         runs = mine.select("precision", method=name)
@@ -97,7 +104,7 @@ def epsilon(results: Mapping[str, ExperimentResults]) -> Verdict:
         verdicts.append(ours.high < bound.mean and within)
         told.append(
             f"{mine.label(name)}: constraints grow as 1/epsilon to the power {ours}, the bound to the power "
-            f"{bound.mean:.3g}; all runs within the bound: {_yes(within)}"
+            f"{bound.mean:.3g}; all runs within the bound: {yes_no(within)}"
         )
     return decided(verdicts[0], "; ".join(told))
 
@@ -109,8 +116,9 @@ def epsilon_good(results: Mapping[str, ExperimentResults]) -> Verdict:
     epsilon the 95% interval of the paired improvement stays below 1 point.
     """
     mine = results["alignment"]
-    if _repetitions(mine) < ENOUGH:
-        return untested(f"{_repetitions(mine)} repetitions; at least {ENOUGH} are needed")
+    few = _too_few(mine)
+    if few is not None:
+        return few
     told, verdicts = [], []
     for name in _readings(mine, "precision"):
         runs = mine.select("precision", method=name)
@@ -131,10 +139,6 @@ def epsilon_good(results: Mapping[str, ExperimentResults]) -> Verdict:
         down = ", ".join(f"{e:g}: {one}" for e, one in gains.items())
         told.append(
             f"{mine.label(name)}: points lost against epsilon 0.1 at {up}; points gained at {down}; "
-            f"larger is worse: {_yes(loses)}, smaller gains under {WORTH:g} point: {_yes(nothing)}"
+            f"larger is worse: {yes_no(loses)}, smaller gains under {WORTH:g} point: {yes_no(nothing)}"
         )
     return decided(verdicts[0], ". ".join(told))
-
-
-def _yes(truth: bool) -> str:
-    return "yes" if truth else "no"

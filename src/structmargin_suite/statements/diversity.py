@@ -10,9 +10,10 @@ import pandas as pd
 
 from structmargin.oracles.greedy import best_subset, coverage, greedy
 from structmargin.problems.diversity.problem import Selection, missed
+from structmargin_suite.analysis.statistics import p_value_lower
 from structmargin_suite.baselines.word_coverage import coverage_of
 from structmargin_suite.results import ExperimentResults
-from structmargin_suite.statements import Verdict, claim, decided, untested
+from structmargin_suite.statements import Verdict, claim, decided, first_decides, untested
 
 STUDY, OTHER = "figure_4", "everything"
 SVM, PAGES, RANDOM, NOT_BETTER = "structural SVM", "Essential Pages", "random", ("Okapi", "unweighted words")
@@ -31,15 +32,12 @@ def by_query(mine: ExperimentResults, runs: pd.DataFrame) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in losses.items()}
 
 
-def lower(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """One-sided p of Wilcoxon's signed rank over queries that the first has not lower losses."""
-    from scipy.stats import wilcoxon
-
-    both = sorted(set(first) & set(second))
-    a, b = (np.array([one[name] for name in both]) for one in (first, second))
-    if np.array_equal(a, b):
-        return 1.0
-    return float(wilcoxon(a, b, alternative="less", method="approx").pvalue)
+def on_shared_queries(
+    first: Mapping[str, float], second: Mapping[str, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The losses of two methods on the queries that both were tested on, in one order."""
+    shared = sorted(set(first) & set(second))
+    return np.array([first[name] for name in shared]), np.array([second[name] for name in shared])
 
 
 @claim("diversity-order")
@@ -56,9 +54,7 @@ def order(results: Mapping[str, ExperimentResults]) -> Verdict:
             data = runs["data"].iloc[0]
             where = data if study == STUDY else f"{data}, all results as candidates,"
             told.append(verdict._replace(evidence=f"{where} {verdict.verdict}: {verdict.evidence}"))
-    if not told:
-        return untested("no runs on any corpus")
-    return Verdict(told[0].verdict, "; ".join(verdict.evidence for verdict in told))
+    return first_decides(told, "no runs on any corpus")
 
 
 def _on(mine: ExperimentResults, runs: pd.DataFrame) -> Verdict:
@@ -70,8 +66,8 @@ def _on(mine: ExperimentResults, runs: pd.DataFrame) -> Verdict:
     if len(losses[SVM]) < FEWEST:
         return untested(f"{len(losses[SVM])} queries are too few, {FEWEST} would do")
     mean = {name: float(np.mean(list(found.values()))) for name, found in losses.items()}
-    p = lower(losses[SVM], losses[PAGES])
-    better = {name: lower(losses[name], losses[RANDOM]) for name in NOT_BETTER}
+    p = p_value_lower(*on_shared_queries(losses[SVM], losses[PAGES]))
+    better = {name: p_value_lower(*on_shared_queries(losses[name], losses[RANDOM])) for name in NOT_BETTER}
     ordered = mean[SVM] < mean[PAGES] < mean[RANDOM]
     beaten = [name for name in NOT_BETTER if better[name] < LEVEL]
     text = ", ".join(f"{name} {mean[name]:.3f}" for name in methods)

@@ -15,7 +15,7 @@ import pandas as pd
 from structmargin_suite.analysis.localization import CHI2, ERROR, LINEAR, NOISE, SSVM, kernel_values
 from structmargin_suite.analysis.statistics import means_along
 from structmargin_suite.results import ExperimentResults, column
-from structmargin_suite.statements import Verdict, claim, decided, untested
+from structmargin_suite.statements import Verdict, claim, decided, untested, yes_no
 
 ORDERS, SEARCHING, SECONDS = 100.0, 0.97, 60.0
 COLLAPSE, NU_SPREAD = 30.0, 5.0
@@ -74,7 +74,7 @@ def noise_linear(results: Mapping[str, ExperimentResults]) -> Verdict:
         f"JKSE degrades gradually (at most {max(steps):.1f} points)": max(steps) < COLLAPSE,
         "JKSE better at 90%": rates[LINEAR][0.9] < rates[SSVM][0.9],
     }
-    told = ", ".join(f"{part}: {'yes' if held else 'no'}" for part, held in parts.items())
+    told = ", ".join(f"{part}: {yes_no(held)}" for part, held in parts.items())
     return decided(all(parts.values()), f"{told}; {_told(mine, (SSVM, LINEAR))}")
 
 

@@ -19,9 +19,8 @@ from structmargin_suite.analysis.measures import (
     Case,
     cases,
     sign_test,
-    worse,
 )
-from structmargin_suite.analysis.statistics import holm
+from structmargin_suite.analysis.statistics import holm, p_value_lower
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements import Verdict, claim, decided, untested
 
@@ -47,7 +46,7 @@ def _against(found: Sequence[Case], rival: str) -> Verdict:
     if min(len(case.topics) for case in found) < FEWEST:
         return untested(f"{rival}: a data set has fewer than {FEWEST} topics at this scale.")
     ahead = sum(case.gain > 0 for case in found)
-    p = holm({k: worse(case) for k, case in enumerate(found)})
+    p = holm({k: p_value_lower(case.direct, case.rival) for k, case in enumerate(found)})
     bad = [
         case for k, case in enumerate(found) if case.gain < -SUBSTANTIAL or (case.gain < 0 and p[k] < LEVEL)
     ]

@@ -12,7 +12,7 @@ from structmargin_suite.analysis.ocr import errors_along_nu, kernel_terms
 from structmargin_suite.analysis.statistics import holm, p_above, values_along
 from structmargin_suite.datasets.ocr import letters_90
 from structmargin_suite.results import ExperimentResults, column
-from structmargin_suite.statements import Verdict, claim, decided, untested
+from structmargin_suite.statements import Verdict, claim, decided, untested, yes_no
 
 ENOUGH = 3
 ABOUT, NEAR = 2.0, 5.0
@@ -61,7 +61,7 @@ def ocr_fails(results: Mapping[str, ExperimentResults]) -> Verdict:
         f"of JKSE's answers are {few:.1f} letters, of the truth {truth:.1f}; p of S-SVM against "
         + ", ".join(f"{name} {p[name]:.2g}" for name in others)
         + "; "
-        + ", ".join(f"{part}: {_yes(held)}" for part, held in parts.items())
+        + ", ".join(f"{part}: {yes_no(held)}" for part, held in parts.items())
         + _along_nu(mine, runs["JKSE"].loc[shared])
     )
     return decided(all(parts.values()), evidence)
@@ -194,7 +194,3 @@ def scale(results: Mapping[str, ExperimentResults]) -> Verdict:
             f"relative gap of {largest['relative_gap']:.2g}"
         )
     return decided(all(verdicts), "; ".join(told))
-
-
-def _yes(truth: bool) -> str:
-    return "yes" if truth else "no"

@@ -15,7 +15,7 @@ import pandas as pd
 from structmargin_suite.analysis.parsing import bootstrap, brackets_of, exact, f1
 from structmargin_suite.analysis.statistics import holm, mcnemar, means_along
 from structmargin_suite.results import ExperimentResults
-from structmargin_suite.statements import FAILS, HOLDS, Verdict, claim, decided, untested
+from structmargin_suite.statements import FAILS, HOLDS, Verdict, claim, decided, first_decides, untested
 
 STUDY = "table 5"
 BASE, ZERO_ONE, ON_F1 = "PCFG", "SVM2", ("SVM2 slack", "SVM2 margin")
@@ -148,9 +148,7 @@ def _by_corpus(results: Mapping[str, ExperimentResults], methods: Sequence[str],
                 verdict = judged(mine, by_method, suffix)
                 where = f"{by_method.loc[BASE, 'data']}, {reading}"
                 verdicts.append(verdict._replace(evidence=f"{where} {_short(verdict)}: {verdict.evidence}"))
-    if not verdicts:
-        return untested(f"no runs of {BASE} and {', '.join(methods)} on one corpus")
-    return Verdict(verdicts[0].verdict, "; ".join(verdict.evidence for verdict in verdicts))
+    return first_decides(verdicts, f"no runs of {BASE} and {', '.join(methods)} on one corpus")
 
 
 def _short(verdict: Verdict) -> str:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from structmargin_suite.analysis.statistics import holm, mcnemar, signed_rank
+from structmargin_suite.analysis.statistics import holm, mcnemar, p_value_lower
 from structmargin_suite.analysis.taxonomy import METHODS, predicted
 from structmargin_suite.datasets.patents import FOLDS
 from structmargin_suite.results import STUDY_SEPARATOR, ExperimentResults, column
-from structmargin_suite.statements import Verdict, claim, decided, untested
+from structmargin_suite.statements import Verdict, claim, decided, first_decides, untested
 
 STUDIES = ("patents", "newsgroups")
 ACCURACY, TREE = "accuracy", "tree loss"
@@ -57,9 +57,7 @@ def _judged(results: Mapping[str, ExperimentResults], wanted: Sequence[Compariso
             verdict = _on(mine, runs, wanted)
             data = "one corpus" if runs.empty else runs["data"].iloc[0]
             verdicts.append(verdict._replace(evidence=f"{data} {verdict.verdict}: {verdict.evidence}"))
-    if not verdicts:
-        return untested("no runs on any corpus")
-    return Verdict(verdicts[0].verdict, "; ".join(verdict.evidence for verdict in verdicts))
+    return first_decides(verdicts, "no runs on any corpus")
 
 
 def _on(mine: ExperimentResults, runs: pd.DataFrame, wanted: Sequence[Comparison]) -> Verdict:
@@ -86,7 +84,7 @@ def _on(mine: ExperimentResults, runs: pd.DataFrame, wanted: Sequence[Comparison
             a, b = mean[(size, better), measure], mean[(size, other), measure]
             lead = a - b if measure == ACCURACY else b - a
             ordered = ordered and lead > 0
-            test = mcnemar if measure == ACCURACY else signed_rank
+            test = mcnemar if measure == ACCURACY else p_value_lower
             p[size, better, measure, other] = test(
                 outcome[size, better][measure], outcome[size, other][measure]
             )

@@ -15,13 +15,13 @@ from helpers.toy_project import HERE, project, run_all
 from structmargin.oracles.chains import best_chain
 from structmargin.problems import ProteinAlignment
 from structmargin.problems.proteins.features import RESIDUES, Pair, places
+from structmargin_suite.analysis.statistics import p_value_lower
 from structmargin_suite.baselines import blosum, log_odds
 from structmargin_suite.datasets import homstrad
 from structmargin_suite.figures import proteins as figures
 from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
 from structmargin_suite.statements import checks
-from structmargin_suite.statements.proteins import signed_rank
 from structmargin_suite.storage.frames import records
 
 CLAIM = checks()["protein-order"]
@@ -156,8 +156,9 @@ def test_the_claim_cannot_be_told_by_chance_by_few_families_or_without_runs():
     assert verdict.verdict == "not tested" and "not all beyond chance" in verdict.evidence
     assert "10 families tested" in judged(10, generative=6, Window=7, Profile=8).evidence
     assert "no runs of Profile" in judged(generative=6, Window=7).evidence
-    assert signed_rank(np.zeros(5)) == 1.0
-    assert signed_rank(np.arange(1.0, 30.0)) < 1e-5 < 1 - 1e-5 < signed_rank(-np.arange(1.0, 30.0))
+    level, higher = np.zeros(29), np.arange(1.0, 30.0)
+    assert p_value_lower(level, level) == 1.0
+    assert p_value_lower(level, higher) < 1e-5 < 1 - 1e-5 < p_value_lower(higher, level)
 
 
 @pytest.fixture(scope="module")
