@@ -269,5 +269,6 @@ def test_results_under_another_configuration_are_marked_on_the_page(chosen, tmp_
     path.write_text(path.read_text().replace("eps: 0.1", "eps: 0.2", 1))
     report(load(tmp_path / "copy"))
     page = (tmp_path / "copy" / "results" / "index.html").read_text()
-    assert "made under another configuration" in page
+    assert "made under another configuration" in page and "Only the configurations are compared" in page
+    assert "other code" not in page
     assert "made under another configuration" not in (root / "results" / "index.html").read_text()
