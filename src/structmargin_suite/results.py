@@ -232,8 +232,8 @@ class ExperimentResults:
 
         return from_arrays(self.record(run)["model"], self.arrays(run))
 
-    def kept(self, run: str) -> dict[str, Any]:
-        """What evaluation kept of one run's test part."""
+    def kept_predictions(self, run: str) -> dict[str, Any]:
+        """The predictions on the test part that evaluation kept of one run."""
         return read_arrays(self.folder / "runs" / run / "kept.npz")
 
     def ready(self, run: str) -> dict[str, Any]:

@@ -35,9 +35,9 @@ class Case(NamedTuple):
         return int(np.sum(signs > 0)), int(np.sum(signs == 0)), int(np.sum(signs < 0))
 
 
-def cases(mine: ExperimentResults, rival: str) -> list[Case]:
+def cases(experiment: ExperimentResults, rival: str) -> list[Case]:
     """Every case of which both methods have runs, in the order of the table."""
-    found = []
+    compared = []
     for study in STUDIES:
         for measure in MEASURES:
             direct, other = (
@@ -48,12 +48,12 @@ def cases(mine: ExperimentResults, rival: str) -> list[Case]:
                         "value": column(runs, f"test_{measure}").astype(float),
                     }
                 )
-                for runs in (mine.select(study, method=m, measure=measure) for m in (DIRECT, rival))
+                for runs in (experiment.select(study, method=m, measure=measure) for m in (DIRECT, rival))
             )
             both = direct.merge(other, on=["data", "topic"], suffixes=("", "_rival"))
             if len(both):
                 both = both.sort_values(["data", "topic"])
-                found.append(
+                compared.append(
                     Case(
                         both["data"].iloc[0],
                         measure,
@@ -62,10 +62,10 @@ def cases(mine: ExperimentResults, rival: str) -> list[Case]:
                         both["value_rival"].to_numpy(),
                     )
                 )
-    return found
+    return compared
 
 
-def sign_test(case: Case) -> float:
+def p_value_sign_test(case: Case) -> float:
     """Two-sided exact p that wins and losses are equally likely."""
     from scipy.stats import binomtest
 

@@ -12,7 +12,10 @@ from scipy.special import stdtr, stdtrit
 
 from structmargin_suite.results import column
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
+SIGNIFICANCE = (
+    0.05  # p-values below it count as beyond chance, after Holm's correction where there are several
+)
 
 
 class Interval(NamedTuple):
@@ -33,11 +36,11 @@ def interval(values: Sequence[float]) -> Interval:
     mean = float(x.mean())
     if len(x) < 2:
         return Interval(mean, -math.inf, math.inf, len(x))
-    half = float(stdtrit(len(x) - 1, 0.5 + LEVEL / 2)) * float(x.std(ddof=1)) / math.sqrt(len(x))
+    half = float(stdtrit(len(x) - 1, 0.5 + CONFIDENCE / 2)) * float(x.std(ddof=1)) / math.sqrt(len(x))
     return Interval(mean, mean - half, mean + half, len(x))
 
 
-def p_above(values: Sequence[float], than: float = 0.0) -> float:
+def p_value_above(values: Sequence[float], than: float = 0.0) -> float:
     """One-sided p-value of a t-test that the mean is not above `than`."""
     x = np.asarray(values, dtype=float) - than
     if len(x) < 2:
@@ -101,7 +104,7 @@ def paired(first: pd.DataFrame, second: pd.DataFrame, key: str, measure: str) ->
     return {value: group.tolist() for value, group in both.groupby(key)["difference"]}
 
 
-def mcnemar(right: np.ndarray, other: np.ndarray) -> float:
+def p_value_mcnemar(right: np.ndarray, other: np.ndarray) -> float:
     """One-sided exact p that the first is not right more often, by the documents on which they differ."""
     from scipy.stats import binomtest
 

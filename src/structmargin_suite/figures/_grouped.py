@@ -12,7 +12,7 @@ from structmargin_suite.analysis.statistics import values_along
 from structmargin_suite.results import has_value
 
 
-class Curve(NamedTuple):
+class MeanCurve(NamedTuple):
     """x in increasing order, mean and standard error of the measure at each."""
 
     x: list[float]
@@ -20,10 +20,10 @@ class Curve(NamedTuple):
     se: list[float]
 
 
-def curve(runs: pd.DataFrame, key: str, measure: str) -> Curve:
+def mean_curve(runs: pd.DataFrame, key: str, measure: str) -> MeanCurve:
     """The curve of a measure along a setting over all runs given."""
     groups = values_along(runs, key, measure)
-    return Curve(
+    return MeanCurve(
         [float(x) for x in groups],
         [float(np.mean(values)) for values in groups.values()],
         [standard_error(values) for values in groups.values()],

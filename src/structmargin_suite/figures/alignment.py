@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.collections import LineCollection
 
 from structmargin_suite.figures import figure
-from structmargin_suite.figures._grouped import curve, published
+from structmargin_suite.figures._grouped import mean_curve, published
 from structmargin_suite.figures._style import COLOURS, GREY, Series, number_ticks, stamp
 from structmargin_suite.results import ExperimentResults, column
 
@@ -36,7 +36,7 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
     ax = fig.add_subplot()
     papers = results.published("alignment")
     for name, series in _methods(results, "sizes"):
-        line = curve(results.select("sizes", method=name), "n_train", "test_error")
+        line = mean_curve(results.select("sizes", method=name), "n_train", "test_error")
         series.ours(ax, *line, results.label(name))
         x, value = published(papers, "n_train", method=name, measure="test_error")
         if x:
@@ -53,7 +53,7 @@ def constraints(results: ExperimentResults, fig: Any) -> None:
     left, right = fig.subplots(1, 2, sharey=True)
     papers = results.published("alignment")
     for name, series in _methods(results, "sizes"):
-        line = curve(results.select("sizes", method=name), "n_train", "constraints")
+        line = mean_curve(results.select("sizes", method=name), "n_train", "constraints")
         if line.x:
             series.ours(left, *line, results.label(name))
             left.plot(
@@ -64,7 +64,7 @@ def constraints(results: ExperimentResults, fig: Any) -> None:
             series.paper(left, x, value, f"{name}, paper")
     for name, series in _methods(results, "precision"):
         runs = results.select("precision", method=name)
-        series.ours(right, *curve(runs, "eps", "constraints"), results.label(name))
+        series.ours(right, *mean_curve(runs, "eps", "constraints"), results.label(name))
         right.plot(*_bounds(runs, "eps"), color=series.colour, linewidth=0.8)
     sizes = sorted(results.select("sizes")["n_train"].unique())
     steps = sorted(results.select("precision")["eps"].unique())
@@ -85,7 +85,9 @@ def error_epsilon(results: ExperimentResults, fig: Any) -> None:
     ax = fig.add_subplot()
     for name, series in _methods(results, "precision"):
         series.ours(
-            ax, *curve(results.select("precision", method=name), "eps", "test_error"), results.label(name)
+            ax,
+            *mean_curve(results.select("precision", method=name), "eps", "test_error"),
+            results.label(name),
         )
     ax.axvline(0.1, color=GREY, linewidth=0.8, linestyle=":")
     ax.annotate(
@@ -100,11 +102,11 @@ def error_epsilon(results: ExperimentResults, fig: Any) -> None:
 
 @figure("sizes_time")
 def sizes_time(results: ExperimentResults, fig: Any) -> None:
-    """CPU time of a training against n."""
+    """CPU time of one training against n."""
     ax = fig.add_subplot()
     for name, series in _methods(results, "sizes"):
         runs = results.timed(results.select("sizes", method=name))
-        series.ours(ax, *curve(runs, "n_train", "cpu_seconds"), results.label(name))
+        series.ours(ax, *mean_curve(runs, "n_train", "cpu_seconds"), results.label(name))
     ax.set(xscale="log", yscale="log", xlabel="training examples n", ylabel="CPU seconds a training")
     number_ticks(ax.xaxis, sorted(results.select("sizes")["n_train"].unique()))
     ax.legend()
@@ -160,13 +162,13 @@ def _telling(before: Any, model: Any, test: Any) -> tuple[Any, Any, Any, Any]:
 def _pairs(path: Any) -> list[tuple[int, int]]:
     """The letters set against each other by a path: (place in native, place in homolog)."""
     i, j, ops = path
-    found = []
+    pairs = []
     for op in ops:
         if op == "M":
-            found.append((i, j))
+            pairs.append((i, j))
         i += op in "MD"
         j += op in "MI"
-    return found
+    return pairs
 
 
 def _strings(ax: Any, x: Any, homolog: int, choice: Any, truth: set[tuple[int, int]], title: str) -> None:
@@ -174,15 +176,15 @@ def _strings(ax: Any, x: Any, homolog: int, choice: Any, truth: set[tuple[int, i
     native, other = x[0], x[1][homolog]
     for letters, height in ((native, 1.0), (other, 0.0)):
         for letter in np.unique(letters):
-            at = np.flatnonzero(np.asarray(letters) == letter)
-            stamp(ax, chr(ord("A") + int(letter)), at, np.full(len(at), height), size=7)
-    found = _pairs(choice[1])
+            places = np.flatnonzero(np.asarray(letters) == letter)
+            stamp(ax, chr(ord("A") + int(letter)), places, np.full(len(places), height), size=7)
+    aligned = _pairs(choice[1])
     for right, colour, line in ((True, COLOURS[0], "-"), (False, COLOURS[1], "--")):
-        pairs = [[(i, 0.82), (j, 0.18)] for i, j in found if ((i, j) in truth) == right]
+        pairs = [[(i, 0.82), (j, 0.18)] for i, j in aligned if ((i, j) in truth) == right]
         ax.add_collection(LineCollection(pairs, colors=colour, linestyles=line, linewidths=1.1))
-    share = sum(pair in truth for pair in found)
+    share = sum(pair in truth for pair in aligned)
     ax.set_title(
-        f"{title}: {share} of {len(truth)} pairs right, {len(found) - share} wrong", loc="left", fontsize=8
+        f"{title}: {share} of {len(truth)} pairs right, {len(aligned) - share} wrong", loc="left", fontsize=8
     )
     ax.set(xlim=(-1, max(len(native), len(other))), ylim=(-0.25, 1.25))
     ax.set_yticks([0.0, 1.0], ["homolog", "native"], fontsize=8)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.analysis.measures import DIRECT, MEASURES, RIVALS, STUDIES, cases, sign_test
+from structmargin_suite.analysis.measures import DIRECT, MEASURES, RIVALS, STUDIES, cases, p_value_sign_test
 from structmargin_suite.datasets._one_vs_rest import used
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS
@@ -16,7 +16,7 @@ from structmargin_suite.storage.frames import records
 
 @figure("table_1")
 def table_1(results: ExperimentResults, fig: Any) -> None:
-    """A panel a measure; a row for each data set, in it a marker a method."""
+    """One panel per measure; one row per data set, with one marker per method."""
     fig.set_size_inches(7.2, 3.6)
     table = results.table("measures")
     datasets = table["dataset"].unique()
@@ -25,11 +25,11 @@ def table_1(results: ExperimentResults, fig: Any) -> None:
     methods = (DIRECT, *RIVALS)
     for ax, (measure, name) in zip(panels, MEASURES.items(), strict=True):
         for k, method in enumerate(methods):
-            for at, data in enumerate(datasets):
+            for position, data in enumerate(datasets):
                 row = cells.get((data, method, measure))
                 if row is None or row["value"] is None:
                     continue
-                place, first = at + 0.2 * (k - 1), at == 0
+                place, first = position + 0.2 * (k - 1), position == 0
                 ax.errorbar(
                     [row["value"]], [place], xerr=[row["spread"] or 0.0], linestyle="none", color=COLOURS[k],
                     marker=MARKERS[k], label=results.label(method) if first else None,
@@ -53,11 +53,11 @@ def table_1(results: ExperimentResults, fig: Any) -> None:
 @figure("topics")
 def topics(results: ExperimentResults, fig: Any) -> None:
     """A row of panels for each data set, a column for each measure."""
-    found = cases(results, RIVALS[0])
-    names = list(dict.fromkeys(case.data for case in found))
+    compared = cases(results, RIVALS[0])
+    names = list(dict.fromkeys(case.data for case in compared))
     fig.set_size_inches(7.2, 2.2 * len(names) + 0.3)
     panels = fig.subplots(len(names), len(MEASURES), squeeze=False)
-    for case in found:
+    for case in compared:
         row, column = names.index(case.data), list(MEASURES).index(case.measure)
         ax = panels[row][column]
         low = min(case.direct.min(), case.rival.min(), 99.0)
@@ -70,7 +70,7 @@ def topics(results: ExperimentResults, fig: Any) -> None:
         )  # fmt: skip
         won, tied, lost = case.record
         ax.text(
-            0.97, 0.05, f"{won} won, {tied} tied, {lost} lost\np = {sign_test(case):.2g}",
+            0.97, 0.05, f"{won} won, {tied} tied, {lost} lost\np = {p_value_sign_test(case):.2g}",
             transform=ax.transAxes, ha="right", va="bottom", fontsize=7,
         )  # fmt: skip
         ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
@@ -94,18 +94,26 @@ def shares(results: ExperimentResults, study: str) -> np.ndarray:
 def gain(results: ExperimentResults, fig: Any) -> None:
     """A panel for each measure: gain in points against the share of positive rows."""
     fig.set_size_inches(7.2, 3.0)
-    found = cases(results, RIVALS[0])
-    names = list(dict.fromkeys(case.data for case in found))
+    compared = cases(results, RIVALS[0])
+    names = list(dict.fromkeys(case.data for case in compared))
     rare = {name: shares(results, study) for name, study in zip(names, STUDIES, strict=False)}
     panels = fig.subplots(1, len(MEASURES))
     for ax, (measure, title) in zip(panels, MEASURES.items(), strict=True):
         x: list[float] = []
         y: list[float] = []
         for k, name in enumerate(names):
-            case = next(one for one in found if (one.data, one.measure) == (name, measure))
-            at, points = rare[name][case.topics], case.direct - case.rival
-            ax.plot(at, points, linestyle="none", color=COLOURS[k], marker=MARKERS[k], alpha=0.75, label=name)
-            x, y = [*x, *at], [*y, *points]
+            case = next(case for case in compared if (case.data, case.measure) == (name, measure))
+            shares_of_topics, points = rare[name][case.topics], case.direct - case.rival
+            ax.plot(
+                shares_of_topics,
+                points,
+                linestyle="none",
+                color=COLOURS[k],
+                marker=MARKERS[k],
+                alpha=0.75,
+                label=name,
+            )
+            x, y = [*x, *shares_of_topics], [*y, *points]
         order = np.argsort(x, kind="stable")
         window = max(3, len(order) // 5)
         pieces = [order[i : i + window] for i in range(len(order) - window + 1)]

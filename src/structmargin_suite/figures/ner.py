@@ -10,12 +10,11 @@ import pandas as pd
 from structmargin_suite.analysis.statistics import interval, means_along
 from structmargin_suite.datasets.conll2002 import TAGS
 from structmargin_suite.figures import figure
-from structmargin_suite.figures._grouped import curve
+from structmargin_suite.figures._grouped import mean_curve
 from structmargin_suite.figures._style import COLOURS, GREY, Series, number_ticks
 from structmargin_suite.results import ExperimentResults
 
-MOST = 8
-"""Wrong labels beyond this many are drawn together."""
+MAX_WRONG = 8  # more wrong labels than this are drawn together: hardly any support sequence has them
 
 
 def _paper(results: ExperimentResults, method: str) -> float | None:
@@ -62,10 +61,10 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
     names = list(dict.fromkeys(name for methods in of_studies for name in methods))
     runs = pd.concat([results.select(study) for study in studies])
     for k, name in enumerate(names):
-        mine = runs[runs["method"] == name]
+        of_method = runs[runs["method"] == name]
         label = results.label(name)
-        Series(k).ours(left, *curve(mine, "n_train", "test_error"), label)
-        Series(k).ours(right, *curve(mine, "n_train", "test_f1"), label)
+        Series(k).ours(left, *mean_curve(of_method, "n_train", "test_error"), label)
+        Series(k).ours(right, *mean_curve(of_method, "n_train", "test_f1"), label)
     for ax in (left, right):
         ax.set(xscale="log", xlabel="training sentences")
         number_ticks(ax.xaxis, sorted(runs["n_train"].unique()))
@@ -91,15 +90,15 @@ def support(results: ExperimentResults, fig: Any) -> None:
             losses = [results.model(run).fit_.support.loss for run in first_draw["run"]]
             if not losses:
                 continue
-            wrong = np.minimum(np.concatenate(losses).astype(int), MOST)
-            share = 100.0 * np.bincount(wrong, minlength=MOST + 1)[1:] / len(wrong)
-            at = np.arange(1, MOST + 1) + 0.27 * (k - (len(methods) - 1) / 2)
+            wrong = np.minimum(np.concatenate(losses).astype(int), MAX_WRONG)
+            share = 100.0 * np.bincount(wrong, minlength=MAX_WRONG + 1)[1:] / len(wrong)
+            places = np.arange(1, MAX_WRONG + 1) + 0.27 * (k - (len(methods) - 1) / 2)
             hatch = ("", "///", "...")[k % 3]
             label = name.removesuffix(", C per example")
-            ax.bar(at, share, 0.25, color=COLOURS[k], hatch=hatch, edgecolor="white", label=label)
+            ax.bar(places, share, 0.25, color=COLOURS[k], hatch=hatch, edgecolor="white", label=label)
         ax.set_title(title, loc="left")
         ax.set(xlabel="wrong labels", ylim=(0, 100))
-        ax.set_xticks(range(1, MOST + 1), [*map(str, range(1, MOST)), f"{MOST}+"])
+        ax.set_xticks(range(1, MAX_WRONG + 1), [*map(str, range(1, MAX_WRONG)), f"{MAX_WRONG}+"])
         ax.grid(axis="x", visible=False)
     axes[0].set_ylabel("share of support (%)")
     axes[-1].legend()

@@ -8,7 +8,7 @@ from structmargin.problems.grammar.trees import brackets
 from structmargin_suite.analysis.parsing import predicted
 from structmargin_suite.datasets._treebanks import counts
 from structmargin_suite.figures import figure
-from structmargin_suite.figures._grouped import curve
+from structmargin_suite.figures._grouped import mean_curve
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, number_ticks
 from structmargin_suite.results import ExperimentResults
 
@@ -18,7 +18,7 @@ OPEN = ("gum", "craft", "synthetic")
 
 @figure("table_5")
 def table_5(results: ExperimentResults, fig: Any) -> None:
-    """Accuracy and F1 of every method, a marker a corpus, the paper's hollow."""
+    """Accuracy and F1 of every method, one marker per corpus, the paper's hollow."""
     methods = results.config["studies"]["table 5"]["methods"]
     runs = results.select("table 5")
     corpora = runs["data"].unique()
@@ -30,19 +30,19 @@ def table_5(results: ExperimentResults, fig: Any) -> None:
         panels, ("accuracy", "f1"), ("whole trees right (%)", "F1 over brackets (%)"), strict=True
     ):
         for k, corpus in enumerate(corpora):
-            mine = runs[runs["data"] == corpus]
-            found = dict(zip(mine["method"], mine[f"test_{measure}"], strict=True))
-            at = [m for m in methods if m in found]
+            of_corpus = runs[runs["data"] == corpus]
+            by_method = dict(zip(of_corpus["method"], of_corpus[f"test_{measure}"], strict=True))
+            tested = [m for m in methods if m in by_method]
             ax.plot(
-                [found[m] for m in at], [methods.index(m) + 0.12 * (k - 1.5) for m in at], linestyle="none",
-                color=COLOURS[k], marker=MARKERS[k], label=corpus,
+                [by_method[m] for m in tested], [methods.index(m) + 0.12 * (k - 1.5) for m in tested],
+                linestyle="none", color=COLOURS[k], marker=MARKERS[k], label=corpus,
             )  # fmt: skip
-        told = papers[(papers["split"] == "test") & (papers["measure"] == measure)]
-        paper = dict(zip(told["method"], told["value"], strict=True))
-        at = [m for m in methods if named[m] in paper]
+        of_measure = papers[(papers["split"] == "test") & (papers["measure"] == measure)]
+        paper = dict(zip(of_measure["method"], of_measure["value"], strict=True))
+        printed = [m for m in methods if named[m] in paper]
         ax.plot(
-            [paper[named[m]] for m in at], [methods.index(m) for m in at], linestyle="none", marker="o",
-            color=GREY, markerfacecolor="white", label="the paper",
+            [paper[named[m]] for m in printed], [methods.index(m) for m in printed], linestyle="none",
+            marker="o", color=GREY, markerfacecolor="white", label="the paper",
         )  # fmt: skip
         ax.set(xlabel=label)
     panels[0].set_yticks(range(len(methods)), [results.label(name) for name in methods])
@@ -59,7 +59,7 @@ def choice_of_c(results: ExperimentResults, fig: Any) -> None:
     runs = results.select("C")
     for ax, part in zip(panels, ("train", "test"), strict=True):
         for k, name in enumerate(results.config["studies"]["C"]["methods"]):
-            Series(k).ours(ax, *curve(runs[runs["method"] == name], "C", f"{part}_f1"), name)
+            Series(k).ours(ax, *mean_curve(runs[runs["method"] == name], "C", f"{part}_f1"), name)
         ax.set(
             xscale="log",
             xlabel="C (divided by n)",
@@ -79,7 +79,7 @@ def constraints(results: ExperimentResults, fig: Any) -> None:
     sizes = sorted(runs["n_train"].unique())
     for k, name in enumerate(results.config["studies"]["sizes"]["methods"]):
         label = name if "one by one" in name else f"{name}, a pass together"
-        Series(k).ours(ax, *curve(runs[runs["method"] == name], "n_train", "constraints"), label)
+        Series(k).ours(ax, *mean_curve(runs[runs["method"] == name], "n_train", "constraints"), label)
     ax.plot(
         sizes, [2 * n for n in sizes], color=GREY, linestyle=":", label="two a sentence (the paper's rate)"
     )
@@ -96,13 +96,15 @@ def shown(results: ExperimentResults) -> tuple[str, Any, Any, Any] | None:
         if any(of_method.empty for of_method in runs):
             continue
         (Y, base), (_, svm) = (predicted(results, of_method["run"].iloc[0]) for of_method in runs)
-        found = [
+        sentences = [
             (y, a, b)
             for y, a, b in zip(Y, base, svm, strict=True)
             if a is not None and b == y and counts(y, a)[0] < counts(y, a)[2]
         ]
-        if found:
-            wanted = min(found, key=lambda one: (abs(len(brackets(one[0])) - 7), str(one[0])))
+        if sentences:
+            wanted = min(
+                sentences, key=lambda sentence: (abs(len(brackets(sentence[0])) - 7), str(sentence[0]))
+            )
             return (str(runs[0]["data"].iloc[0]), *wanted)
     return None
 
@@ -110,18 +112,18 @@ def shown(results: ExperimentResults) -> tuple[str, Any, Any, Any] | None:
 @figure("tree")
 def tree(results: ExperimentResults, fig: Any) -> None:
     """Three trees of one sentence side by side."""
-    found = shown(results)
-    if found is None:
+    example = shown(results)
+    if example is None:
         ax = fig.add_subplot()
         ax.text(0.5, 0.5, "no test sentence that the SVM parses better here", ha="center", va="center")
         ax.set_axis_off()
         return
-    corpus, y, base, svm = found
+    corpus, y, base, svm = example
     fig.set_size_inches(9.0, 3.2)
-    for ax, title, one in zip(
+    for ax, title, parsed in zip(
         fig.subplots(1, 3), (f"truth ({corpus})", "PCFG", "SVM2 margin (F1)"), (y, base, svm), strict=True
     ):
-        _draw(ax, one, set(brackets(y)))
+        _draw(ax, parsed, set(brackets(y)))
         ax.set_title(title, loc="left")
         ax.set_axis_off()
 
@@ -168,7 +170,7 @@ def parsing_time(results: ExperimentResults, fig: Any) -> None:
     hours = dict(zip(papers["method"], papers["value"], strict=True))
     fig.set_size_inches(6.4, 0.9 + 0.34 * len(methods))
     ax = fig.add_subplot()
-    for at, name in enumerate(methods):
+    for place, name in enumerate(methods):
         timed = results.timed(results.select("table 5", method=name, corpus=corpus))
         if timed.empty:
             continue
@@ -179,13 +181,13 @@ def parsing_time(results: ExperimentResults, fig: Any) -> None:
         for k, (label, spent) in enumerate(zip(("search", "QP", "forests and the rest"), parts, strict=True)):
             hatch = ("", "///", "...")[k]
             ax.barh(
-                at, spent, left=left, color=COLOURS[k], hatch=hatch, edgecolor="white",
-                label=label if at == 0 else None,
+                place, spent, left=left, color=COLOURS[k], hatch=hatch, edgecolor="white",
+                label=label if place == 0 else None,
             )  # fmt: skip
             left += spent
         paper = hours.get(results.config["methods"][name].get("published_as", name))
         text = f" {left:.1f} s" + (f" (the paper: {paper:g} h)" if paper else "")
-        ax.annotate(text, (left, at), va="center", color=GREY, fontsize=8)
+        ax.annotate(text, (left, place), va="center", color=GREY, fontsize=8)
     ax.set_yticks(range(len(methods)), [results.label(name) for name in methods])
     ax.invert_yaxis()
     ax.margins(x=0.35)

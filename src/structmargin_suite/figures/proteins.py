@@ -53,13 +53,13 @@ def q4_score(results: ExperimentResults, fig: Any) -> None:
     ax = fig.add_subplot()
     names = _methods(results)
     low = 100.0
-    for at, name in enumerate(names):
+    for place, name in enumerate(names):
         values = results.select(STUDY, method=name)["test_q4"].to_numpy()
         mean = float(np.mean(values))
         se = standard_error(values)
         colour, hatch = _colour(results, name)
-        ax.barh(at, mean, xerr=se, color=colour, hatch=hatch, edgecolor="white", capsize=2, height=0.7)
-        ax.text(mean + se + 0.3, at, f"{mean:.1f}", va="center", fontsize=8)
+        ax.barh(place, mean, xerr=se, color=colour, hatch=hatch, edgecolor="white", capsize=2, height=0.7)
+        ax.text(mean + se + 0.3, place, f"{mean:.1f}", va="center", fontsize=8)
         low = min(low, mean)
     labels = [f"{results.label(name)} ({n_weights(results, name):,})" for name in names]
     ax.set_yticks(range(len(names)), labels, fontsize=8)
@@ -76,11 +76,11 @@ def by_identity(results: ExperimentResults, fig: Any) -> None:
     classes = [f"{100 * a:.0f}_{100 * b:.0f}" for a, b in pairwise(BINS)]
     for k, name in enumerate(name for name in _methods(results) if "linear" not in name):
         runs = results.select(STUDY, method=name)
-        found = [column(runs, f"test_q4_{part}").dropna().to_numpy() for part in classes]
+        scores = [column(runs, f"test_q4_{part}").dropna().to_numpy() for part in classes]
         look = Series(k)
-        at = [x for x, values in enumerate(found) if len(values)]
+        filled = [x for x, values in enumerate(scores) if len(values)]
         ax.plot(
-            at, [float(np.mean(found[x])) for x in at], color=look.colour, linestyle=look.line,
+            filled, [float(np.mean(scores[x])) for x in filled], color=look.colour, linestyle=look.line,
             marker=MARKERS[k % len(MARKERS)], markerfacecolor=look.colour if k < len(COLOURS) else "white",
             label=results.label(name),
         )  # fmt: skip

@@ -10,7 +10,7 @@ from structmargin.problems.taxonomy.taxonomies import heights, node_features
 from structmargin_suite.analysis.taxonomy import METHODS, predicted
 from structmargin_suite.datasets.patents import FOLDS, large_enough, parents
 from structmargin_suite.figures import figure
-from structmargin_suite.figures._grouped import curve, standard_error
+from structmargin_suite.figures._grouped import mean_curve, standard_error
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, number_ticks
 from structmargin_suite.results import ExperimentResults, column
 
@@ -29,20 +29,20 @@ def table_1(results: ExperimentResults, fig: Any) -> None:
     for line, size in zip(panels, sizes, strict=True):
         for ax, (measure, (found_as, label)) in zip(line, PANELS.items(), strict=True):
             for k, corpus in enumerate(corpora):
-                mine = runs[(runs["data"] == corpus) & (runs["instances_per_class"] == size)]
-                for at, method in enumerate(METHODS):
-                    found = mine.loc[mine["method"] == method, found_as].to_numpy()
-                    if len(found):
-                        se = standard_error(found)
+                of_corpus = runs[(runs["data"] == corpus) & (runs["instances_per_class"] == size)]
+                for place, method in enumerate(METHODS):
+                    values = of_corpus.loc[of_corpus["method"] == method, found_as].to_numpy()
+                    if len(values):
+                        se = standard_error(values)
                         ax.errorbar(
-                            [np.mean(found)], [at + 0.16 * (k - 0.5)], xerr=[se], linestyle="none",
-                            color=COLOURS[k], marker=MARKERS[k], label=corpus if at == 0 else None,
+                            [np.mean(values)], [place + 0.16 * (k - 0.5)], xerr=[se], linestyle="none",
+                            color=COLOURS[k], marker=MARKERS[k], label=corpus if place == 0 else None,
                         )  # fmt: skip
-            told = papers[(papers["measure"] == measure) & (papers["instances_per_class"] == size)]
-            for at, method in enumerate(METHODS):
-                value = told.loc[told["method"] == method, "value"].tolist()
-                name = "the paper" if at == 0 else None
-                ax.plot(value, [at] * len(value), "o", color=GREY, markerfacecolor="white", label=name)
+            of_measure = papers[(papers["measure"] == measure) & (papers["instances_per_class"] == size)]
+            for place, method in enumerate(METHODS):
+                points = of_measure.loc[of_measure["method"] == method, "value"].tolist()
+                name = "the paper" if place == 0 else None
+                ax.plot(points, [place] * len(points), "o", color=GREY, markerfacecolor="white", label=name)
             ax.set(xlabel=f"{label}, {size} documents a class")
     panels[0][0].set_yticks(range(len(METHODS)), [results.label(name) for name in METHODS])
     panels[0][0].invert_yaxis()
@@ -58,7 +58,7 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
     panels = fig.subplots(1, 2)
     for ax, (found_as, label) in zip(panels, PANELS.values(), strict=True):
         for k, name in enumerate(methods):
-            line = curve(results.select("newsgroups", method=name), "instances_per_class", found_as)
+            line = mean_curve(results.select("newsgroups", method=name), "instances_per_class", found_as)
             Series(k).ours(ax, *line, results.label(name))
         ax.set(xscale="log", xlabel="training postings a group", ylabel=label)
         number_ticks(ax.xaxis, line.x)
@@ -110,7 +110,7 @@ def tree(results: ExperimentResults, fig: Any) -> None:
     fig.set_size_inches(7.2, 0.135 * len(codes) + 1.0)
     ax = fig.add_subplot()
     place: dict[str, float] = {code: float(k) for k, code in enumerate(codes)}
-    for node in sorted(height, key=lambda one: height[one]):
+    for node in sorted(height, key=lambda node_name: height[node_name]):
         below = [place[child] for child, parent in order.items() if parent == node]
         if below:
             place[node] = (min(below) + max(below)) / 2

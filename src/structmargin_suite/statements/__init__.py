@@ -77,8 +77,8 @@ def claim(name: str) -> Callable[[Check], Check]:
 
 def checks() -> dict[str, Check]:
     """Every check there is, by claim id."""
-    for found in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{found.name}")
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
     return dict(_CHECKS)
 
 
@@ -88,13 +88,15 @@ def judge(
     """A row for every claim of the papers: id, verdict, evidence, and what the list says of it."""
     known = checks()
     rows = []
-    for one in claims:
-        check = known.get(one["id"])
+    for statement in claims:
+        check = known.get(statement["id"])
         try:
             verdict = untested("no check of this claim yet") if check is None else check(results)
         except KeyError as missing:
             verdict = untested(f"no results of {missing.args[0]!r} yet")
         except NotReadyError as gone:
             verdict = untested(str(gone))
-        rows.append({"volatile": False, **one, "verdict": verdict.verdict, "evidence": verdict.evidence})
+        rows.append(
+            {"volatile": False, **statement, "verdict": verdict.verdict, "evidence": verdict.evidence}
+        )
     return rows

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from structmargin_suite.analysis.statistics import holm, mcnemar, p_value_lower
+from structmargin_suite.analysis.statistics import SIGNIFICANCE, holm, p_value_lower, p_value_mcnemar
 from structmargin_suite.analysis.taxonomy import METHODS, predicted
 from structmargin_suite.datasets.patents import FOLDS
 from structmargin_suite.results import STUDY_SEPARATOR, ExperimentResults, column
@@ -23,7 +23,6 @@ from structmargin_suite.statements import Verdict, claim, decided, first_decides
 STUDIES = ("patents", "newsgroups")
 ACCURACY, TREE = "accuracy", "tree loss"
 MEASURED = {ACCURACY: "test_accuracy", TREE: "test_loss"}
-LEVEL = 0.05
 
 Comparison = tuple[str, str, str]
 """(measure, the method that the claim says is better, the other)."""
@@ -49,18 +48,18 @@ def loss(results: Mapping[str, ExperimentResults]) -> Verdict:
 
 
 def _judged(results: Mapping[str, ExperimentResults], wanted: Sequence[Comparison]) -> Verdict:
-    mine = results["taxonomy"]
+    experiment = results["taxonomy"]
     verdicts = []
     for study in STUDIES:
-        for _, of_corpus in mine.select(study).groupby("corpus", sort=False):
+        for _, of_corpus in experiment.select(study).groupby("corpus", sort=False):
             runs = of_corpus[of_corpus["method"].isin(METHODS)]
-            verdict = _on(mine, runs, wanted)
+            verdict = _on_corpus(experiment, runs, wanted)
             data = "one corpus" if runs.empty else runs["data"].iloc[0]
             verdicts.append(verdict._replace(evidence=f"{data} {verdict.verdict}: {verdict.evidence}"))
     return first_decides(verdicts, "no runs on any corpus")
 
 
-def _on(mine: ExperimentResults, runs: pd.DataFrame, wanted: Sequence[Comparison]) -> Verdict:
+def _on_corpus(experiment: ExperimentResults, runs: pd.DataFrame, wanted: Sequence[Comparison]) -> Verdict:
     """The verdict on one corpus."""
     sizes = runs["instances_per_class"].unique().tolist()
     groups = {
@@ -76,33 +75,33 @@ def _on(mine: ExperimentResults, runs: pd.DataFrame, wanted: Sequence[Comparison
         for key, group in groups.items()
         for measure, metric in MEASURED.items()
     }
-    outcome = {key: documents(mine, group) for key, group in groups.items()}
+    outcome = {key: documents(experiment, group) for key, group in groups.items()}
     p, ordered = {}, True
-    told: dict[Any, dict[Any, tuple[float, str]]] = {}
+    comparisons: dict[Any, dict[Any, tuple[float, str]]] = {}
     for size in sizes:
         for measure, better, other in wanted:
             a, b = mean[(size, better), measure], mean[(size, other), measure]
             lead = a - b if measure == ACCURACY else b - a
             ordered = ordered and lead > 0
-            test = mcnemar if measure == ACCURACY else p_value_lower
+            test = p_value_mcnemar if measure == ACCURACY else p_value_lower
             p[size, better, measure, other] = test(
                 outcome[size, better][measure], outcome[size, other][measure]
             )
             gain = f" ({100 * (a - b) / b:+.1f}%" if b else " ("
             text = f"{measure} {a:.3g} of {better} against {b:.3g} of {other}{gain}"
-            told.setdefault((size, better, measure), {})[other] = (lead, text)
+            comparisons.setdefault((size, better, measure), {})[other] = (lead, text)
     adjusted = holm(p)
     parts = []
-    for key, rivals in told.items():  # of several rivals, the strongest
+    for key, rivals in comparisons.items():  # of several rivals, the strongest
         other = min(rivals, key=lambda name: rivals[name][0])
         parts.append(f"{key[0]} a class, {rivals[other][1]}, p {adjusted[(*key, other)]:.2g})")
     evidence = ", ".join(parts)
-    if ordered and max(adjusted.values()) >= LEVEL:
+    if ordered and max(adjusted.values()) >= SIGNIFICANCE:
         return untested(f"all in order, but not all beyond chance: {evidence}")
     return decided(ordered, evidence)
 
 
-def documents(mine: ExperimentResults, runs: pd.DataFrame) -> dict[str, np.ndarray]:
+def documents(experiment: ExperimentResults, runs: pd.DataFrame) -> dict[str, np.ndarray]:
     """Whether right, and the tree loss, of every test document, tested once: one whole cross-validation, or
     the first round where every round has the same test part."""
     rounds = column(runs, "round", 0).sort_values(kind="stable")
@@ -111,7 +110,7 @@ def documents(mine: ExperimentResults, runs: pd.DataFrame) -> dict[str, np.ndarr
     patents = "patents" in first["studies"].split(STUDY_SEPARATOR)
     folds = FOLDS.get(first["instances_per_class"], 1) if patents else 1
     used = ordered[rounds < folds] if (rounds < folds).any() else ordered.head(1)
-    pairs = [predicted(mine, run) for run in used["run"]]
+    pairs = [predicted(experiment, run) for run in used["run"]]
     return {
         ACCURACY: np.concatenate([y == yhat for y, yhat, _ in pairs]),
         TREE: np.concatenate([losses[y, yhat] for y, yhat, losses in pairs]),

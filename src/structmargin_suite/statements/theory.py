@@ -24,8 +24,10 @@ def _library_runs(results: Mapping[str, ExperimentResults]) -> pd.DataFrame:
     """Every finished run of a model of the library, with its experiment: what the theorems speak of."""
     numbers = ("constraints", "bound", "mean_slack", "train_risk")
     frames = [pd.DataFrame(columns=["experiment", "run", "exact", *numbers])]
-    for name, mine in results.items():
-        runs = mine.runs[has_value(mine.runs, "status", "done") & column(mine.runs, "mean_slack").notna()]
+    for name, experiment in results.items():
+        runs = experiment.runs[
+            has_value(experiment.runs, "status", "done") & column(experiment.runs, "mean_slack").notna()
+        ]
         frame = pd.DataFrame({key: column(runs, key).astype(float) for key in numbers})
         frames.append(frame.assign(experiment=name, run=runs["run"], exact=has_value(runs, "exact", True)))
     known = [frame for frame in frames if len(frame)]
@@ -70,12 +72,12 @@ def bound_risk(results: Mapping[str, ExperimentResults]) -> Verdict:
     return decided(over.empty, evidence)
 
 
-def _weights(mine: ExperimentResults, run: str) -> np.ndarray:
-    return np.asarray(mine.model(run).w_)
+def _weights(experiment: ExperimentResults, run: str) -> np.ndarray:
+    return np.asarray(experiment.model(run).w_)
 
 
 def _apart(
-    mine: ExperimentResults, first: pd.DataFrame, second: pd.DataFrame, keys: Sequence[str]
+    experiment: ExperimentResults, first: pd.DataFrame, second: pd.DataFrame, keys: Sequence[str]
 ) -> pd.DataFrame:
     """Pairs of runs that agree in `keys`, with the `distance` of their weights, and how far apart two
     solutions of one problem are `allowed` to be."""
@@ -85,7 +87,7 @@ def _apart(
     )
     pairs = left.merge(right.drop_duplicates(keys, keep="last"), on=keys, suffixes=("", "_other"))
     pairs["distance"] = [
-        float(np.linalg.norm(_weights(mine, run) - _weights(mine, other)))
+        float(np.linalg.norm(_weights(experiment, run) - _weights(experiment, other)))
         for run, other in zip(pairs["run"], pairs["run_other"], strict=True)
     ]
     pairs["allowed"] = [
@@ -100,9 +102,9 @@ def slack_invariance(results: Mapping[str, ExperimentResults]) -> Verdict:
     """Trained with Delta and C, and with 4 Delta and C/4: slack re-scaled solutions are as near as their
     certificates allow one problem's solutions to be; margin re-scaled ones are provably apart.
     """
-    mine = results["theory"]
-    plain, scaled = mine.select("loss as it is"), mine.select("loss times four")
-    pairs = _apart(mine, plain, scaled, ["formulation", "repetition"])
+    experiment = results["theory"]
+    plain, scaled = experiment.select("loss as it is"), experiment.select("loss times four")
+    pairs = _apart(experiment, plain, scaled, ["formulation", "repetition"])
     slack, margin = (pairs[pairs["formulation"].str.endswith(kind)] for kind in ("slack", "margin"))
     if slack.empty or margin.empty:
         return untested("no pairs of runs with scaled and unscaled losses")
@@ -120,14 +122,14 @@ def slack_invariance(results: Mapping[str, ExperimentResults]) -> Verdict:
 @claim("zero-one-equal")
 def zero_one_equal(results: Mapping[str, ExperimentResults]) -> Verdict:
     """With 0/1 loss, the solutions of the three formulations of a penalty are as near as certificates ask."""
-    mine = results["theory"]
+    experiment = results["theory"]
     compared = []
     for penalty in ("SVM1", "SVM2"):
-        base = mine.select("zero-one", formulation=penalty)
+        base = experiment.select("zero-one", formulation=penalty)
         for scaling in ("slack", "margin"):
-            others = mine.select("zero-one", formulation=f"{penalty} {scaling}")
+            others = experiment.select("zero-one", formulation=f"{penalty} {scaling}")
             compared.append(
-                _apart(mine, base, others, ["repetition"]).assign(formulation=f"{penalty} {scaling}")
+                _apart(experiment, base, others, ["repetition"]).assign(formulation=f"{penalty} {scaling}")
             )
     pairs = pd.concat(compared, ignore_index=True)
     if pairs.empty:
@@ -145,8 +147,8 @@ def one_slack_n(results: Mapping[str, ExperimentResults]) -> Verdict:
     """1-slack runs at one C and epsilon: the slope of log constraints against log n has a 95% interval
     that ends below 0.1 (doubling n adds less than 7%), and no run adds 1000.
     """
-    mine = results["theory"]
-    runs = mine.select("growth")
+    experiment = results["theory"]
+    runs = experiment.select("growth")
     powers = slopes(runs, "n_train", "constraints")
     if len(powers) < 3:
         return untested(f"{len(powers)} repetitions; at least 3 are needed")

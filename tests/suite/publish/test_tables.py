@@ -14,7 +14,7 @@ from helpers.made_up_results import frame
 from helpers.toy_project import TOY, project, run_all
 from structmargin_suite import statements as claims
 from structmargin_suite.cli import main
-from structmargin_suite.figures._grouped import curve, published
+from structmargin_suite.figures._grouped import mean_curve, published
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish import tables
 from structmargin_suite.publish.compare import exact, numbers, stable
@@ -79,7 +79,7 @@ def test_wide_tables_show_ours_the_papers_and_the_difference():
 
 
 def test_curves_are_means_with_standard_errors():
-    line = curve(RUNS, "n", "error")
+    line = mean_curve(RUNS, "n", "error")
     assert line.x == [1.0, 2.0] and line.mean == [3.0, 5.0]
     assert line.se[1] == pytest.approx(1.5275252)
     assert published(PUBLISHED, "n", method="a") == ([2], [5.5])

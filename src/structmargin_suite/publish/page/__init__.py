@@ -161,8 +161,8 @@ def method(name: str, spec: dict[str, Any]) -> dict[str, str]:
     choose = spec.get("choose")
     if choose:
         among = {choose["option"]: choose["among"], **choose.get("with", {})}
-        told = " and ".join(f"{option} chosen among {values}" for option, values in among.items())
-        settings.append(f"{told} by {choose['by']}")
+        tried = " and ".join(f"{option} chosen among {values}" for option, values in among.items())
+        settings.append(f"{tried} by {choose['by']}")
     return {"name": spec.get("label", name), "settings": ", ".join(settings), "note": spec.get("note", "")}
 
 
