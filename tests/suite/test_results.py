@@ -21,12 +21,13 @@ IDENTIFIERS = ("run", "method", "corpus", "data", "studies", "status", "reason")
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory):
-    """The toy with two methods, named by what looks like a number and like a truth value."""
+    """The toy with methods whose names look like numbers."""
     config = copy.deepcopy(TOY)
     methods = config["methods"]
-    config["methods"] = {"007": methods["margin"], "true": methods["any"], "hard": methods["hard"]}
+    config["methods"] = {"007": methods["margin"], "012": methods["any"], "3": methods["hard"]}
     config["studies"]["sizes"]["methods"] = ["007"]
-    config["studies"]["solvers"]["methods"] = ["true"]
+    config["studies"]["solvers"]["methods"] = ["012"]
+    config["studies"]["hopeless"]["methods"] = ["3"]
     root = project(tmp_path_factory.mktemp("results"), config)
     run_all(root)
     return Results(root)["toy"]
@@ -38,7 +39,7 @@ def test_every_column_of_the_runs_has_the_type_it_was_written_from(toy):
     assert types["n_train"] == types["repetition"] == types["constraints"] == "Int64"
     assert types["solver"] == types["formulation"] == "string" and types["exact"] == "boolean"
     assert types["C"] == types["test_error"] == types["primal"] == types["bound"] == "float64"
-    assert toy.runs["method"].unique().tolist() == ["007", "true", "hard"], "names stay text"
+    assert toy.runs["method"].unique().tolist() == ["007", "012", "3"], "names stay text"
     known = {name: spec["type"] for name, spec in toy.summary["columns"].items()}
     assert list(known) and set(known) == set(types)
     assert toy.summary["columns"]["n_train"]["holds"] == ["settings"]
@@ -69,7 +70,7 @@ def test_tables_timings_and_traces_have_types(toy):
 
 def test_a_selection_has_the_study_and_the_settings_asked_for(toy):
     assert toy.select("sizes", n_train=24)["n_train"].tolist() == [24, 24]
-    assert set(toy.select(("sizes", "solvers"))["method"]) == {"007", "true"}
+    assert set(toy.select(("sizes", "solvers"))["method"]) == {"007", "012"}
     assert toy.select("sizes", nothing_like_it=1).empty and toy.select("no such study").empty
     assert len(toy.select(done=False)) == len(toy.runs) > len(toy.select())
 

@@ -53,6 +53,14 @@ def test_tidy_rows_average_what_was_done_and_chosen_and_leave_no_hole():
     assert (2, "a", "count") not in rows
 
 
+def test_rows_stand_in_the_order_in_which_runs_first_have_the_values_of_each_key():
+    table = tables.tidy(SPEC, RUNS, PUBLISHED, METHODS)
+    errors = table[table["measure"] == "error"]
+    assert list(zip(errors["n"], errors["method"], strict=True)) == [(2, "b"), (2, "a"), (1, "b"), (1, "a")]
+    assert table["measure"].tolist() == ["error", "count", "error", "error", "count", "error"]
+    assert list(table.columns) == tables.columns(SPEC)
+
+
 def test_the_standard_error_is_the_deviation_over_the_root_of_the_runs():
     row = tables.tidy({**SPEC, "spread": "se"}, RUNS[:2], frame_of([]), METHODS).iloc[0]
     assert row["spread"] == pytest.approx(2.0) and row["spread_kind"] == "se"

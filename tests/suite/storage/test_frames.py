@@ -25,7 +25,7 @@ from structmargin_suite.storage.frames import (
 ROWS = [
     {"on": True, "n": 3, "x": 0.5, "name": "007", "mixed": 1, "never": None},
     {"on": None, "n": None, "x": None, "name": None, "mixed": "all", "never": None},
-    {"on": False, "n": -2, "x": 4, "name": "true", "mixed": 2.5, "never": None},
+    {"on": False, "n": -2, "x": 4, "name": "1e3", "mixed": 2.5, "never": None},
 ]
 TYPES = {"on": "boolean", "n": "integer", "x": "float", "name": "text", "mixed": "text", "never": "float"}
 DTYPES = {
@@ -44,18 +44,19 @@ def test_every_type_and_every_missing_value_reads_back_as_it_was_written(tmp_pat
     write_frame(tmp_path / "x.csv", frame)
     back = read_frame(tmp_path / "x.csv", TYPES)
     assert_frame_equal(back, frame)
-    assert back["name"].tolist() == ["007", pd.NA, "true"], "text that looks like a number stays text"
+    assert back["name"].tolist() == ["007", pd.NA, "1e3"], "text that looks like a number stays text"
     assert back["n"].tolist() == [3, pd.NA, -2] and back["never"].isna().all()
     assert records(back)[1] == {**dict.fromkeys(TYPES), "mixed": "all"}
     assert records(back)[2] == {
-        "on": False, "n": -2, "x": 4.0, "name": "true", "mixed": "2.5", "never": None,
+        "on": False, "n": -2, "x": 4.0, "name": "1e3", "mixed": "2.5", "never": None,
     }  # fmt: skip
 
 
 def test_without_a_schema_a_column_is_what_all_its_cells_can_be_read_as(tmp_path):
     write_frame(tmp_path / "x.csv", frame_of(ROWS))
-    back = read_frame(tmp_path / "x.csv", {})
+    back = read_frame(tmp_path / "x.csv", {"name": "text"})
     assert {name: str(kind) for name, kind in back.dtypes.items()} == DTYPES
+    assert str(read_frame(tmp_path / "x.csv", {})["name"].dtype) == "float64", "nothing says that it is text"
     assert type_of_texts(["1", "2"]) == "integer" and type_of_texts(["1", "2.0", ""]) == "float"
     assert type_of_texts(["1", "true"]) == "text" and type_of_texts([]) == "float"
     assert type_of_texts([str(2**63)]) == "float"
