@@ -14,7 +14,7 @@ import pandas as pd
 
 from structmargin_suite.analysis.parsing import bootstrap, brackets_of, exact, f1
 from structmargin_suite.analysis.statistics import SIGNIFICANCE, holm, means_along, p_value_mcnemar
-from structmargin_suite.results import ExperimentResults
+from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements import FAILS, HOLDS, Verdict, claim, decided, first_decides, untested
 
 STUDY = "table 5"
@@ -92,7 +92,8 @@ def constraints(results: Mapping[str, ExperimentResults]) -> Verdict:
     verdict = _by_corpus(results, methods, judged)
     experiment = results["parsing"]
     runs = experiment.select("sizes")
-    largest = runs[runs["method"].str.contains("one by one") & (runs["n_train"] == runs["n_train"].max())]
+    sizes = column(runs, "n_train")
+    largest = runs[runs["method"].str.contains("one by one") & (sizes == sizes.max())]
     alone = [
         f"{experiment.label(run.method)} {run.constraints / run.n_train:.2f} at n={run.n_train}"
         for run in largest.itertuples()
