@@ -50,8 +50,8 @@ def readings(root: Path) -> str:
             "",
             f"{PAPERS[config['paper']]}: {config['where']}.",
         ]
-        told = list(config.get("reading", [])) or ["Nothing was left open."]
-        lines += ["", *(f"- {_line(text)}" for text in told)]
+        readings = list(config.get("reading", [])) or ["Nothing was left open."]
+        lines += ["", *(f"- {_line(text)}" for text in readings)]
         notes = {
             method.get("label", key): method["note"]
             for key, method in config["methods"].items()

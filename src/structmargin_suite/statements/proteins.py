@@ -27,7 +27,7 @@ COMPARED = (("Window", "generative", SUBSTANTIAL), ("Profile", "Window", 0.0))
 def order(results: Mapping[str, ExperimentResults]) -> Verdict:
     """Window is above the generative model by at least 1 point of Q4-score on average, and Profile above
     Window, both beyond chance at 5%. Fails if either mean is not ahead by that much; ahead, but not beyond
-    chance, is not tested. The order of the other models is told.
+    chance, is not tested. The order of the other models stands in the evidence.
     """
     experiment = results["proteins"]
     needed = list(dict.fromkeys(name for pair in COMPARED for name in pair[:2]))

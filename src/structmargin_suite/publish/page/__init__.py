@@ -74,7 +74,7 @@ def _page(
     )
     template = environment.from_string((files / "page.html").read_text(encoding="utf-8"))
     counts = {
-        verdict: sum(one["verdict"] == verdict for one in claims)
+        verdict: sum(statement["verdict"] == verdict for statement in claims)
         for verdict in ("holds", "fails", "not tested")
     }
     return template.render(
@@ -82,7 +82,7 @@ def _page(
         script=(files / "page.js").read_text(encoding="utf-8"),
         claims=claims,
         counts=counts,
-        sections=[section(one, claims, one.name in stale, limit) for one in experiments],
+        sections=[section(results, claims, results.name in stale, limit) for results in experiments],
         suite=suite,
         papers=PAPERS,
         commit=machine.commit(suite.root),
@@ -102,7 +102,7 @@ def section(
         "config": config,
         "summary": summary,
         "paper": PAPERS[config["paper"]],
-        "claims": [one for one in claims if one["id"] in config["claims"]],
+        "claims": [statement for statement in claims if statement["id"] in config["claims"]],
         "tables": [table(results, name, spec) for name, spec in config["tables"].items()],
         "figures": [
             picture(results, name, spec["caption"], limit) for name, spec in config.get("figures", {}).items()
