@@ -1,8 +1,15 @@
-"""Results as claims, figures, the page and the notebooks read them: rows of numbers from files.
+"""Results as statements, figures, the page and the notebooks read them: pandas frames from files.
 
-    results = Results(Path("."))
-    results["alignment"].rows(study="sizes", method="SVM2")    # the runs, as dicts
-    results["alignment"].table("alignment")                    # a table's tidy rows
+    results = Results.latest(Path("."))
+    alignment = results["alignment"]
+    alignment.runs                                  # one row per planned run
+    alignment.select("sizes", method="SVM2")        # the finished runs of a study
+    alignment.table("alignment")                    # a table, tidy
+    results.statements()                            # one verdict per statement of the papers
+
+Columns have types (storage/frames.py): those of runs.csv are said by `columns` in summary.json, where
+`tabulate` wrote what each column was made from. Results without it, such as older snapshots, are read by
+the types declared here and, for settings and metrics, by what all cells of a column can be read as.
 Nothing here computes a result; nothing here writes.
 """
 
@@ -12,39 +19,138 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from structmargin_suite.storage.files import read_arrays, read_csv, read_json
+import pandas as pd
+
+from structmargin_suite.storage.files import cell, read_arrays, read_json
+from structmargin_suite.storage.frames import ColumnType, read_frame
 from structmargin_suite.storage.layout import Layout
 
-Row = dict[str, Any]
-
-
-def number(text: str) -> Any:
-    """A cell of a CSV file as None, bool, int, float or text."""
-    if text == "":
-        return None
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+RUN_TYPES: dict[str, ColumnType] = {
+    "run": "text",
+    "method": "text",
+    "corpus": "text",
+    "data": "text",
+    "studies": "text",
+    "status": "text",
+    "reason": "text",
+    "chosen": "boolean",
+}
+"""The identifiers of a run: the first columns of every runs.csv."""
+TABLE_TYPES: dict[str, ColumnType] = {
+    "split": "text",
+    "measure": "text",
+    "data": "text",
+    "value": "float",
+    "spread": "float",
+    "spread_kind": "text",
+    "runs": "integer",
+    "published": "float",
+}
+"""The columns of a table after its keys."""
+TIMING_TYPES: dict[str, ColumnType] = {
+    "run": "text",
+    "cpu": "text",
+    "cores": "integer",
+    "system": "text",
+    "python": "text",
+}
+"""The columns of timings.csv that are no measurements."""
+PUBLISHED_TYPES: dict[str, ColumnType] = {
+    "dataset": "text",
+    "method": "text",
+    "split": "text",
+    "measure": "text",
+    "value": "float",
+    "spread": "float",
+    "spread_kind": "text",
+    "note": "text",
+}
+STUDY_SEPARATOR = "; "
+"""Between the names of a run's studies in its column `studies`."""
 
 
 class NotReadyError(FileNotFoundError):
     """Results are there, but not the prepared data that they came from."""
 
 
+def column(frame: pd.DataFrame, name: str, missing: Any = None) -> pd.Series:
+    """A column of a frame, also where the frame has none of that name.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    name : str
+    missing : optional
+        Stands where a value is missing, and everywhere if the column is; missing values stay without it.
+
+    Returns
+    -------
+    Series
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"n": [1, 2]})
+    >>> column(frame, "repetition", 0).tolist()
+    [0, 0]
+    """
+    if name not in frame:
+        return pd.Series([float("nan") if missing is None else missing] * len(frame), index=frame.index)
+    return frame[name] if missing is None else frame[name].fillna(missing)
+
+
+def has_value(frame: pd.DataFrame, name: str, value: Any) -> pd.Series:
+    """For each row of a frame, whether a column has this value; a column that is not there has none.
+
+    In a column of text a number is compared as it is written: settings that are numbers for some methods
+    and words for others are text.
+    """
+    values = column(frame, name)
+    wanted = cell(value) if values.dtype == "string" else value
+    return (values == wanted).fillna(False).astype(bool)
+
+
 class ExperimentResults:
-    """One experiment's files."""
+    """The results of one experiment, read from its folder.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    name : str
+        The experiment.
+    folder : Path, optional
+        Where its files lie; by default results/<name> below the root.
+
+    Attributes
+    ----------
+    summary : dict
+        summary.json: scale, seed, data, configuration.
+    runs : DataFrame
+        One row per planned run: identifiers, then settings, metrics and values that a training chose.
+        `studies` names the studies that a run belongs to; `status` is done, skipped or failed, with a
+        `reason`; `chosen` is False for runs with an option's value that lost against another.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> root = next(p for p in [Path.cwd(), *Path.cwd().parents] if (p / "results" / "snapshot").is_dir())
+    >>> alignment = ExperimentResults(root, "alignment", root / "results" / "snapshot" / "alignment")
+    >>> str(alignment.runs["n_train"].dtype), str(alignment.runs["test_error"].dtype)
+    ('Int64', 'float64')
+    >>> sizes = alignment.select("sizes", method="SVM2")
+    >>> sizes["n_train"].unique().tolist()
+    [1, 2, 4, 10, 20, 40, 80]
+    >>> list(alignment.table("alignment").columns)[:5]
+    ['n_train', 'method', 'measure', 'data', 'value']
+    """
 
     def __init__(self, root: Path, name: str, folder: Path | None = None) -> None:
         self.layout = Layout(root)
         self.name = name
         self.folder = self.layout.experiment(name) if folder is None else folder
         self.summary: dict[str, Any] = read_json(self.folder / "summary.json")
-        self.runs: list[Row] = self._rows("runs.csv")
+        types = {key: known["type"] for key, known in self.summary.get("columns", {}).items()}
+        self.runs = read_frame(self.folder / "runs.csv", {**types, **RUN_TYPES})
 
     @property
     def config(self) -> dict[str, Any]:
@@ -52,27 +158,60 @@ class ExperimentResults:
         config: dict[str, Any] = self.summary["config"]
         return config
 
-    def _rows(self, file: str) -> list[Row]:
-        return [{key: number(text) for key, text in row.items()} for row in read_csv(self.folder / file)]
+    def select(
+        self, study: str | Sequence[str] | None = None, done: bool = True, **settings: Any
+    ) -> pd.DataFrame:
+        """Some of the runs.
 
-    def rows(self, study: str | Sequence[str] | None = None, done: bool = True, **wanted: Any) -> list[Row]:
-        """Runs of a study, or of several, with the wanted settings; finished and chosen ones unless told."""
-        studies = {study} if isinstance(study, str) else set(study or ())
-        return [
-            row
-            for row in self.runs
-            if (study is None or studies & set(row["studies"].split("; ")))
-            and (not done or (row["status"] == "done" and row["chosen"]))
-            and all(row.get(key) == value for key, value in wanted.items())
-        ]
+        Parameters
+        ----------
+        study : str or sequence of str, optional
+            Runs of this study, or of any of these.
+        done : bool
+            Finished and chosen runs only; all planned ones otherwise.
+        **settings
+            Values that columns must have, such as ``method="SVM2"``; no run has a column that is not there.
 
-    def table(self, name: str) -> list[Row]:
-        """The tidy rows of a table."""
-        return self._rows(f"{name}.csv")
+        Returns
+        -------
+        DataFrame
+            Rows of `runs` in their order, counted from 0.
+        """
+        runs = self.runs
+        wanted = pd.Series(True, index=runs.index)
+        if study is not None:
+            studies = {study} if isinstance(study, str) else set(study)
+            wanted &= pd.Series(
+                [bool(studies & set(text.split(STUDY_SEPARATOR))) for text in runs["studies"]],
+                index=runs.index, dtype=bool,
+            )  # fmt: skip
+        if done:
+            wanted &= has_value(runs, "status", "done") & has_value(runs, "chosen", True)
+        for key, value in settings.items():
+            wanted &= has_value(runs, key, value)
+        return runs[wanted].reset_index(drop=True)
 
-    def timings(self) -> list[Row]:
-        """What clocks and memory meters said, a row a run."""
-        return self._rows("timings.csv")
+    def table(self, name: str) -> pd.DataFrame:
+        """A table, tidy: its keys, measure, data, value, spread, spread_kind, runs, published."""
+        spec = self.config.get("tables", {}).get(name, {})
+        types: dict[str, ColumnType] = {}
+        for key in spec.get("keys", []):
+            source = spec.get("found_as", {}).get(key, key)
+            known = RUN_TYPES.get(source) or self.summary.get("columns", {}).get(source, {}).get("type")
+            types |= {key: known} if known else {}
+        return read_frame(self.folder / f"{name}.csv", {**types, **TABLE_TYPES})
+
+    def timings(self) -> pd.DataFrame:
+        """Clocks and memory meters: one row per run, with the machine it ran on."""
+        return read_frame(self.folder / "timings.csv", TIMING_TYPES, others="float")
+
+    def timed(self, runs: pd.DataFrame) -> pd.DataFrame:
+        """Those of some runs that have timings, with these as further columns."""
+        return runs.merge(self.timings(), on="run", how="inner", suffixes=("", "_clock"))
+
+    def trace(self, run: str) -> pd.DataFrame:
+        """The trace of one training: a row for each time that its solver measured itself."""
+        return read_frame(self.folder / "runs" / run / "trace.csv", {}, others="float")
 
     def label(self, method: str) -> str:
         """How a method is called in figures and tables."""
@@ -93,8 +232,8 @@ class ExperimentResults:
 
         return from_arrays(self.record(run)["model"], self.arrays(run))
 
-    def kept(self, run: str) -> dict[str, Any]:
-        """What evaluation kept of one run's test part."""
+    def kept_predictions(self, run: str) -> dict[str, Any]:
+        """The predictions on the test part that evaluation kept of one run."""
         return read_arrays(self.folder / "runs" / run / "kept.npz")
 
     def ready(self, run: str) -> dict[str, Any]:
@@ -119,35 +258,63 @@ class ExperimentResults:
         """The file of a figure."""
         return self.folder / "figures" / f"{name}.{kind}"
 
-    def published(self, table: str) -> list[Row]:
-        """The paper's numbers that a table stands beside; empty if there are none."""
+    def published(self, table: str) -> pd.DataFrame:
+        """The paper's numbers that a table stands beside; a frame without rows if there are none."""
         file = self.config["tables"][table].get("published")
         if file is None:
-            return []
-        return [
-            {key: number(text) for key, text in row.items()} for row in read_csv(self.layout.published / file)
-        ]
+            return pd.DataFrame(
+                {"method": pd.Series(dtype="string"), "measure": pd.Series(dtype="string"),
+                 "value": pd.Series(dtype="float64")}
+            )  # fmt: skip
+        return read_frame(self.layout.published / file, PUBLISHED_TYPES)
 
 
 class Results(Mapping[str, ExperimentResults]):
-    """Every experiment that has results under a root folder, in results/ or in the folder given."""
+    """Every experiment that has results under a root folder, by name.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    folder : Path, optional
+        Where the results lie; by default results/ below the root.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> root = next(p for p in [Path.cwd(), *Path.cwd().parents] if (p / "results" / "snapshot").is_dir())
+    >>> results = Results(root, root / "results" / "snapshot")
+    >>> "alignment" in results
+    True
+    >>> list(results.statements().columns)
+    ['id', 'verdict', 'evidence']
+    """
 
     def __init__(self, root: Path, folder: Path | None = None) -> None:
         self.root = root
         self.folder = Layout(root).results if folder is None else folder
-        found = sorted(path.parent for path in self.folder.glob("*/summary.json"))
-        self._experiments = {path.name: ExperimentResults(root, path.name, path) for path in found}
+        folders = sorted(path.parent for path in self.folder.glob("*/summary.json"))
+        self._experiments = {path.name: ExperimentResults(root, path.name, path) for path in folders}
 
     @classmethod
     def latest(cls, root: Path, experiment: str | None = None) -> Results:
         """What was run here, or else the snapshot that came with the project.
 
-        With an experiment's name: the first of the two that has results of it.
+        Parameters
+        ----------
+        root : Path
+            The project's folder.
+        experiment : str, optional
+            With an experiment's name, the first of the two that has results of it.
+
+        Returns
+        -------
+        Results
         """
         for folder in (Layout(root).results, Layout(root).results / "snapshot"):
-            found = cls(root, folder)
-            if found and (experiment is None or experiment in found):
-                return found
+            results = cls(root, folder)
+            if results and (experiment is None or experiment in results):
+                return results
         if experiment is None:
             return cls(root)
         raise FileNotFoundError(
@@ -155,9 +322,9 @@ class Results(Mapping[str, ExperimentResults]):
             f"run make reproduce ONLY={experiment} first"
         )
 
-    def claims(self) -> list[Row]:
-        """The verdicts: id, verdict, evidence."""
-        return list(read_csv(self.folder / "claims.csv"))
+    def statements(self) -> pd.DataFrame:
+        """The verdict on every statement of the papers: id, verdict, evidence."""
+        return read_frame(self.folder / "claims.csv", {}, others="text")
 
     def __getitem__(self, name: str) -> ExperimentResults:
         return self._experiments[name]

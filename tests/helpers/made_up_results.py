@@ -6,14 +6,21 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from structmargin_suite.results import ExperimentResults
+from structmargin_suite.results import RUN_TYPES, ExperimentResults
+from structmargin_suite.storage.frames import frame_of
+
+
+def frame(rows):
+    """Made-up runs as the frame that they would be read as."""
+    columns = dict.fromkeys([*RUN_TYPES, *(name for row in rows for name in row)])
+    return frame_of(rows, list(columns), RUN_TYPES)
 
 
 class Fake(ExperimentResults):
     """Results made up in memory."""
 
     def __init__(self, name, config, runs, weights=None):
-        self.name, self.runs, self.weights = name, runs, weights or {}
+        self.name, self.runs, self.weights = name, frame(runs), weights or {}
         self.summary = {"config": config}
 
     def model(self, run):

@@ -16,11 +16,13 @@ import IPython.display
 import pytest
 import yaml
 
+from helpers.made_up_results import frame
 from helpers.toy_project import HERE
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish import tables
 from structmargin_suite.results import Results
 from structmargin_suite.storage.files import plain, read_json, write_csv, write_json, write_text
+from structmargin_suite.storage.frames import frame_of, write_frame
 
 SUITE = yaml.safe_load((HERE / "configs" / "suite.yaml").read_text())
 NOTEBOOKS = sorted((HERE / "notebooks").glob("*.ipynb"))
@@ -52,8 +54,8 @@ def made_up(root: Path, name: str, experiment) -> None:
     write_json(folder / "summary.json", {**summary, "config": plain(config)})
     for table, spec in config["tables"].items():
         mine = [row for row in rows if spec["study"] in row["studies"].split("; ")]
-        tidy = tables.tidy(spec, mine, [], config["methods"])
-        write_csv(folder / f"{table}.csv", tidy, tables.columns(spec))
+        tidy = tables.tidy(spec, frame(mine), frame_of([]), config["methods"])
+        write_frame(folder / f"{table}.csv", tidy)
         text = tables.markdown(spec["caption"], *tables.wide(spec, tidy, config["methods"]))
         write_text(folder / f"{table}.md", text)
     for figure in config.get("figures", {}):

@@ -12,11 +12,11 @@ SSVM, LINEAR, CHI2 = "S-SVM (linear)", "JKSE (linear)", "JKSE (chi2)"
 ERROR = "test_equal_error_ellipse"
 NOISE = ("clean", "noise", "noise, far")
 """The studies that make Table 1: without noise one draw, swapped boxes in several, far ones in one."""
-APART = 0.5
+MIN_LOSS = 0.5  # of a random box: it overlaps no car by more than half
 
 
 def kernel_values(
-    mine: ExperimentResults, run: str, size: int = 100
+    experiment: ExperimentResults, run: str, size: int = 100
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Per kernel, values between training boxes and (right, random) boxes of test images, each with a mean
     diagonal of 1 over the training boxes. Random ones have the size of a car and overlap none by more than
@@ -26,26 +26,26 @@ def kernel_values(
     from structmargin.problems.localization.boxes import KINDS, pyramids
     from structmargin.problems.localization.kernel import BoxChi2
 
-    split, rng = mine.split(run), np.random.default_rng(0)
-    problem = mine.model(run).problem_
+    split, rng = experiment.split(run), np.random.default_rng(0)
+    problem = experiment.model(run).problem_
     X, Y = split.train.X[:size], split.train.Y[:size]
-    there: list[tuple[Any, np.ndarray, np.ndarray]] = []
+    test_boxes: list[tuple[Any, np.ndarray, np.ndarray]] = []
     for x, cars in zip(split.test.X[:size], split.test.Y[:size], strict=True):
         boxes = boxes_of(*x[0].shape, x[1])
         losses = np.array([box_loss(cars, box.astype(float)) for box in boxes])
-        wrong = np.flatnonzero(losses >= APART)
+        wrong = np.flatnonzero(losses >= MIN_LOSS)
         if len(wrong):
-            there.append((x, boxes[[int(np.argmin(losses))]], boxes[[rng.choice(wrong)]]))
-    X2, right, wrong_boxes = (list(part) for part in zip(*there, strict=True))
+            test_boxes.append((x, boxes[[int(np.argmin(losses))]], boxes[[rng.choice(wrong)]]))
+    X2, right, wrong_boxes = (list(part) for part in zip(*test_boxes, strict=True))
     kind = KINDS[problem.normalise]
 
     def linear(A: Any, B: Any, C: Any, D: Any) -> np.ndarray:
         left, other = (pyramids(x, y, problem.n_words, problem.levels, kind) for x, y in ((A, B), (C, D)))
         return (left @ other.T).toarray()
 
-    found = {}
+    values = {}
     chi2_kernel = BoxChi2(problem.n_words, problem.levels, problem.normalise)
     for name, gram in (("linear", linear), ("chi2", chi2_kernel.gram)):
         scale = float(np.mean(np.diagonal(gram(X, Y, X, Y))))
-        found[name] = gram(X, Y, X2, right) / scale, gram(X, Y, X2, wrong_boxes) / scale
-    return found
+        values[name] = gram(X, Y, X2, right) / scale, gram(X, Y, X2, wrong_boxes) / scale
+    return values

@@ -14,32 +14,32 @@ DRAWS = 2000
 
 
 @functools.cache  # several claims and a figure ask
-def predicted(mine: ExperimentResults, run: str) -> tuple[list[Any], list[Any]]:
+def predicted(experiment: ExperimentResults, run: str) -> tuple[list[Any], list[Any]]:
     """(truth, prediction) of a run on its test part."""
-    test = mine.split(run).test
-    return list(test.Y), list(mine.model(run).predict(test.X))
+    test = experiment.split(run).test
+    return list(test.Y), list(experiment.model(run).predict(test.X))
 
 
-def exact(mine: ExperimentResults, run: str) -> np.ndarray:
+def exact(experiment: ExperimentResults, run: str) -> np.ndarray:
     """Whether each test sentence's whole tree is right."""
-    return np.array([y == yhat for y, yhat in zip(*predicted(mine, run), strict=True)])
+    return np.array([y == yhat for y, yhat in zip(*predicted(experiment, run), strict=True)])
 
 
-def brackets_of(mine: ExperimentResults, run: str) -> np.ndarray:
+def brackets_of(experiment: ExperimentResults, run: str) -> np.ndarray:
     """(right, given, predicted) brackets of each test sentence."""
-    return np.array([bracket_counts(y, yhat) for y, yhat in zip(*predicted(mine, run), strict=True)])
+    return np.array([bracket_counts(y, yhat) for y, yhat in zip(*predicted(experiment, run), strict=True)])
 
 
-def f1(found: np.ndarray) -> np.ndarray:
+def f1(brackets: np.ndarray) -> np.ndarray:
     """F1 of each row of (right, given, predicted) brackets."""
-    values: np.ndarray = 2.0 * found[..., 0] / (found[..., 1] + found[..., 2])
+    values: np.ndarray = 2.0 * brackets[..., 0] / (brackets[..., 1] + brackets[..., 2])
     return values
 
 
-def bootstrap(found: np.ndarray, other: np.ndarray, seed: int = 0) -> tuple[float, float]:
+def bootstrap(brackets: np.ndarray, other: np.ndarray, seed: int = 0) -> tuple[float, float]:
     """The 95% interval, over sentences drawn again, of how many points F1 of all brackets is higher."""
     rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(len(found), np.full(len(found), 1.0 / len(found)), size=DRAWS)
-    apart = 100.0 * (f1(drawn @ found) - f1(drawn @ other))
+    drawn = rng.multinomial(len(brackets), np.full(len(brackets), 1.0 / len(brackets)), size=DRAWS)
+    apart = 100.0 * (f1(drawn @ brackets) - f1(drawn @ other))
     low, high = np.quantile(apart, [0.025, 0.975])
     return float(low), float(high)

@@ -7,9 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.special import stdtr, stdtrit
 
-LEVEL = 0.95
+from structmargin_suite.results import column
+
+CONFIDENCE = 0.95
+SIGNIFICANCE = (
+    0.05  # p-values below it count as beyond chance, after Holm's correction where there are several
+)
 
 
 class Interval(NamedTuple):
@@ -30,11 +36,11 @@ def interval(values: Sequence[float]) -> Interval:
     mean = float(x.mean())
     if len(x) < 2:
         return Interval(mean, -math.inf, math.inf, len(x))
-    half = float(stdtrit(len(x) - 1, 0.5 + LEVEL / 2)) * float(x.std(ddof=1)) / math.sqrt(len(x))
+    half = float(stdtrit(len(x) - 1, 0.5 + CONFIDENCE / 2)) * float(x.std(ddof=1)) / math.sqrt(len(x))
     return Interval(mean, mean - half, mean + half, len(x))
 
 
-def p_above(values: Sequence[float], than: float = 0.0) -> float:
+def p_value_above(values: Sequence[float], than: float = 0.0) -> float:
     """One-sided p-value of a t-test that the mean is not above `than`."""
     x = np.asarray(values, dtype=float) - than
     if len(x) < 2:
@@ -61,33 +67,44 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
     return float(np.polyfit(np.log(np.asarray(x, float)), np.log(np.asarray(y, float)), 1)[0])
 
 
-def slopes(rows: Sequence[Mapping[str, Any]], key: str, measure: str) -> list[float]:
+def values_along(runs: pd.DataFrame, key: str, measure: str) -> dict[Any, np.ndarray]:
+    """The values of a measure at each value of a setting, in increasing order of the setting.
+
+    Runs that lack either are left out.
+    """
+    measured = runs[column(runs, key).notna() & column(runs, measure).notna()]
+    if measured.empty:
+        return {}
+    return {value: group.to_numpy(float) for value, group in measured.groupby(key)[measure]}
+
+
+def means_along(runs: pd.DataFrame, key: str, measure: str) -> dict[Any, float]:
+    """The mean of a measure at each value of a setting, in increasing order of the setting."""
+    return {value: float(np.mean(values)) for value, values in values_along(runs, key, measure).items()}
+
+
+def slopes(runs: pd.DataFrame, key: str, measure: str) -> list[float]:
     """The log-log slope of a measure along a setting, one for each repetition."""
-    groups: dict[Any, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        if row.get(measure) is not None:
-            groups.setdefault(row.get("repetition"), []).append(row)
+    measured = runs[column(runs, measure).notna()]
     return [
-        slope([row[key] for row in group], [row[measure] for row in group])
-        for group in groups.values()
-        if len({row[key] for row in group}) > 1
+        slope(group[key].tolist(), group[measure].tolist())
+        for _, group in measured.groupby(column(measured, "repetition", 0), sort=False)
+        if group[key].nunique() > 1
     ]
 
 
-def paired(
-    first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], key: str, measure: str
-) -> dict[Any, list[float]]:
+def paired(first: pd.DataFrame, second: pd.DataFrame, key: str, measure: str) -> dict[Any, list[float]]:
     """measure(first) - measure(second) at each value of a setting, pair by pair of repetitions."""
-    other = {(row[key], row.get("repetition")): row[measure] for row in second}
-    differences: dict[Any, list[float]] = {}
-    for row in first:
-        at = (row[key], row.get("repetition"))
-        if at in other:
-            differences.setdefault(row[key], []).append(float(row[measure]) - float(other[at]))
-    return {value: differences[value] for value in sorted(differences)}
+    pair = [key, "repetition"]
+    left, right = (
+        runs.assign(repetition=column(runs, "repetition", 0))[[*pair, measure]] for runs in (first, second)
+    )
+    both = left.merge(right.drop_duplicates(pair, keep="last"), on=pair, suffixes=("", " of the second"))
+    both["difference"] = both[measure].astype(float) - both[f"{measure} of the second"].astype(float)
+    return {value: group.tolist() for value, group in both.groupby(key)["difference"]}
 
 
-def mcnemar(right: np.ndarray, other: np.ndarray) -> float:
+def p_value_mcnemar(right: np.ndarray, other: np.ndarray) -> float:
     """One-sided exact p that the first is not right more often, by the documents on which they differ."""
     from scipy.stats import binomtest
 
@@ -95,10 +112,13 @@ def mcnemar(right: np.ndarray, other: np.ndarray) -> float:
     return float(binomtest(won, won + lost, alternative="greater").pvalue) if won + lost else 1.0
 
 
-def signed_rank(loss: np.ndarray, other: np.ndarray) -> float:
-    """One-sided p of Wilcoxon's test that the first loss is not lower."""
+def p_value_lower(values: np.ndarray, others: np.ndarray) -> float:
+    """One-sided p-value of Wilcoxon's signed rank test, pair by pair, that the first values are not lower.
+
+    It is 1 where all pairs are equal.
+    """
     from scipy.stats import wilcoxon
 
-    if np.array_equal(loss, other):
+    if np.array_equal(values, others):
         return 1.0
-    return float(wilcoxon(loss, other, alternative="less", method="approx").pvalue)
+    return float(wilcoxon(values, others, alternative="less", method="approx").pvalue)

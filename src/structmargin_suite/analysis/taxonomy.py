@@ -13,8 +13,8 @@ METHODS = ("flt 0/1", "tax 0/1", "flt delta", "tax delta")
 
 
 @functools.cache  # three claims and a figure ask
-def predicted(mine: ExperimentResults, run: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def predicted(experiment: ExperimentResults, run: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(truth, prediction, loss matrix) of a run on its test part."""
-    split: Any = mine.split(run)
-    y, yhat = np.asarray(split.test.Y), np.asarray(mine.model(run).predict(split.test.X))
+    split: Any = experiment.split(run)
+    y, yhat = np.asarray(split.test.Y), np.asarray(experiment.model(run).predict(split.test.X))
     return y, yhat, np.asarray(split.problem["loss"])

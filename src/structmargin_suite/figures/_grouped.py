@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+
+from structmargin_suite.analysis.statistics import values_along
+from structmargin_suite.results import has_value
 
 
-class Curve(NamedTuple):
+class MeanCurve(NamedTuple):
     """x in increasing order, mean and standard error of the measure at each."""
 
     x: list[float]
@@ -17,23 +20,26 @@ class Curve(NamedTuple):
     se: list[float]
 
 
-def curve(rows: Sequence[dict[str, Any]], key: str, measure: str) -> Curve:
-    """The curve of a measure along a setting over all rows given."""
-    groups: dict[float, list[float]] = {}
-    for row in rows:
-        if row.get(key) is not None and row.get(measure) is not None:
-            groups.setdefault(row[key], []).append(float(row[measure]))
-    x = sorted(groups)
-    spread = [
-        float(np.std(groups[at], ddof=1)) / math.sqrt(len(groups[at])) if len(groups[at]) > 1 else 0.0
-        for at in x
-    ]
-    return Curve([float(at) for at in x], [float(np.mean(groups[at])) for at in x], spread)
-
-
-def published(rows: Sequence[dict[str, Any]], key: str, **wanted: Any) -> tuple[list[float], list[float]]:
-    """(x, value) of the paper's numbers with the wanted keys, along one of them."""
-    found = sorted(
-        (row[key], row["value"]) for row in rows if all(row.get(k) == v for k, v in wanted.items())
+def mean_curve(runs: pd.DataFrame, key: str, measure: str) -> MeanCurve:
+    """The curve of a measure along a setting over all runs given."""
+    groups = values_along(runs, key, measure)
+    return MeanCurve(
+        [float(x) for x in groups],
+        [float(np.mean(values)) for values in groups.values()],
+        [standard_error(values) for values in groups.values()],
     )
-    return [x for x, _ in found], [value for _, value in found]
+
+
+def standard_error(values: np.ndarray) -> float:
+    """The standard error of a mean; 0 for one value, so that nothing is drawn."""
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+
+
+def published(papers: pd.DataFrame, key: str, **wanted: Any) -> tuple[list[float], list[float]]:
+    """(x, value) of the paper's numbers with the wanted keys, along one of them."""
+    for name, value in wanted.items():
+        papers = papers[has_value(papers, name, value)]
+    if papers.empty:
+        return [], []
+    ordered = papers.sort_values([key, "value"])
+    return ordered[key].tolist(), ordered["value"].tolist()

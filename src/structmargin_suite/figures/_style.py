@@ -68,9 +68,9 @@ class Series:
         self, ax: Any, x: Sequence[float], mean: Sequence[float], spread: Sequence[float], label: str
     ) -> None:
         """A joined series with a band of one spread on either side."""
-        at, y, s = np.asarray(x, float), np.asarray(mean, float), np.nan_to_num(np.asarray(spread, float))
-        ax.plot(at, y, color=self.colour, marker=self.marker, linestyle=self.line, label=label)
-        ax.fill_between(at, y - s, y + s, color=self.colour, alpha=0.18, linewidth=0)
+        places, y, s = np.asarray(x, float), np.asarray(mean, float), np.nan_to_num(np.asarray(spread, float))
+        ax.plot(places, y, color=self.colour, marker=self.marker, linestyle=self.line, label=label)
+        ax.fill_between(places, y - s, y + s, color=self.colour, alpha=0.18, linewidth=0)
 
     def paper(self, ax: Any, x: Sequence[float], value: Sequence[float], label: str | None) -> None:
         """The paper's points, hollow."""
@@ -103,6 +103,17 @@ def stamp(ax: Any, text: str, x: np.ndarray, y: np.ndarray, *, size: float, colo
         ),
         autolim=False,
     )
+
+
+def grey_matrix(ax: Any, M: np.ndarray, top: float, title: str) -> Any:
+    """A matrix of values from 0 to `top` as grey pixels without ticks; returns the image."""
+    image = ax.imshow(
+        M, cmap="gray", vmin=0.0, vmax=top, aspect="auto", interpolation="nearest", rasterized=True
+    )
+    ax.set_title(title)
+    ax.set(xticks=[], yticks=[])
+    ax.grid(False)
+    return image
 
 
 def number_ticks(axis: Any, values: Sequence[float]) -> None:

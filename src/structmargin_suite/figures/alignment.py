@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.collections import LineCollection
 
 from structmargin_suite.figures import figure
-from structmargin_suite.figures._grouped import curve, published
+from structmargin_suite.figures._grouped import mean_curve, published
 from structmargin_suite.figures._style import COLOURS, GREY, Series, number_ticks, stamp
-from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.results import ExperimentResults, column
 
 
 def _methods(results: ExperimentResults, study: str) -> list[tuple[str, Series]]:
@@ -23,10 +24,10 @@ def _methods(results: ExperimentResults, study: str) -> list[tuple[str, Series]]
     ]
 
 
-def _bounds(rows: list[Row], key: str) -> tuple[list[float], list[float]]:
+def _bounds(runs: pd.DataFrame, key: str) -> tuple[list[float], list[float]]:
     """Theorem 18's bound along a setting."""
-    found = {row[key]: row["bound"] for row in rows if row.get("bound") is not None}
-    return sorted(found), [found[x] for x in sorted(found)]
+    bounds = runs[column(runs, "bound").notna()].drop_duplicates(key, keep="last").sort_values(key)
+    return bounds[key].tolist(), bounds["bound"].tolist()
 
 
 @figure("learning_curve")
@@ -35,13 +36,13 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
     ax = fig.add_subplot()
     papers = results.published("alignment")
     for name, series in _methods(results, "sizes"):
-        line = curve(results.rows("sizes", method=name), "n_train", "test_error")
+        line = mean_curve(results.select("sizes", method=name), "n_train", "test_error")
         series.ours(ax, *line, results.label(name))
         x, value = published(papers, "n_train", method=name, measure="test_error")
         if x:
             series.paper(ax, x, value, f"{name}, paper")
     ax.set(xscale="log", xlabel="training examples n", ylabel="test error (%)", ylim=(0, None))
-    number_ticks(ax.xaxis, sorted({row["n_train"] for row in papers}))
+    number_ticks(ax.xaxis, sorted(papers["n_train"].unique()))
     ax.legend()
 
 
@@ -52,21 +53,21 @@ def constraints(results: ExperimentResults, fig: Any) -> None:
     left, right = fig.subplots(1, 2, sharey=True)
     papers = results.published("alignment")
     for name, series in _methods(results, "sizes"):
-        line = curve(results.rows("sizes", method=name), "n_train", "constraints")
+        line = mean_curve(results.select("sizes", method=name), "n_train", "constraints")
         if line.x:
             series.ours(left, *line, results.label(name))
             left.plot(
-                *_bounds(results.rows("sizes", method=name), "n_train"), color=series.colour, linewidth=0.8
+                *_bounds(results.select("sizes", method=name), "n_train"), color=series.colour, linewidth=0.8
             )
         x, value = published(papers, "n_train", method=name, measure="constraints")
         if x:
             series.paper(left, x, value, f"{name}, paper")
     for name, series in _methods(results, "precision"):
-        rows = results.rows("precision", method=name)
-        series.ours(right, *curve(rows, "eps", "constraints"), results.label(name))
-        right.plot(*_bounds(rows, "eps"), color=series.colour, linewidth=0.8)
-    sizes = sorted({row["n_train"] for row in results.rows("sizes")})
-    steps = sorted({row["eps"] for row in results.rows("precision")})
+        runs = results.select("precision", method=name)
+        series.ours(right, *mean_curve(runs, "eps", "constraints"), results.label(name))
+        right.plot(*_bounds(runs, "eps"), color=series.colour, linewidth=0.8)
+    sizes = sorted(results.select("sizes")["n_train"].unique())
+    steps = sorted(results.select("precision")["eps"].unique())
     left.set(xscale="log", yscale="log", xlabel="training examples n", ylabel="constraints added")
     right.set(xscale="log", xlabel="precision ε")
     right.invert_xaxis()
@@ -84,7 +85,9 @@ def error_epsilon(results: ExperimentResults, fig: Any) -> None:
     ax = fig.add_subplot()
     for name, series in _methods(results, "precision"):
         series.ours(
-            ax, *curve(results.rows("precision", method=name), "eps", "test_error"), results.label(name)
+            ax,
+            *mean_curve(results.select("precision", method=name), "eps", "test_error"),
+            results.label(name),
         )
     ax.axvline(0.1, color=GREY, linewidth=0.8, linestyle=":")
     ax.annotate(
@@ -93,28 +96,28 @@ def error_epsilon(results: ExperimentResults, fig: Any) -> None:
     n = results.config["studies"]["precision"]["fixed"]["n_train"]
     ax.set(xscale="log", xlabel="precision ε", ylabel=f"test error (%) at n = {n}", ylim=(0, None))
     ax.invert_xaxis()
-    number_ticks(ax.xaxis, sorted({row["eps"] for row in results.rows("precision")}))
+    number_ticks(ax.xaxis, sorted(results.select("precision")["eps"].unique()))
     fig.legend(loc="outside lower center", ncols=2)
 
 
 @figure("sizes_time")
 def sizes_time(results: ExperimentResults, fig: Any) -> None:
-    """CPU time of a training against n."""
+    """CPU time of one training against n."""
     ax = fig.add_subplot()
-    clocks = {row["run"]: row for row in results.timings()}
     for name, series in _methods(results, "sizes"):
-        rows = [{**row, **clocks.get(row["run"], {})} for row in results.rows("sizes", method=name)]
-        series.ours(ax, *curve(rows, "n_train", "cpu_seconds"), results.label(name))
+        runs = results.timed(results.select("sizes", method=name))
+        series.ours(ax, *mean_curve(runs, "n_train", "cpu_seconds"), results.label(name))
     ax.set(xscale="log", yscale="log", xlabel="training examples n", ylabel="CPU seconds a training")
-    number_ticks(ax.xaxis, sorted({row["n_train"] for row in results.rows("sizes")}))
+    number_ticks(ax.xaxis, sorted(results.select("sizes")["n_train"].unique()))
     ax.legend()
 
 
 @figure("one_alignment")
 def one_alignment(results: ExperimentResults, fig: Any) -> None:
     """A native and its homolog: the given alignment, one by identity of letters, and the learnt one."""
-    rows = results.rows("sizes", method=results.config["studies"]["sizes"]["methods"][-1])
-    most = max(rows, key=lambda row: (row["n_train"], -(row.get("repetition") or 0)))
+    runs = results.select("sizes", method=results.config["studies"]["sizes"]["methods"][-1])
+    runs["repetition"] = column(runs, "repetition", 0)
+    most = runs.sort_values(["n_train", "repetition"], ascending=[False, True], kind="stable").iloc[0]
     model, test = results.model(most["run"]), results.split(most["run"]).test
     before = _identity(model)
     x, y, first, last = _telling(before, model, test)
@@ -159,13 +162,13 @@ def _telling(before: Any, model: Any, test: Any) -> tuple[Any, Any, Any, Any]:
 def _pairs(path: Any) -> list[tuple[int, int]]:
     """The letters set against each other by a path: (place in native, place in homolog)."""
     i, j, ops = path
-    found = []
+    pairs = []
     for op in ops:
         if op == "M":
-            found.append((i, j))
+            pairs.append((i, j))
         i += op in "MD"
         j += op in "MI"
-    return found
+    return pairs
 
 
 def _strings(ax: Any, x: Any, homolog: int, choice: Any, truth: set[tuple[int, int]], title: str) -> None:
@@ -173,15 +176,15 @@ def _strings(ax: Any, x: Any, homolog: int, choice: Any, truth: set[tuple[int, i
     native, other = x[0], x[1][homolog]
     for letters, height in ((native, 1.0), (other, 0.0)):
         for letter in np.unique(letters):
-            at = np.flatnonzero(np.asarray(letters) == letter)
-            stamp(ax, chr(ord("A") + int(letter)), at, np.full(len(at), height), size=7)
-    found = _pairs(choice[1])
+            places = np.flatnonzero(np.asarray(letters) == letter)
+            stamp(ax, chr(ord("A") + int(letter)), places, np.full(len(places), height), size=7)
+    aligned = _pairs(choice[1])
     for right, colour, line in ((True, COLOURS[0], "-"), (False, COLOURS[1], "--")):
-        pairs = [[(i, 0.82), (j, 0.18)] for i, j in found if ((i, j) in truth) == right]
+        pairs = [[(i, 0.82), (j, 0.18)] for i, j in aligned if ((i, j) in truth) == right]
         ax.add_collection(LineCollection(pairs, colors=colour, linestyles=line, linewidths=1.1))
-    share = sum(pair in truth for pair in found)
+    share = sum(pair in truth for pair in aligned)
     ax.set_title(
-        f"{title}: {share} of {len(truth)} pairs right, {len(found) - share} wrong", loc="left", fontsize=8
+        f"{title}: {share} of {len(truth)} pairs right, {len(aligned) - share} wrong", loc="left", fontsize=8
     )
     ax.set(xlim=(-1, max(len(native), len(other))), ylim=(-0.25, 1.25))
     ax.set_yticks([0.0, 1.0], ["homolog", "native"], fontsize=8)

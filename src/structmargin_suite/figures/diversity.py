@@ -9,7 +9,7 @@ import numpy as np
 from structmargin.problems.diversity.problem import Selection, missed
 from structmargin_suite.datasets._subtopics import LEVELS, THRESHOLDS, Query
 from structmargin_suite.figures import figure
-from structmargin_suite.figures._grouped import curve
+from structmargin_suite.figures._grouped import mean_curve, standard_error
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, number_ticks
 from structmargin_suite.results import ExperimentResults
 
@@ -21,8 +21,7 @@ def telling(results: ExperimentResults) -> tuple[Query, Selection, np.ndarray, n
 
     Of the first corpus's queries with at most 12 subtopics, the one where the two sets are furthest apart.
     """
-    rows = results.rows(STUDY, method=SVM)
-    split: Any = results.split(rows[0]["run"])
+    split: Any = results.split(results.select(STUDY, method=SVM)["run"].iloc[0])
     best: tuple[float, Any] | None = None
     for part in (split.train, split.validation, split.test):
         for x, y in zip(part.X, part.Y, strict=True):
@@ -36,8 +35,8 @@ def telling(results: ExperimentResults) -> tuple[Query, Selection, np.ndarray, n
     if best is None:
         x, y = split.test.X[0], split.test.Y[0]
         return x, y, np.argsort(-(y.subtopics @ y.weights), kind="stable")[:3], y.documents[:3]
-    found: tuple[Query, Selection, np.ndarray, np.ndarray] = best[1]
-    return found
+    example: tuple[Query, Selection, np.ndarray, np.ndarray] = best[1]
+    return example
 
 
 @figure("figure_3")
@@ -49,22 +48,22 @@ def figure_3(results: ExperimentResults, fig: Any) -> None:
     ax = fig.add_subplot()
     order = np.argsort(-y.weights, kind="stable")
     ends = np.concatenate([[0.0], np.cumsum(100.0 * y.weights[order])])
-    at, ticks, names = 0.0, [], []
+    bar_place, ticks, names = 0.0, [], []
     for k, (title, group) in enumerate((("most each", each), ("most together", together))):
         for d in [*group, None]:
             has = y.subtopics[group].any(axis=0) if d is None else y.subtopics[d]
             for j, t in enumerate(order):
                 if has[t]:
                     ax.barh(
-                        at, ends[j + 1] - ends[j], left=ends[j], height=0.72, color=COLOURS[k],
+                        bar_place, ends[j + 1] - ends[j], left=ends[j], height=0.72, color=COLOURS[k],
                         alpha=1.0 if d is None else 0.45, edgecolor="white", linewidth=1.0,
                         hatch=None if d is None else "//",
                     )  # fmt: skip
-            ticks.append(at)
+            ticks.append(bar_place)
             share = 100.0 * (1.0 - missed(y, group if d is None else [d]))
             names.append(f"{title}: {share:.0f}%" if d is None else f"document {d + 1}: {share:.0f}%")
-            at += 1.0
-        at += 0.5
+            bar_place += 1.0
+        bar_place += 0.5
     for end in ends[1:-1]:
         ax.axvline(end, color="#bbbbbb", linewidth=0.6, zorder=0)
     ax.set_yticks(ticks, names)
@@ -75,62 +74,57 @@ def figure_3(results: ExperimentResults, fig: Any) -> None:
 
 @figure("figure_4")
 def figure_4(results: ExperimentResults, fig: Any) -> None:
-    """A panel a corpus and kind of candidates, a bar a method."""
+    """One panel per corpus and kind of candidates, one bar per method."""
     studies = {STUDY: "", "everything": ",\nall results"}
-    panels = [
-        (study, corpus)
-        for study in studies
-        for corpus in dict.fromkeys(row["corpus"] for row in results.rows(study))
-    ]
+    panels = [(study, corpus) for study in studies for corpus in results.select(study)["corpus"].unique()]
     fig.set_size_inches(7.2, 0.25 * 7 * ((len(panels) + 1) // 2) + 1.0)
     axes = np.atleast_1d(fig.subplots((len(panels) + 1) // 2, 2, sharey=True)).ravel()
     for ax, (study, corpus) in zip(axes, panels, strict=False):
-        rows = results.rows(study, corpus=corpus)
+        runs = results.select(study, corpus=corpus)
         methods = results.config["studies"][study]["methods"]
-        for at, name in enumerate(methods):
-            found = [row["test_subtopic_loss"] for row in rows if row["method"] == name]
-            se = np.std(found, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0
+        for place, name in enumerate(methods):
+            losses = runs.loc[runs["method"] == name, "test_subtopic_loss"].to_numpy()
             ax.barh(
-                at, np.mean(found), xerr=se, height=0.7, color=COLOURS[0] if name == SVM else "#b8c4cc",
-                ecolor="black", error_kw={"linewidth": 0.9},
+                place, np.mean(losses), xerr=standard_error(losses), height=0.7,
+                color=COLOURS[0] if name == SVM else "#b8c4cc", ecolor="black", error_kw={"linewidth": 0.9},
             )  # fmt: skip
             ax.text(
-                0.99, at, f"{np.mean(found):.3f}", transform=ax.get_yaxis_transform(), ha="right",
+                0.99, place, f"{np.mean(losses):.3f}", transform=ax.get_yaxis_transform(), ha="right",
                 va="center", fontsize=7,
             )  # fmt: skip
         ax.set_axisbelow(True)
         ax.grid(axis="y", visible=False)
         ax.set_xlim(0.0, 1.25 * ax.get_xlim()[1])
         ax.axvline(
-            float(np.mean([row["test_best_loss"] for row in rows])),
+            float(np.mean(runs["test_best_loss"].to_numpy())),
             color=COLOURS[1],
             linestyle="--",
             linewidth=1.2,
         )
         ax.set_yticks(range(len(methods)), [results.label(name) for name in methods])
-        ax.set(xlabel="subtopic loss", title=f"{rows[0]['data']}{studies[study]}")
+        ax.set(xlabel="subtopic loss", title=f"{runs['data'].iloc[0]}{studies[study]}")
     axes[0].invert_yaxis()
 
 
 @figure("sizes")
 def sizes(results: ExperimentResults, fig: Any) -> None:
-    """A panel a corpus: loss against K."""
+    """One panel per corpus: loss against K."""
     fig.set_size_inches(7.2, 3.2)
-    rows = results.rows("sizes")
-    corpora = list(dict.fromkeys(row["corpus"] for row in rows))
+    runs = results.select("sizes")
+    corpora = runs["corpus"].unique()
     panels = np.atleast_1d(fig.subplots(1, len(corpora), sharey=True))
     for ax, corpus in zip(panels, corpora, strict=True):
-        mine = [row for row in rows if row["corpus"] == corpus]
+        of_corpus = runs[runs["corpus"] == corpus]
         for k, name in enumerate(results.config["studies"]["sizes"]["methods"]):
-            line = curve([row for row in mine if row["method"] == name], "K", "test_subtopic_loss")
+            line = mean_curve(of_corpus[of_corpus["method"] == name], "K", "test_subtopic_loss")
             Series(k).ours(ax, *line, results.label(name))
         ax.plot(
-            *curve(mine, "K", "test_best_loss")[:2],
+            *mean_curve(of_corpus, "K", "test_best_loss")[:2],
             color=GREY,
             linestyle=":",
             label="best, from the subtopics",
         )
-        ax.set(xlabel="documents chosen, K", title=mine[0]["data"], ylim=(0, None))
+        ax.set(xlabel="documents chosen, K", title=of_corpus["data"].iloc[0], ylim=(0, None))
         number_ticks(ax.xaxis, line.x)
     panels[0].set_ylabel("subtopic loss")
     handles, names = panels[0].get_legend_handles_labels()
@@ -139,15 +133,15 @@ def sizes(results: ExperimentResults, fig: Any) -> None:
 
 @figure("worth")
 def worth(results: ExperimentResults, fig: Any) -> None:
-    """A panel a corpus: the worth of a word at each level, by its share of the candidates."""
+    """One panel per corpus: the worth of a word at each level, by its share of the candidates."""
     fig.set_size_inches(7.2, 3.2)
-    rows = results.rows(STUDY, method=SVM)
-    corpora = list(dict.fromkeys(row["corpus"] for row in rows))
+    runs = results.select(STUDY, method=SVM)
+    corpora = runs["corpus"].unique()
     panels = np.atleast_1d(fig.subplots(1, len(corpora), sharey=True))
     shares = np.arange(1.0, 80.0)
     for ax, corpus in zip(panels, corpora, strict=True):
-        mine = [row for row in rows if row["corpus"] == corpus]
-        w = np.mean([results.model(row["run"]).w_ for row in mine], axis=0).reshape(len(LEVELS), -1)
+        of_corpus = runs[runs["corpus"] == corpus]
+        w = np.mean([results.model(run).w_ for run in of_corpus["run"]], axis=0).reshape(len(LEVELS), -1)
         learnt = w @ (shares >= np.array(THRESHOLDS)[:, None])
         learnt /= max(1e-12, float(np.abs(learnt).max()))
         for k, name in enumerate(LEVELS):
@@ -159,7 +153,7 @@ def worth(results: ExperimentResults, fig: Any) -> None:
         pages = -r * np.log2(r)
         ax.plot(shares, pages / pages.max(), color=GREY, linestyle=":", label="Essential Pages")
         ax.axhline(0.0, color="black", linewidth=0.6)
-        ax.set(xlabel="candidates with the word (%)", title=mine[0]["data"])
+        ax.set(xlabel="candidates with the word (%)", title=of_corpus["data"].iloc[0])
     panels[0].set_ylabel("worth of covering it")
     handles, names = panels[0].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside lower center", ncols=4)

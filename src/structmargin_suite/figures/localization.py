@@ -5,30 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from structmargin_suite.analysis.localization import CHI2, ERROR, LINEAR, NOISE, SSVM, kernel_values
 from structmargin_suite.datasets.uiuc_cars import pictures_of
 from structmargin_suite.datasets.uiuc_cars.detection import correct, ellipse, precision_recall
 from structmargin_suite.figures import figure
-from structmargin_suite.figures._grouped import curve, published
-from structmargin_suite.figures._style import COLOURS, GREY, LINES, Series
-from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.figures._grouped import mean_curve, published
+from structmargin_suite.figures._style import COLOURS, GREY, LINES, Series, grey_matrix
+from structmargin_suite.results import ExperimentResults, column, has_value
 
 METHODS = (SSVM, LINEAR, CHI2)
 PAPER_SECONDS = 5 * 3600.0
 
 
-def _noise(results: ExperimentResults, method: str, kind: str = "swap") -> list[Row]:
+def _noise(results: ExperimentResults, method: str, kind: str = "swap") -> pd.DataFrame:
     """Runs of Table 1 under one reading of the noise; where there is none, all readings are the same."""
-    rows = results.rows(NOISE, method=method)
-    mine = [row for row in rows if row.get("noise_kind") in (kind, None)]
-    clean = [row for row in rows if row["label_noise"] == 0.0]
-    return mine if any(row in clean for row in mine) else clean + mine
+    runs = results.select(NOISE, method=method)
+    read = runs[column(runs, "noise_kind", kind) == kind]
+    clean = runs[runs["label_noise"] == 0.0]
+    return read if read.index.isin(clean.index).any() else pd.concat([clean, read])
 
 
 def _first(results: ExperimentResults, method: str) -> str:
     """The name of a run without noise."""
-    return str(min(_noise(results, method), key=lambda row: row["label_noise"])["run"])
+    runs = _noise(results, method)
+    return str(runs.loc[runs["label_noise"].idxmin(), "run"])
 
 
 def _picture(ax: Any, image: np.ndarray, title: str = "") -> None:
@@ -80,7 +82,7 @@ def pyramid(results: ExperimentResults, fig: Any) -> None:
 @figure("equal_error")
 def equal_error(results: ExperimentResults, fig: Any) -> None:
     """A panel for each reading of the noise; what finds boxes without looking as level lines."""
-    kinds = [kind for kind in ("swap", "far") if any(r.get("noise_kind") == kind for r in results.runs)]
+    kinds = [kind for kind in ("swap", "far") if has_value(results.runs, "noise_kind", kind).any()]
     kinds = kinds or ["swap"]
     fig.set_size_inches(3.7 * len(kinds), 3.6)
     axes = np.atleast_1d(fig.subplots(1, len(kinds), sharey=True))
@@ -88,15 +90,15 @@ def equal_error(results: ExperimentResults, fig: Any) -> None:
     titles = {"swap": "boxes swapped among images", "far": "swapped boxes far from every car"}
     for ax, kind in zip(axes, kinds, strict=True):
         for k, method in enumerate(METHODS):
-            line = curve(_noise(results, method, kind), "label_noise", ERROR)
+            line = mean_curve(_noise(results, method, kind), "label_noise", ERROR)
             if line.x:
                 Series(k).ours(ax, *line, results.label(method))
                 Series(k).paper(ax, *published(papers, "label_noise", method=method), None)
         for k, method in enumerate(("random scores", "the middle of the image")):
-            found = [row[ERROR] for row in results.rows("without learning", method=method)]
-            if found:
-                ax.axhline(np.mean(found), color=GREY, linewidth=0.9, linestyle=LINES[4 + k])
-                ax.text(0.0, np.mean(found) - 1.0, method, color=GREY, fontsize=7, va="top")
+            rates = column(results.select("without learning", method=method), ERROR).to_numpy()
+            if len(rates):
+                ax.axhline(np.mean(rates), color=GREY, linewidth=0.9, linestyle=LINES[4 + k])
+                ax.text(0.0, np.mean(rates) - 1.0, method, color=GREY, fontsize=7, va="top")
         ax.set(title=titles[kind], xlabel="share of training images with wrong boxes", ylim=(0, 100))
     axes[0].set_ylabel("equal error rate (%)")
     handles, names = axes[0].get_legend_handles_labels()
@@ -106,35 +108,35 @@ def equal_error(results: ExperimentResults, fig: Any) -> None:
 
 def _precision_recall(results: ExperimentResults, ax: Any, method: str) -> None:
     """Precision at each recall, mean over draws of the noise."""
-    rows = _noise(results, method)
-    levels = sorted({row["label_noise"] for row in rows})
-    at = np.linspace(0.01, 1.0, 100)
-    for k, level in enumerate(levels):
+    runs = _noise(results, method)
+    recalls = np.linspace(0.01, 1.0, 100)
+    for k, (level, of_level) in enumerate(runs.groupby("label_noise")):
         lines = []
-        for row in rows:
-            if row["label_noise"] == level:
-                one = precision_recall(*_kept(results, row["run"]), "ellipse")
-                lines.append(_precision_at(one.precision, one.recall, at))
+        for run in of_level["run"]:
+            points = precision_recall(*_kept(results, run), "ellipse")
+            lines.append(_precision_at(points.precision, points.recall, recalls))
         both = np.array(lines)
         reached = np.isfinite(both).all(axis=0)
         mean, low, high = (np.where(reached, f(both, axis=0), np.nan) for f in (np.mean, np.min, np.max))
         colour, style = COLOURS[k % len(COLOURS)], LINES[k % len(LINES)]
-        ax.plot(at, mean, color=colour, linestyle=style, label=f"r = {level:g}")
-        ax.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+        ax.plot(recalls, mean, color=colour, linestyle=style, label=f"r = {level:g}")
+        ax.fill_between(recalls, low, high, color=colour, alpha=0.15, linewidth=0)
     ax.set(xlabel="recall", xlim=(0, 1), ylim=(0, 1.02), title=results.label(method))
 
 
-def _precision_at(precision: np.ndarray, recall: np.ndarray, at: np.ndarray) -> np.ndarray:
+def _precision_at(precision: np.ndarray, recall: np.ndarray, recalls: np.ndarray) -> np.ndarray:
     """The precision where each recall is first reached; NaN where it never is."""
-    first = np.searchsorted(recall, at - 1e-12)
+    first = np.searchsorted(recall, recalls - 1e-12)
     return np.where(first < len(recall), precision[np.minimum(first, len(recall) - 1)], np.nan)
 
 
 def _kept(results: ExperimentResults, run: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """(cars, detections) of every test image of a run."""
-    kept = results.kept(run)
-    cars, found = (np.split(kept[name], np.cumsum(kept[f"{name}_n"])[:-1]) for name in ("cars", "found"))
-    return cars, found
+    arrays = results.kept_predictions(run)
+    cars, detections = (
+        np.split(arrays[name], np.cumsum(arrays[f"{name}_n"])[:-1]) for name in ("cars", "found")
+    )
+    return cars, detections
 
 
 @figure("precision_recall_linear")
@@ -164,16 +166,11 @@ def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
     fig.set_size_inches(7.2, 6.4)
     axes = fig.subplots(2, 2)
     names = {"linear": "linear kernel", "chi2": "χ² kernel"}
-    found = kernel_values(results, _first(results, LINEAR))
-    for line, (name, pair) in zip(axes, found.items(), strict=True):
+    values = kernel_values(results, _first(results, LINEAR))
+    for line, (name, pair) in zip(axes, values.items(), strict=True):
         top = float(np.quantile(np.concatenate(pair), 0.99))
         for ax, M, boxes in zip(line, pair, ("right", "random"), strict=True):
-            image = ax.imshow(
-                M, cmap="gray", vmin=0.0, vmax=top, aspect="auto", interpolation="nearest", rasterized=True
-            )
-            ax.set_title(f"{names[name]}, {boxes} boxes (mean {M.mean():.3f})")
-            ax.set(xticks=[], yticks=[])
-            ax.grid(False)
+            image = grey_matrix(ax, M, top, f"{names[name]}, {boxes} boxes (mean {M.mean():.3f})")
         line[0].set(ylabel="training boxes")
         fig.colorbar(image, ax=list(line), shrink=0.9, extend="max", label="kernel / mean diagonal")
     for ax in axes[1]:
@@ -186,9 +183,8 @@ def nu(results: ExperimentResults, fig: Any) -> None:
     fig.set_size_inches(7.2, 3.2)
     axes = fig.subplots(1, 2, sharey=True)
     for ax, method in zip(axes, ("JKSE (linear), nu", "JKSE (chi2), nu"), strict=True):
-        rows = results.rows("nu", method=method)
-        for k, level in enumerate(sorted({row["label_noise"] for row in rows})):
-            line = curve([row for row in rows if row["label_noise"] == level], "nu", ERROR)
+        for k, (level, runs) in enumerate(results.select("nu", method=method).groupby("label_noise")):
+            line = mean_curve(runs, "nu", ERROR)
             Series(k).ours(ax, *line, f"r = {level:g}")
         ax.set(title=results.label(method), xlabel="ν", xlim=(0, 1.02), ylim=(0, 100))
     axes[0].set_ylabel("equal error rate (%)")
@@ -198,25 +194,25 @@ def nu(results: ExperimentResults, fig: Any) -> None:
 @figure("detections")
 def detections(results: ExperimentResults, fig: Any) -> None:
     """Eight test images; above without noise and below with the most, JKSE chi-squared."""
-    rows = _noise(results, CHI2)
-    levels = sorted({row["label_noise"] for row in rows if row["label_noise"] < 1.0})
+    runs = _noise(results, CHI2)
+    levels = sorted(runs.loc[runs["label_noise"] < 1.0, "label_noise"].unique())
     shown = [levels[0], levels[-1]] if len(levels) > 1 else levels
     fig.set_size_inches(7.2, 2.8 * len(shown))
     panels = fig.subplots(2 * len(shown), 4).reshape(len(shown), 8)
     for line, level in zip(panels, shown, strict=True):
-        run = next(row["run"] for row in rows if row["label_noise"] == level)
-        arrays, (cars, found) = results.ready(run), _kept(results, run)
+        run = runs.loc[runs["label_noise"] == level, "run"].iloc[0]
+        arrays, (cars, boxes_of_images) = results.ready(run), _kept(results, run)
         stride, images = int(arrays["stride"]), pictures_of(arrays, "test")
-        scores = np.sort(np.concatenate([boxes[:, 4] for boxes in found]))[::-1]
-        least = scores[min(sum(len(one) for one in cars), len(scores)) - 1]
-        hits = correct(cars, found, "ellipse")
+        scores = np.sort(np.concatenate([boxes[:, 4] for boxes in boxes_of_images]))[::-1]
+        threshold = scores[min(sum(len(of_image) for of_image in cars), len(scores)) - 1]
+        hits = correct(cars, boxes_of_images, "ellipse")
         chosen = np.linspace(0, len(images) - 1, 8).astype(int)
         for ax, i in zip(line, chosen, strict=True):
             _picture(ax, images[i], f"r = {level:g}, image {i}")
-            taken = found[i][:, 4] >= least
-            for box, hit in zip(found[i][taken], hits[i][taken], strict=True):
+            taken = boxes_of_images[i][:, 4] >= threshold
+            for box, hit in zip(boxes_of_images[i][taken], hits[i][taken], strict=True):
                 _box(ax, stride * box, COLOURS[5] if hit else COLOURS[1], "-" if hit else "--")
-            held = found[i][taken & hits[i]]
+            held = boxes_of_images[i][taken & hits[i]]
             for car in cars[i]:
                 if not any(ellipse(car, box) >= 0.0 for box in held):
                     _box(ax, stride * car, COLOURS[4], ":", 1.2)
@@ -227,16 +223,15 @@ def training_time(results: ExperimentResults, fig: Any) -> None:
     """Every training as a tick, medians as markers, on a log scale up to the paper's 5 hours."""
     fig.set_size_inches(5.2, 2.4)
     ax = fig.add_subplot()
-    clocks = {row["run"]: float(row["fit_seconds"]) for row in results.timings() if row.get("fit_seconds")}
     names: list[str] = []
     for method, study in [*((m, NOISE) for m in METHODS), ("S-SVM (chi2)", "machine")]:
-        found = [clocks[row["run"]] for row in results.rows(study, method=method) if row["run"] in clocks]
-        if found:
+        seconds = results.timed(results.select(study, method=method))["fit_seconds"].dropna().tolist()
+        if seconds:
             k = len(names)
             names.append(results.label(method))
             series = Series(k)
-            ax.plot(found, [k] * len(found), "|", color=series.colour, markersize=9)
-            ax.plot([np.median(found)], [k], marker=series.marker, color=series.colour, markersize=7)
+            ax.plot(seconds, [k] * len(seconds), "|", color=series.colour, markersize=9)
+            ax.plot([np.median(seconds)], [k], marker=series.marker, color=series.colour, markersize=7)
     ax.plot([PAPER_SECONDS], [0], marker="o", color=COLOURS[0], markerfacecolor="white", markersize=7)
     ax.text(PAPER_SECONDS, 0.18, "the paper's S-SVM", ha="right", va="top", fontsize=7, color=GREY)
     ax.set_yticks(range(len(names)), names)

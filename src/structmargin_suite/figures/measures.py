@@ -6,31 +6,30 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.analysis.measures import DIRECT, MEASURES, RIVALS, STUDIES, cases, sign_test
+from structmargin_suite.analysis.measures import DIRECT, MEASURES, RIVALS, STUDIES, cases, p_value_sign_test
 from structmargin_suite.datasets._one_vs_rest import usable_topics
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS
 from structmargin_suite.results import ExperimentResults
+from structmargin_suite.storage.frames import records
 
 
 @figure("table_1")
 def table_1(results: ExperimentResults, fig: Any) -> None:
-    """A panel a measure; a row for each data set, in it a marker a method."""
+    """One panel per measure; one row per data set, with one marker per method."""
     fig.set_size_inches(7.2, 3.6)
-    rows = results.table("measures")
-    datasets = list(dict.fromkeys(row["dataset"] for row in rows))
+    table = results.table("measures")
+    datasets = table["dataset"].unique()
+    cells = {(row["dataset"], row["method"], row["measure"]): row for row in records(table)}
     panels = fig.subplots(1, len(MEASURES), sharey=True)
     methods = (DIRECT, *RIVALS)
     for ax, (measure, name) in zip(panels, MEASURES.items(), strict=True):
         for k, method in enumerate(methods):
-            for at, data in enumerate(datasets):
-                row = next(
-                    (r for r in rows if (r["dataset"], r["method"], r["measure"]) == (data, method, measure)),
-                    None,
-                )
+            for position, data in enumerate(datasets):
+                row = cells.get((data, method, measure))
                 if row is None or row["value"] is None:
                     continue
-                place, first = at + 0.2 * (k - 1), at == 0
+                place, first = position + 0.2 * (k - 1), position == 0
                 ax.errorbar(
                     [row["value"]], [place], xerr=[row["spread"] or 0.0], linestyle="none", color=COLOURS[k],
                     marker=MARKERS[k], label=results.label(method) if first else None,
@@ -44,7 +43,7 @@ def table_1(results: ExperimentResults, fig: Any) -> None:
                         else None,
                     )  # fmt: skip
         ax.set(xlabel=f"{name} (%)")
-    labels = [next(str(r["data"]) for r in rows if r["dataset"] == data) for data in datasets]
+    labels = table.drop_duplicates("dataset")["data"]
     panels[0].set_yticks(range(len(datasets)), [text.replace(" (", "\n(") for text in labels])
     panels[0].invert_yaxis()
     handles, names = panels[0].get_legend_handles_labels()
@@ -54,11 +53,11 @@ def table_1(results: ExperimentResults, fig: Any) -> None:
 @figure("topics")
 def topics(results: ExperimentResults, fig: Any) -> None:
     """A row of panels for each data set, a column for each measure."""
-    found = cases(results, RIVALS[0])
-    names = list(dict.fromkeys(case.data for case in found))
+    compared = cases(results, RIVALS[0])
+    names = list(dict.fromkeys(case.data for case in compared))
     fig.set_size_inches(7.2, 2.2 * len(names) + 0.3)
     panels = fig.subplots(len(names), len(MEASURES), squeeze=False)
-    for case in found:
+    for case in compared:
         row, column = names.index(case.data), list(MEASURES).index(case.measure)
         ax = panels[row][column]
         low = min(case.direct.min(), case.rival.min(), 99.0)
@@ -71,7 +70,7 @@ def topics(results: ExperimentResults, fig: Any) -> None:
         )  # fmt: skip
         won, tied, lost = case.record
         ax.text(
-            0.97, 0.05, f"{won} won, {tied} tied, {lost} lost\np = {sign_test(case):.2g}",
+            0.97, 0.05, f"{won} won, {tied} tied, {lost} lost\np = {p_value_sign_test(case):.2g}",
             transform=ax.transAxes, ha="right", va="bottom", fontsize=7,
         )  # fmt: skip
         ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
@@ -85,7 +84,7 @@ def topics(results: ExperimentResults, fig: Any) -> None:
 
 def shares(results: ExperimentResults, study: str) -> np.ndarray:
     """The share of positive training rows, in percent, of every topic of a study's data set."""
-    run = results.rows(study)[0]["run"]
+    run = results.select(study)["run"].iloc[0]
     arrays = results.ready(run)
     counts = arrays["train_topics"].sum(axis=0, dtype=float)[usable_topics(arrays)]
     return np.asarray(100.0 * counts / len(arrays["train_topics"]))
@@ -95,18 +94,26 @@ def shares(results: ExperimentResults, study: str) -> np.ndarray:
 def gain(results: ExperimentResults, fig: Any) -> None:
     """A panel for each measure: gain in points against the share of positive rows."""
     fig.set_size_inches(7.2, 3.0)
-    found = cases(results, RIVALS[0])
-    names = list(dict.fromkeys(case.data for case in found))
+    compared = cases(results, RIVALS[0])
+    names = list(dict.fromkeys(case.data for case in compared))
     rare = {name: shares(results, study) for name, study in zip(names, STUDIES, strict=False)}
     panels = fig.subplots(1, len(MEASURES))
     for ax, (measure, title) in zip(panels, MEASURES.items(), strict=True):
         x: list[float] = []
         y: list[float] = []
         for k, name in enumerate(names):
-            case = next(one for one in found if (one.data, one.measure) == (name, measure))
-            at, points = rare[name][case.topics], case.direct - case.rival
-            ax.plot(at, points, linestyle="none", color=COLOURS[k], marker=MARKERS[k], alpha=0.75, label=name)
-            x, y = [*x, *at], [*y, *points]
+            case = next(case for case in compared if (case.data, case.measure) == (name, measure))
+            shares_of_topics, points = rare[name][case.topics], case.direct - case.rival
+            ax.plot(
+                shares_of_topics,
+                points,
+                linestyle="none",
+                color=COLOURS[k],
+                marker=MARKERS[k],
+                alpha=0.75,
+                label=name,
+            )
+            x, y = [*x, *shares_of_topics], [*y, *points]
         order = np.argsort(x, kind="stable")
         window = max(3, len(order) // 5)
         pieces = [order[i : i + window] for i in range(len(order) - window + 1)]

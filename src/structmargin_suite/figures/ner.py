@@ -5,30 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from structmargin_suite.analysis.statistics import interval
+from structmargin_suite.analysis.statistics import interval, means_along
 from structmargin_suite.datasets.conll2002.tags import TAGS
 from structmargin_suite.figures import figure
-from structmargin_suite.figures._grouped import curve
+from structmargin_suite.figures._grouped import mean_curve
 from structmargin_suite.figures._style import COLOURS, GREY, Series, number_ticks
-from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.results import ExperimentResults
 
-MOST = 8
-"""Wrong labels beyond this many are drawn together."""
-
-
-def _draws(rows: list[Row], measure: str) -> list[float]:
-    """Means over folds, one a draw."""
-    found: dict[Any, list[float]] = {}
-    for row in rows:
-        found.setdefault(row["repetition"], []).append(float(row[measure]))
-    return [float(np.mean(values)) for _, values in sorted(found.items())]
+MAX_WRONG = 8  # more wrong labels than this are drawn together: hardly any support sequence has them
 
 
 def _paper(results: ExperimentResults, method: str) -> float | None:
     """The paper's token error for a method, or None."""
     name = results.config["methods"][method].get("published_as", method)
-    return next((row["value"] for row in results.published("ner_methods") if row["method"] == name), None)
+    papers = results.published("ner_methods")
+    values = papers.loc[papers["method"] == name, "value"]
+    return None if values.empty else float(values.iloc[0])
 
 
 @figure("methods")
@@ -38,7 +32,7 @@ def methods(results: ExperimentResults, fig: Any) -> None:
     fig.set_size_inches(6.4, 0.8 + 0.3 * len(names))
     ax = fig.add_subplot()
     for place, name in enumerate(names):
-        draws = _draws(results.rows("methods", method=name), "test_error")
+        draws = list(means_along(results.select("methods", method=name), "repetition", "test_error").values())
         if not draws:
             continue
         colour = COLOURS[0]
@@ -65,15 +59,15 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
     studies = ("sizes", "sizes, whole", "sizes, degree 2")
     of_studies = (results.config["studies"][study]["methods"] for study in studies)
     names = list(dict.fromkeys(name for methods in of_studies for name in methods))
-    rows = [row for study in studies for row in results.rows(study)]
+    runs = pd.concat([results.select(study) for study in studies])
     for k, name in enumerate(names):
-        mine = [row for row in rows if row["method"] == name]
+        of_method = runs[runs["method"] == name]
         label = results.label(name)
-        Series(k).ours(left, *curve(mine, "n_train", "test_error"), label)
-        Series(k).ours(right, *curve(mine, "n_train", "test_f1"), label)
+        Series(k).ours(left, *mean_curve(of_method, "n_train", "test_error"), label)
+        Series(k).ours(right, *mean_curve(of_method, "n_train", "test_f1"), label)
     for ax in (left, right):
         ax.set(xscale="log", xlabel="training sentences")
-        number_ticks(ax.xaxis, sorted({row["n_train"] for row in rows}))
+        number_ticks(ax.xaxis, sorted(runs["n_train"].unique()))
         ax.tick_params(axis="x", labelsize=8)
     left.set(ylabel="token error (%)", ylim=(0, None))
     right.set(ylabel="F1 of entities (%)", ylim=(0, 100))
@@ -91,22 +85,20 @@ def support(results: ExperimentResults, fig: Any) -> None:
     axes = fig.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, (title, methods) in zip(axes, panels.items(), strict=True):
         for k, name in enumerate(methods):
-            rows = results.rows("formulations", method=name)
-            draw = min((row["repetition"] for row in rows), default=None)
-            losses = [
-                results.model(row["run"]).fit_.support.losses for row in rows if row["repetition"] == draw
-            ]
+            runs = results.select("formulations", method=name)
+            first_draw = runs[runs["repetition"] == runs["repetition"].min()]
+            losses = [results.model(run).fit_.support.losses for run in first_draw["run"]]
             if not losses:
                 continue
-            wrong = np.minimum(np.concatenate(losses).astype(int), MOST)
-            share = 100.0 * np.bincount(wrong, minlength=MOST + 1)[1:] / len(wrong)
-            at = np.arange(1, MOST + 1) + 0.27 * (k - (len(methods) - 1) / 2)
+            wrong = np.minimum(np.concatenate(losses).astype(int), MAX_WRONG)
+            share = 100.0 * np.bincount(wrong, minlength=MAX_WRONG + 1)[1:] / len(wrong)
+            places = np.arange(1, MAX_WRONG + 1) + 0.27 * (k - (len(methods) - 1) / 2)
             hatch = ("", "///", "...")[k % 3]
             label = name.removesuffix(", C per example")
-            ax.bar(at, share, 0.25, color=COLOURS[k], hatch=hatch, edgecolor="white", label=label)
+            ax.bar(places, share, 0.25, color=COLOURS[k], hatch=hatch, edgecolor="white", label=label)
         ax.set_title(title, loc="left")
         ax.set(xlabel="wrong labels", ylim=(0, 100))
-        ax.set_xticks(range(1, MOST + 1), [*map(str, range(1, MOST)), f"{MOST}+"])
+        ax.set_xticks(range(1, MAX_WRONG + 1), [*map(str, range(1, MAX_WRONG)), f"{MAX_WRONG}+"])
         ax.grid(axis="x", visible=False)
     axes[0].set_ylabel("share of support (%)")
     axes[-1].legend()
@@ -115,14 +107,12 @@ def support(results: ExperimentResults, fig: Any) -> None:
 @figure("mistakes")
 def mistakes(results: ExperimentResults, fig: Any) -> None:
     """Counts of (true, predicted) labels over the test folds of the first draw."""
-    rows = results.rows("methods", method="SVM")
-    draw = min(row["repetition"] for row in rows)
+    runs = results.select("methods", method="SVM")
     counts = np.zeros((len(TAGS), len(TAGS)), dtype=int)
-    for row in rows:
-        if row["repetition"] == draw:
-            test = results.split(row["run"]).test
-            yhat = results.model(row["run"]).predict(test.X)
-            np.add.at(counts, (np.concatenate(test.Y), np.concatenate(yhat)), 1)
+    for run in runs.loc[runs["repetition"] == runs["repetition"].min(), "run"]:
+        test = results.split(run).test
+        yhat = results.model(run).predict(test.X)
+        np.add.at(counts, (np.concatenate(test.Y), np.concatenate(yhat)), 1)
     np.fill_diagonal(counts, 0)
     fig.set_size_inches(4.6, 4.0)
     ax = fig.add_subplot()
@@ -143,11 +133,10 @@ def mistakes(results: ExperimentResults, fig: Any) -> None:
 def methods_time(results: ExperimentResults, fig: Any) -> None:
     """CPU seconds of one training of each method."""
     names = results.config["studies"]["methods"]["methods"]
-    clocks = {row["run"]: row["cpu_seconds"] for row in results.timings()}
     fig.set_size_inches(6.4, 0.8 + 0.3 * len(names))
     ax = fig.add_subplot()
     for place, name in enumerate(names):
-        spent = [clocks[row["run"]] for row in results.rows("methods", method=name) if row["run"] in clocks]
+        spent = results.timed(results.select("methods", method=name))["cpu_seconds"].tolist()
         if spent:
             ax.barh(place, float(np.median(spent)), color=COLOURS[0])
             ax.annotate(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from structmargin_suite.analysis.ocr import errors_along_nu, kernel_terms
 from structmargin_suite.datasets.ocr.handwriting import FIRST_LETTER, HEIGHT, WIDTH
 from structmargin_suite.figures import figure
-from structmargin_suite.figures._grouped import curve
-from structmargin_suite.figures._style import COLOURS, GREY, Series, number_ticks
-from structmargin_suite.results import ExperimentResults, Row, number
-from structmargin_suite.storage.files import read_csv
+from structmargin_suite.figures._grouped import mean_curve
+from structmargin_suite.figures._style import COLOURS, GREY, Series, grey_matrix, number_ticks
+from structmargin_suite.results import ExperimentResults, column
 
 
 @figure("errors")
@@ -20,14 +20,14 @@ def errors(results: ExperimentResults, fig: Any) -> None:
     """A row for each method: every rotation, their mean, and the paper's number."""
     ax = fig.add_subplot()
     names = results.config["studies"]["folds"]["methods"]
-    papers = {row["method"]: row["value"] for row in results.published("ocr")}
+    papers = _papers(results)
     for k, name in enumerate(names):
-        series, found = Series(k), [row["test_letter_error"] for row in results.rows("folds", method=name)]
-        if not found:
+        series, rates = Series(k), results.select("folds", method=name)["test_letter_error"].to_numpy()
+        if not len(rates):
             continue
-        ax.plot(found, [k] * len(found), "|", color=series.colour, markersize=9, markeredgewidth=1.0)
+        ax.plot(rates, [k] * len(rates), "|", color=series.colour, markersize=9, markeredgewidth=1.0)
         ax.plot(
-            [np.mean(found)], [k], linestyle="none", color=series.colour, marker=series.marker, markersize=7
+            [np.mean(rates)], [k], linestyle="none", color=series.colour, marker=series.marker, markersize=7
         )
         paper = papers.get(results.config["methods"][name].get("published_as", name))
         if paper is not None:
@@ -43,54 +43,49 @@ def errors(results: ExperimentResults, fig: Any) -> None:
     ax.set(xlabel="test letter error (%)", xlim=(0, 100))
 
 
+def _papers(results: ExperimentResults) -> dict[str, float]:
+    """The paper's letter error of each method."""
+    papers = results.published("ocr")
+    return dict(zip(papers["method"], papers["value"], strict=True))
+
+
 @figure("nu")
 def nu(results: ExperimentResults, fig: Any) -> None:
     """JKSE's error on the validation folds, every rotation and their mean, and where each chose."""
     ax = fig.add_subplot()
-    rows = results.rows("folds", method="JKSE")
-    errors = errors_along_nu(results, rows)
+    errors = errors_along_nu(results, results.select("folds", method="JKSE"))
     lines = np.array(list(errors.values())).T.reshape(-1, len(errors))
     series = Series(4)
     for k, line in enumerate(lines):
         ax.plot(list(errors), line, color=GREY, linewidth=0.6, label="one rotation" if k == 0 else None)
-        at = int(np.argmin(line))
+        best = int(np.argmin(line))
         ax.plot(
-            [list(errors)[at]], [line[at]], "o", color=series.colour, markersize=5, markerfacecolor="none",
-            label="its choice" if k == 0 else None,
+            [list(errors)[best]], [line[best]], "o", color=series.colour, markersize=5,
+            markerfacecolor="none", label="its choice" if k == 0 else None,
         )  # fmt: skip
     if len(lines):
         ax.plot(list(errors), lines.mean(axis=0), color=series.colour, linewidth=1.8, label="mean")
-    paper = {row["method"]: row["value"] for row in results.published("ocr")}.get("JKSE")
+    paper = _papers(results).get("JKSE")
     if paper is not None:
         ax.axhline(paper, color=GREY, linestyle=":", linewidth=1.0, label="the paper's test error")
     ax.set(xlabel="nu", ylabel="validation letter error (%)", ylim=(0, 100), xlim=(0, 1.02))
     ax.legend(loc="lower left")
 
 
-def _one(results: ExperimentResults, method: str) -> Row:
+def _first_run(results: ExperimentResults, method: str) -> str:
     """The run of a method on the first rotation there is."""
-    return min(results.rows("folds", method=method), key=lambda row: row.get("rotation") or 0)
-
-
-def _matrix(ax: Any, M: np.ndarray, top: float, title: str) -> Any:
-    image = ax.imshow(
-        M, cmap="gray", vmin=0.0, vmax=top, aspect="auto", interpolation="nearest", rasterized=True
-    )
-    ax.set_title(title)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.grid(False)
-    return image
+    runs = results.select("folds", method=method)
+    return str(runs.loc[column(runs, "rotation", 0).idxmin(), "run"])
 
 
 @figure("kernel_matrices")
 def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
     """k_seq itself, with true and with shuffled labels."""
     fig.set_size_inches(7.2, 3.4)
-    pair = [one["data"] + one["history"] for one in kernel_terms(results, _one(results, "JKSE")["run"])]
+    pair = [terms["data"] + terms["history"] for terms in kernel_terms(results, _first_run(results, "JKSE"))]
     axes, top = fig.subplots(1, 2), float(max(M.max() for M in pair))
     for ax, M, name in zip(axes, pair, ("true", "shuffled"), strict=True):
-        image = _matrix(ax, M, top, f"test words with {name} labels (mean {M.mean():.0f})")
+        image = grey_matrix(ax, M, top, f"test words with {name} labels (mean {M.mean():.0f})")
     axes[0].set(ylabel="training words", xlabel="test words")
     axes[1].set(xlabel="test words")
     fig.colorbar(image, ax=list(axes), shrink=0.9)
@@ -100,13 +95,13 @@ def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
 def both_terms(results: ExperimentResults, fig: Any) -> None:
     """The data term above, the history term below; each row on one grey scale."""
     fig.set_size_inches(7.2, 6.4)
-    pair = kernel_terms(results, _one(results, "JKSE")["run"])
+    pair = kernel_terms(results, _first_run(results, "JKSE"))
     axes = fig.subplots(2, 2)
     for line, term in zip(axes, ("data", "history"), strict=True):
-        top = float(max(one[term].max() for one in pair))
-        for ax, one, name in zip(line, pair, ("true", "shuffled"), strict=True):
-            M = one[term]
-            image = _matrix(ax, M, top, f"{term} term, {name} labels (mean {M.mean():.3g})")
+        top = float(max(terms[term].max() for terms in pair))
+        for ax, terms, name in zip(line, pair, ("true", "shuffled"), strict=True):
+            M = terms[term]
+            image = grey_matrix(ax, M, top, f"{term} term, {name} labels (mean {M.mean():.3g})")
         line[0].set(ylabel="training words")
         fig.colorbar(image, ax=list(line), shrink=0.9)
     for ax in axes[1]:
@@ -115,20 +110,20 @@ def both_terms(results: ExperimentResults, fig: Any) -> None:
 
 @figure("letters")
 def letters(results: ExperimentResults, fig: Any) -> None:
-    """Shares of the letters among the truth and among predictions, one panel a method."""
+    """Shares of the letters among the truth and among predictions, one panel per method."""
     fig.set_size_inches(7.2, 4.0)
     methods = ("S-SVM", "JKSE")
     panels = fig.subplots(len(methods), 1, sharex=True)
-    at = np.arange(26)
+    places = np.arange(26)
     for ax, name in zip(panels, methods, strict=True):
-        run = _one(results, name)["run"]
+        run = _first_run(results, name)
         test = results.split(run).test
         truth = _shares(test.Y)
-        found = _shares(results.model(run).predict(test.X))
-        ax.bar(at - 0.2, truth, 0.4, color="#bbbbbb", label="truth")
+        predicted = _shares(results.model(run).predict(test.X))
+        ax.bar(places - 0.2, truth, 0.4, color="#bbbbbb", label="truth")
         ax.bar(
-            at + 0.2,
-            found,
+            places + 0.2,
+            predicted,
             0.4,
             color=COLOURS[methods.index(name)],
             label=f"predicted by {results.label(name)}",
@@ -137,7 +132,7 @@ def letters(results: ExperimentResults, fig: Any) -> None:
         ax.set_axisbelow(True)
         ax.grid(False, axis="x")
         ax.legend()
-    panels[-1].set_xticks(at, [_letter(k) for k in at])
+    panels[-1].set_xticks(places, [_letter(k) for k in places])
 
 
 def _shares(Y: Any) -> np.ndarray:
@@ -153,7 +148,7 @@ def _letter(label: Any) -> str:
 def words(results: ExperimentResults, fig: Any) -> None:
     """Eight test words: the first four that S-SVM reads rightly and the first four that it does not."""
     methods = ("S-SVM", "JKSE")
-    runs = [_one(results, name)["run"] for name in methods]
+    runs = [_first_run(results, name) for name in methods]
     test = results.split(runs[0]).test
     read = [results.model(run).predict(test.X) for run in runs]
     chosen = _telling(test.Y, read[0])
@@ -167,13 +162,17 @@ def words(results: ExperimentResults, fig: Any) -> None:
 
 def _telling(Y: Any, yhat: Any) -> list[int]:
     """Words of 4 to 9 letters, no word twice."""
-    found: dict[bool, dict[tuple[int, ...], int]] = {True: {}, False: {}}
+    chosen: dict[bool, dict[tuple[int, ...], int]] = {True: {}, False: {}}
     for i, y in enumerate(Y):
         word = tuple(int(label) for label in y)
         right = bool(np.array_equal(y, yhat[i]))
-        if 4 <= len(word) <= 9 and len(found[right]) < 4 and not any(word in kept for kept in found.values()):
-            found[right][word] = i
-    return [*found[True].values(), *found[False].values()]
+        if (
+            4 <= len(word) <= 9
+            and len(chosen[right]) < 4
+            and not any(word in words for words in chosen.values())
+        ):
+            chosen[right][word] = i
+    return [*chosen[True].values(), *chosen[False].values()]
 
 
 def _word(ax: Any, x: np.ndarray, y: np.ndarray, read: dict[str, np.ndarray]) -> None:
@@ -207,23 +206,21 @@ def _word(ax: Any, x: np.ndarray, y: np.ndarray, read: dict[str, np.ndarray]) ->
     ax.set(xlim=(-22.0, 9 * step), ylim=(HEIGHT + 2.0 + line * len(read), -1.0))
 
 
-def _traces(results: ExperimentResults) -> list[tuple[str, Series, list[Row]]]:
+def _traces(results: ExperimentResults) -> list[tuple[str, Series, pd.DataFrame]]:
     """(name, looks, the rows of the trace that certify a gap) of every solver."""
-    found = []
-    for k, row in enumerate([*results.rows("solvers"), *results.rows("online")]):
-        name = row["solver"] if row["solver"] != "online" else "OLaRank"
-        lines = read_csv(results.folder / "runs" / row["run"] / "trace.csv")
-        trace = [{key: number(text) for key, text in line.items()} for line in lines]
-        kept = [one for one in trace if one.get("gap") is not None and one["primal"] > 0.0]
-        found.append((name, Series(k), kept))
-    return found
+    traces = []
+    runs = pd.concat([results.select("solvers"), results.select("online")])
+    for k, run in enumerate(runs.itertuples()):
+        name = run.solver if run.solver != "online" else "OLaRank"
+        trace = results.trace(run.run)
+        traces.append((name, Series(k), trace[column(trace, "gap").notna() & (trace["primal"] > 0.0)]))
+    return traces
 
 
 def _converge(results: ExperimentResults, fig: Any, key: str, label: str) -> None:
     ax = fig.add_subplot()
     for name, series, trace in _traces(results):
-        x = [one[key] for one in trace]
-        y = [max(one["gap"], 1e-12) / one["primal"] for one in trace]
+        x, y = trace[key].to_numpy(), (trace["gap"].clip(lower=1e-12) / trace["primal"]).to_numpy()
         look = {"color": series.colour, "linestyle": series.line, "marker": series.marker}
         ax.plot(x, y, label=name, markevery=max(1, len(x) // 8), **look)
     ax.set(xscale="log", yscale="log", xlabel=label, ylabel="relative duality gap", ylim=(5e-4, 2.0))
@@ -246,10 +243,9 @@ def convergence_time(results: ExperimentResults, fig: Any) -> None:
 def output_space_time(results: ExperimentResults, fig: Any) -> None:
     """CPU time of training against the number of labels."""
     ax = fig.add_subplot()
-    clocks = {row["run"]: row for row in results.timings()}
     for k, name in enumerate(("JKSE, labels", "S-SVM, labels")):
-        rows = [{**row, **clocks.get(row["run"], {})} for row in results.rows("output space", method=name)]
-        line = curve(rows, "n_labels", "fit_seconds")
+        runs = results.timed(results.select("output space", method=name))
+        line = mean_curve(runs, "n_labels", "fit_seconds")
         Series(k).ours(ax, *line, name.partition(",")[0])
     ax.set(xscale="log", yscale="log", xlabel="labels", ylabel="CPU seconds of training")
     number_ticks(ax.xaxis, line.x)

@@ -8,9 +8,9 @@ from structmargin.problems.grammar.trees import brackets
 from structmargin_suite.analysis.parsing import predicted
 from structmargin_suite.datasets._treebanks import bracket_counts
 from structmargin_suite.figures import figure
-from structmargin_suite.figures._grouped import curve
+from structmargin_suite.figures._grouped import mean_curve
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, number_ticks
-from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.results import ExperimentResults
 
 OPEN = ("gum", "craft", "synthetic")
 """Corpora whose terms allow a picture of a tree; only tags are drawn, never words."""
@@ -18,10 +18,11 @@ OPEN = ("gum", "craft", "synthetic")
 
 @figure("table_5")
 def table_5(results: ExperimentResults, fig: Any) -> None:
-    """Accuracy and F1 of every method, a marker a corpus, the paper's hollow."""
+    """Accuracy and F1 of every method, one marker per corpus, the paper's hollow."""
     methods = results.config["studies"]["table 5"]["methods"]
-    rows = results.rows("table 5")
-    corpora = list(dict.fromkeys(row["data"] for row in rows))
+    runs = results.select("table 5")
+    corpora = runs["data"].unique()
+    papers = results.published("parsing")
     fig.set_size_inches(7.2, 1.4 + 0.34 * len(methods))
     panels = fig.subplots(1, 2, sharey=True)
     named = {name: results.config["methods"][name].get("published_as", name) for name in methods}
@@ -29,21 +30,19 @@ def table_5(results: ExperimentResults, fig: Any) -> None:
         panels, ("accuracy", "f1"), ("whole trees right (%)", "F1 over brackets (%)"), strict=True
     ):
         for k, corpus in enumerate(corpora):
-            found = {row["method"]: row[f"test_{measure}"] for row in rows if row["data"] == corpus}
-            at = [m for m in methods if m in found]
+            of_corpus = runs[runs["data"] == corpus]
+            by_method = dict(zip(of_corpus["method"], of_corpus[f"test_{measure}"], strict=True))
+            tested = [m for m in methods if m in by_method]
             ax.plot(
-                [found[m] for m in at], [methods.index(m) + 0.12 * (k - 1.5) for m in at], linestyle="none",
-                color=COLOURS[k], marker=MARKERS[k], label=corpus,
+                [by_method[m] for m in tested], [methods.index(m) + 0.12 * (k - 1.5) for m in tested],
+                linestyle="none", color=COLOURS[k], marker=MARKERS[k], label=corpus,
             )  # fmt: skip
-        paper = {
-            row["method"]: row["value"]
-            for row in results.published("parsing")
-            if (row["split"], row["measure"]) == ("test", measure)
-        }
-        at = [m for m in methods if named[m] in paper]
+        of_measure = papers[(papers["split"] == "test") & (papers["measure"] == measure)]
+        paper = dict(zip(of_measure["method"], of_measure["value"], strict=True))
+        printed = [m for m in methods if named[m] in paper]
         ax.plot(
-            [paper[named[m]] for m in at], [methods.index(m) for m in at], linestyle="none", marker="o",
-            color=GREY, markerfacecolor="white", label="the paper",
+            [paper[named[m]] for m in printed], [methods.index(m) for m in printed], linestyle="none",
+            marker="o", color=GREY, markerfacecolor="white", label="the paper",
         )  # fmt: skip
         ax.set(xlabel=label)
     panels[0].set_yticks(range(len(methods)), [results.label(name) for name in methods])
@@ -57,17 +56,16 @@ def choice_of_c(results: ExperimentResults, fig: Any) -> None:
     """F1 on training and test parts against C."""
     fig.set_size_inches(7.2, 3.2)
     panels = fig.subplots(1, 2, sharey=True)
-    rows = results.rows("C")
+    runs = results.select("C")
     for ax, part in zip(panels, ("train", "test"), strict=True):
         for k, name in enumerate(results.config["studies"]["C"]["methods"]):
-            mine = [row for row in rows if row["method"] == name]
-            Series(k).ours(ax, *curve(mine, "C", f"{part}_f1"), name)
+            Series(k).ours(ax, *mean_curve(runs[runs["method"] == name], "C", f"{part}_f1"), name)
         ax.set(
             xscale="log",
             xlabel="C (divided by n)",
             title=f"{part}ing part" if part == "train" else "test part",
         )
-        number_ticks(ax.xaxis, sorted({row["C"] for row in rows}))
+        number_ticks(ax.xaxis, sorted(runs["C"].unique()))
     panels[0].set_ylabel("F1 over brackets (%)")
     panels[0].legend(loc="lower right")
 
@@ -77,12 +75,11 @@ def constraints(results: ExperimentResults, fig: Any) -> None:
     """Constraints added against n, with two a sentence beside."""
     fig.set_size_inches(5.6, 3.6)
     ax = fig.add_subplot()
-    rows = results.rows("sizes")
-    sizes = sorted({row["n_train"] for row in rows})
+    runs = results.select("sizes")
+    sizes = sorted(runs["n_train"].unique())
     for k, name in enumerate(results.config["studies"]["sizes"]["methods"]):
-        mine = [row for row in rows if row["method"] == name]
         label = name if "one by one" in name else f"{name}, a pass together"
-        Series(k).ours(ax, *curve(mine, "n_train", "constraints"), label)
+        Series(k).ours(ax, *mean_curve(runs[runs["method"] == name], "n_train", "constraints"), label)
     ax.plot(
         sizes, [2 * n for n in sizes], color=GREY, linestyle=":", label="two a sentence (the paper's rate)"
     )
@@ -95,36 +92,38 @@ def shown(results: ExperimentResults) -> tuple[str, Any, Any, Any] | None:
     """(corpus, truth, the PCFG's tree, the SVM's) of a sentence that only the SVM gets right."""
     pair = ("PCFG", "SVM2 margin, C per example")
     for corpus in OPEN:
-        rows: list[list[Row]] = [results.rows("table 5", corpus=corpus, method=name) for name in pair]
-        if not all(rows):
+        runs = [results.select("table 5", corpus=corpus, method=name) for name in pair]
+        if any(of_method.empty for of_method in runs):
             continue
-        (Y, base), (_, svm) = (predicted(results, mine[0]["run"]) for mine in rows)
-        found = [
+        (Y, base), (_, svm) = (predicted(results, of_method["run"].iloc[0]) for of_method in runs)
+        sentences = [
             (y, a, b)
             for y, a, b in zip(Y, base, svm, strict=True)
             if a is not None and b == y and bracket_counts(y, a)[0] < bracket_counts(y, a)[2]
         ]
-        if found:
-            wanted = min(found, key=lambda one: (abs(len(brackets(one[0])) - 7), str(one[0])))
-            return (str(rows[0][0]["data"]), *wanted)
+        if sentences:
+            wanted = min(
+                sentences, key=lambda sentence: (abs(len(brackets(sentence[0])) - 7), str(sentence[0]))
+            )
+            return (str(runs[0]["data"].iloc[0]), *wanted)
     return None
 
 
 @figure("tree")
 def tree(results: ExperimentResults, fig: Any) -> None:
     """Three trees of one sentence side by side."""
-    found = shown(results)
-    if found is None:
+    example = shown(results)
+    if example is None:
         ax = fig.add_subplot()
         ax.text(0.5, 0.5, "no test sentence that the SVM parses better here", ha="center", va="center")
         ax.set_axis_off()
         return
-    corpus, y, base, svm = found
+    corpus, y, base, svm = example
     fig.set_size_inches(9.0, 3.2)
-    for ax, title, one in zip(
+    for ax, title, parsed in zip(
         fig.subplots(1, 3), (f"truth ({corpus})", "PCFG", "SVM2 margin (F1)"), (y, base, svm), strict=True
     ):
-        _draw(ax, one, set(brackets(y)))
+        _draw(ax, parsed, set(brackets(y)))
         ax.set_title(title, loc="left")
         ax.set_axis_off()
 
@@ -164,35 +163,31 @@ def _draw(ax: Any, whole: Any, right: set[Any]) -> None:
 def parsing_time(results: ExperimentResults, fig: Any) -> None:
     """CPU seconds of each training on the first corpus: search, QP, the rest; the paper's hours as text."""
     methods = [name for name in results.config["studies"]["table 5"]["methods"] if name != "PCFG"]
-    clocks = {row["run"]: row for row in results.timings()}
-    rows = results.rows("table 5")
-    corpus = rows[0]["corpus"] if rows else ""
-    hours = {
-        row["method"]: row["value"] for row in results.published("parsing") if row["measure"] == "cpu_hours"
-    }
+    runs = results.select("table 5")
+    corpus = "" if runs.empty else runs["corpus"].iloc[0]
+    papers = results.published("parsing")
+    papers = papers[papers["measure"] == "cpu_hours"]
+    hours = dict(zip(papers["method"], papers["value"], strict=True))
     fig.set_size_inches(6.4, 0.9 + 0.34 * len(methods))
     ax = fig.add_subplot()
-    for at, name in enumerate(methods):
-        mine = [
-            clocks[r["run"]]
-            for r in rows
-            if r["method"] == name and r["corpus"] == corpus and r["run"] in clocks
-        ]
-        if not mine:
+    for place, name in enumerate(methods):
+        timed = results.timed(results.select("table 5", method=name, corpus=corpus))
+        if timed.empty:
             continue
-        parts = [mine[0]["fit_seconds_search"], mine[0]["fit_seconds_qp"]]
-        parts.append(max(mine[0]["cpu_seconds"] - sum(parts), 0.0))
+        clock = timed.iloc[0]
+        parts = [clock["fit_seconds_search"], clock["fit_seconds_qp"]]
+        parts.append(max(clock["cpu_seconds"] - sum(parts), 0.0))
         left = 0.0
         for k, (label, spent) in enumerate(zip(("search", "QP", "forests and the rest"), parts, strict=True)):
             hatch = ("", "///", "...")[k]
             ax.barh(
-                at, spent, left=left, color=COLOURS[k], hatch=hatch, edgecolor="white",
-                label=label if at == 0 else None,
+                place, spent, left=left, color=COLOURS[k], hatch=hatch, edgecolor="white",
+                label=label if place == 0 else None,
             )  # fmt: skip
             left += spent
         paper = hours.get(results.config["methods"][name].get("published_as", name))
         text = f" {left:.1f} s" + (f" (the paper: {paper:g} h)" if paper else "")
-        ax.annotate(text, (left, at), va="center", color=GREY, fontsize=8)
+        ax.annotate(text, (left, place), va="center", color=GREY, fontsize=8)
     ax.set_yticks(range(len(methods)), [results.label(name) for name in methods])
     ax.invert_yaxis()
     ax.margins(x=0.35)

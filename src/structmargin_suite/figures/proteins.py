@@ -11,8 +11,9 @@ from structmargin.problems import ProteinAlignment
 from structmargin.problems.proteins.features import STATES
 from structmargin_suite.datasets.homstrad import BINS, q_scores
 from structmargin_suite.figures import figure
+from structmargin_suite.figures._grouped import standard_error
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series
-from structmargin_suite.results import ExperimentResults
+from structmargin_suite.results import ExperimentResults, column
 
 STUDY = "models"
 SHOWN = ("BLOSUM62", "generative", "Simple", "Window", "Profile")
@@ -22,7 +23,11 @@ COUNTED = {"residue": 20 * 20, "structure": 300 * 20}
 
 
 def _methods(results: ExperimentResults) -> list[str]:
-    return [name for name in results.config["studies"][STUDY]["methods"] if results.rows(STUDY, method=name)]
+    return [
+        name
+        for name in results.config["studies"][STUDY]["methods"]
+        if len(results.select(STUDY, method=name))
+    ]
 
 
 def n_weights(results: ExperimentResults, method: str) -> int:
@@ -48,13 +53,13 @@ def q4_score(results: ExperimentResults, fig: Any) -> None:
     ax = fig.add_subplot()
     names = _methods(results)
     low = 100.0
-    for at, name in enumerate(names):
-        values = [row["test_q4"] for row in results.rows(STUDY, method=name)]
+    for place, name in enumerate(names):
+        values = results.select(STUDY, method=name)["test_q4"].to_numpy()
         mean = float(np.mean(values))
-        se = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+        se = standard_error(values)
         colour, hatch = _colour(results, name)
-        ax.barh(at, mean, xerr=se, color=colour, hatch=hatch, edgecolor="white", capsize=2, height=0.7)
-        ax.text(mean + se + 0.3, at, f"{mean:.1f}", va="center", fontsize=8)
+        ax.barh(place, mean, xerr=se, color=colour, hatch=hatch, edgecolor="white", capsize=2, height=0.7)
+        ax.text(mean + se + 0.3, place, f"{mean:.1f}", va="center", fontsize=8)
         low = min(low, mean)
     labels = [f"{results.label(name)} ({n_weights(results, name):,})" for name in names]
     ax.set_yticks(range(len(names)), labels, fontsize=8)
@@ -70,15 +75,12 @@ def by_identity(results: ExperimentResults, fig: Any) -> None:
     ax = fig.add_subplot()
     classes = [f"{100 * a:.0f}_{100 * b:.0f}" for a, b in pairwise(BINS)]
     for k, name in enumerate(name for name in _methods(results) if "linear" not in name):
-        rows = results.rows(STUDY, method=name)
-        found = [
-            [row[f"test_q4_{part}"] for row in rows if row.get(f"test_q4_{part}") is not None]
-            for part in classes
-        ]
+        runs = results.select(STUDY, method=name)
+        scores = [column(runs, f"test_q4_{part}").dropna().to_numpy() for part in classes]
         look = Series(k)
-        at = [x for x, values in enumerate(found) if values]
+        filled = [x for x, values in enumerate(scores) if len(values)]
         ax.plot(
-            at, [float(np.mean(found[x])) for x in at], color=look.colour, linestyle=look.line,
+            filled, [float(np.mean(scores[x])) for x in filled], color=look.colour, linestyle=look.line,
             marker=MARKERS[k % len(MARKERS)], markerfacecolor=look.colour if k < len(COLOURS) else "white",
             label=results.label(name),
         )  # fmt: skip
@@ -92,11 +94,10 @@ def by_identity(results: ExperimentResults, fig: Any) -> None:
 def models_time(results: ExperimentResults, fig: Any) -> None:
     """CPU time of a run against the number of weights."""
     ax = fig.add_subplot()
-    clocks = {row["run"]: row["cpu_seconds"] for row in results.timings()}
     names = _methods(results)
     for k, name in enumerate(names):
-        times = [clocks[row["run"]] for row in results.rows(STUDY, method=name) if row["run"] in clocks]
-        if times:
+        times = results.timed(results.select(STUDY, method=name))["cpu_seconds"].to_numpy()
+        if len(times):
             look = Series(k)
             face = look.colour if k < len(COLOURS) else "white"
             ax.plot(
@@ -135,7 +136,8 @@ def one_alignment(results: ExperimentResults, fig: Any) -> None:
 
 def _first(results: ExperimentResults, method: str) -> str:
     """The run of a method on the first fold."""
-    return str(min(results.rows(STUDY, method=method), key=lambda row: row.get("fold") or 0)["run"])
+    runs = results.select(STUDY, method=method)
+    return str(runs.loc[column(runs, "fold", 0).idxmin(), "run"])
 
 
 def telling(test: Any, scores: list[np.ndarray]) -> int:

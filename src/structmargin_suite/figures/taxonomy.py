@@ -10,9 +10,9 @@ from structmargin.problems.taxonomy.taxonomies import heights, node_features
 from structmargin_suite.analysis.taxonomy import METHODS, predicted
 from structmargin_suite.datasets.patents import FOLDS, large_classes, parents
 from structmargin_suite.figures import figure
-from structmargin_suite.figures._grouped import curve
+from structmargin_suite.figures._grouped import mean_curve, standard_error
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, number_ticks
-from structmargin_suite.results import ExperimentResults, Row
+from structmargin_suite.results import ExperimentResults, column
 
 PANELS = {"accuracy": ("test_accuracy", "accuracy (%)"), "tree_loss": ("test_loss", "tree loss")}
 
@@ -21,30 +21,28 @@ PANELS = {"accuracy": ("test_accuracy", "accuracy (%)"), "tree_loss": ("test_los
 def table_1(results: ExperimentResults, fig: Any) -> None:
     """A panel for each measure and size; a row for each method, a marker for each corpus."""
     fig.set_size_inches(7.2, 4.2)
-    rows = results.rows("patents")
-    sizes = sorted({row["instances_per_class"] for row in rows}, reverse=True)
-    corpora = list(dict.fromkeys(row["data"] for row in rows))
+    runs = results.select("patents")
+    sizes = sorted(runs["instances_per_class"].unique(), reverse=True)
+    corpora = runs["data"].unique()
     papers = results.published("taxonomy")
     panels = fig.subplots(len(sizes), 2, sharey=True, squeeze=False)
     for line, size in zip(panels, sizes, strict=True):
         for ax, (measure, (found_as, label)) in zip(line, PANELS.items(), strict=True):
             for k, corpus in enumerate(corpora):
-                mine = [r for r in rows if r["data"] == corpus and r["instances_per_class"] == size]
-                for at, method in enumerate(METHODS):
-                    found = [row[found_as] for row in mine if row["method"] == method]
-                    if found:
-                        se = np.std(found, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0
+                of_corpus = runs[(runs["data"] == corpus) & (runs["instances_per_class"] == size)]
+                for place, method in enumerate(METHODS):
+                    values = of_corpus.loc[of_corpus["method"] == method, found_as].to_numpy()
+                    if len(values):
+                        se = standard_error(values)
                         ax.errorbar(
-                            [np.mean(found)], [at + 0.16 * (k - 0.5)], xerr=[se], linestyle="none",
-                            color=COLOURS[k], marker=MARKERS[k], label=corpus if at == 0 else None,
+                            [np.mean(values)], [place + 0.16 * (k - 0.5)], xerr=[se], linestyle="none",
+                            color=COLOURS[k], marker=MARKERS[k], label=corpus if place == 0 else None,
                         )  # fmt: skip
-            keys = {"measure": measure, "instances_per_class": size}
-            for at, method in enumerate(METHODS):
-                value = [
-                    r["value"] for r in papers if r["method"] == method and all(r[k] == keys[k] for k in keys)
-                ]
-                name = "the paper" if at == 0 else None
-                ax.plot(value, [at] * len(value), "o", color=GREY, markerfacecolor="white", label=name)
+            of_measure = papers[(papers["measure"] == measure) & (papers["instances_per_class"] == size)]
+            for place, method in enumerate(METHODS):
+                points = of_measure.loc[of_measure["method"] == method, "value"].tolist()
+                name = "the paper" if place == 0 else None
+                ax.plot(points, [place] * len(points), "o", color=GREY, markerfacecolor="white", label=name)
             ax.set(xlabel=f"{label}, {size} documents a class")
     panels[0][0].set_yticks(range(len(METHODS)), [results.label(name) for name in METHODS])
     panels[0][0].invert_yaxis()
@@ -60,7 +58,7 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
     panels = fig.subplots(1, 2)
     for ax, (found_as, label) in zip(panels, PANELS.values(), strict=True):
         for k, name in enumerate(methods):
-            line = curve(results.rows("newsgroups", method=name), "instances_per_class", found_as)
+            line = mean_curve(results.select("newsgroups", method=name), "instances_per_class", found_as)
             Series(k).ours(ax, *line, results.label(name))
         ax.set(xscale="log", xlabel="training postings a group", ylabel=label)
         number_ticks(ax.xaxis, line.x)
@@ -74,15 +72,17 @@ def node_errors(
     """(classes, error by node, test documents by node, parents) of tax delta on the first corpus, over one
     cross-validation at the largest size: a document is wrong at a node above its class but not above its
     prediction."""
-    found = results.rows("patents", method="tax delta")
-    found = [row for row in found if row["corpus"] == found[0]["corpus"]]
-    size = max(row["instances_per_class"] for row in found)
-    used = [r for r in found if r["instances_per_class"] == size and (r.get("round") or 0) < FOLDS[size]]
-    codes = _codes(results, used[0])
+    runs = results.select("patents", method="tax delta")
+    size = int(runs.loc[runs["corpus"] == runs["corpus"].iloc[0], "instances_per_class"].max())
+    runs = results.select(
+        "patents", method="tax delta", corpus=runs["corpus"].iloc[0], instances_per_class=size
+    )
+    used = runs.loc[column(runs, "round", 0) < FOLDS[size], "run"]
+    codes = _codes(results, used.iloc[0])
     order = parents(codes)
     nodes, Lambda = node_features(order, codes)
     above = Lambda.toarray() > 0
-    pairs = [predicted(results, row["run"]) for row in used]
+    pairs = [predicted(results, run) for run in used]
     y = np.concatenate([pair[0] for pair in pairs])
     yhat = np.concatenate([pair[1] for pair in pairs])
     here, kept = above[y], above[y] & above[yhat]
@@ -96,8 +96,8 @@ def node_errors(
     )
 
 
-def _codes(results: ExperimentResults, row: Row) -> list[str]:
-    arrays = results.ready(row["run"])
+def _codes(results: ExperimentResults, run: str) -> list[str]:
+    arrays = results.ready(run)
     return large_classes(arrays["y"], arrays["codes"])[2]
 
 
@@ -110,7 +110,7 @@ def tree(results: ExperimentResults, fig: Any) -> None:
     fig.set_size_inches(7.2, 0.135 * len(codes) + 1.0)
     ax = fig.add_subplot()
     place: dict[str, float] = {code: float(k) for k, code in enumerate(codes)}
-    for node in sorted(height, key=lambda one: height[one]):
+    for node in sorted(height, key=lambda node_name: height[node_name]):
         below = [place[child] for child, parent in order.items() if parent == node]
         if below:
             place[node] = (min(below) + max(below)) / 2

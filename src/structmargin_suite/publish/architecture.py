@@ -65,12 +65,12 @@ def modules(package: str, room: str) -> list[str]:
 def imports(package: str) -> Graph:
     """For each room of a package the other rooms that it imports; rooms that import none come last."""
     known = rooms(package)
-    found: Graph = {room: set() for room in known}
+    graph: Graph = {room: set() for room in known}
     for room in known:
         for module in modules(package, room):
             names = [name.split(".") for name in imports_of(module)]
-            found[room] |= {name[1] for name in names if name[0] == package and len(name) > 1} - {room}
-    return {room: found[room] for room in sorted(known, key=lambda room: (-_depth(found, room), room))}
+            graph[room] |= {name[1] for name in names if name[0] == package and len(name) > 1} - {room}
+    return {room: graph[room] for room in sorted(known, key=lambda room: (-_depth(graph, room), room))}
 
 
 def reduced(graph: Graph) -> Graph:
@@ -82,10 +82,10 @@ def reduced(graph: Graph) -> Graph:
 
 
 def _reached(graph: Graph, room: str) -> set[str]:
-    found: set[str] = set()
+    reached: set[str] = set()
     for other in graph[room]:
-        found |= {other} | _reached(graph, other)
-    return found
+        reached |= {other} | _reached(graph, other)
+    return reached
 
 
 def _depth(graph: Graph, room: str) -> int:

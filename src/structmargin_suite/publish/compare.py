@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 from structmargin_suite.publish.page import volatile_blocks
 from structmargin_suite.publish.snapshot import RECORD
-from structmargin_suite.results import number
 from structmargin_suite.storage.files import read_csv, read_json
 
 _VOLATILE_FILES = ("timings.csv", "trace.csv", "clock.json", RECORD)
@@ -55,7 +54,7 @@ class Comparison(NamedTuple):
 
 def stable(folder: Path, volatile_claims: frozenset[str] = frozenset()) -> dict[str, bytes]:
     """The files of a results folder by relative name, without anything volatile in them."""
-    found = {}
+    contents = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         parts = name.split("/")
@@ -78,20 +77,20 @@ def stable(folder: Path, volatile_claims: frozenset[str] = frozenset()) -> dict[
             data = "".join(line for line in lines if line.split(",")[0] not in volatile_claims).encode(
                 "utf-8"
             )
-        found[name] = data
-    return found
+        contents[name] = data
+    return contents
 
 
 def exact(first: Path, second: Path, volatile_claims: frozenset[str] = frozenset()) -> list[Difference]:
     """Files that are not the same to the byte outside volatile parts."""
-    one, two = stable(first, volatile_claims), stable(second, volatile_claims)
-    names = {*one, *two}
-    for folder, held in ((first, one), (second, two)):
+    files, other_files = stable(first, volatile_claims), stable(second, volatile_claims)
+    names = {*files, *other_files}
+    for folder, held in ((first, files), (second, other_files)):
         if (folder / RECORD).is_file():
             names &= set(held) - {"index.html", *read_json(folder / RECORD)["replaced"]}
     result = []
     for name in sorted(names):
-        a, b = one.get(name), two.get(name)
+        a, b = files.get(name), other_files.get(name)
         if a != b:
             result.append(Difference(name, *_where_apart(a, b), False))
     return result
@@ -100,13 +99,13 @@ def exact(first: Path, second: Path, volatile_claims: frozenset[str] = frozenset
 def _where_apart(a: bytes | None, b: bytes | None) -> tuple[str, str]:
     """What two files hold where they first part, with the line; of pictures and arrays, their sizes."""
     if a is None or b is None or b"\0" in a + b:
-        told = [f"{len(x)} bytes" if x is not None else "missing" for x in (a, b)]
+        texts = [f"{len(x)} bytes" if x is not None else "missing" for x in (a, b)]
     else:
-        at = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-        line = a.count(b"\n", 0, at) + 1
-        around = slice(max(0, at - AROUND), at + AROUND)
-        told = [f"line {line} {x[around].decode('utf-8', errors='replace')!r}" for x in (a, b)]
-    return told[0], told[1]
+        first = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+        line = a.count(b"\n", 0, first) + 1
+        around = slice(max(0, first - AROUND), first + AROUND)
+        texts = [f"line {line} {x[around].decode('utf-8', errors='replace')!r}" for x in (a, b)]
+    return texts[0], texts[1]
 
 
 def numbers(first: Path, second: Path) -> Comparison:
@@ -125,23 +124,23 @@ def numbers(first: Path, second: Path) -> Comparison:
             continue
         if scales[0] != scales[1]:
             notes.append(f"{name}: scale {scales[0]} in {first}, {scales[1]} in {second}; common rows only")
-        one, two = _values(first / name), _values(second / name)
-        for key in dict.fromkeys([*one, *two]):
-            if (key not in one or key not in two) and scales[0] != scales[1]:
+        values, other_values = _values(first / name), _values(second / name)
+        for key in dict.fromkeys([*values, *other_values]):
+            if (key not in values or key not in other_values) and scales[0] != scales[1]:
                 continue
             count += 1
-            differences += _difference(f"{name}/{', '.join(key)}", one.get(key), two.get(key))
+            differences += _difference(f"{name}/{', '.join(key)}", values.get(key), other_values.get(key))
     verdicts = [_verdicts(folder) for folder in (first, second)]
     for claim in dict.fromkeys([*verdicts[0], *verdicts[1]]):
         count += 1
-        told = [known.get(claim, "missing") for known in verdicts]
-        if told[0] != told[1]:
-            differences.append(Difference(f"claim {claim}", told[0], told[1], False))
+        texts = [known.get(claim, "missing") for known in verdicts]
+        if texts[0] != texts[1]:
+            differences.append(Difference(f"claim {claim}", texts[0], texts[1], False))
     return Comparison(count, differences, notes)
 
 
 def _difference(where: str, row: dict[str, Any] | None, twin: dict[str, Any] | None) -> Iterator[Difference]:
-    a, b = (None if one is None else one["value"] for one in (row, twin))
+    a, b = (None if each is None else each["value"] for each in (row, twin))
     if row is None or twin is None:
         yield Difference(where, "missing" if row is None else a, "missing" if twin is None else b, False)
     elif a is None or b is None:
@@ -164,11 +163,11 @@ def _scale(folder: Path) -> str | None:
 
 def _values(folder: Path) -> dict[tuple[str, ...], dict[str, Any]]:
     """The rows of all tidy tables of an experiment, by table and keys."""
-    found = {}
+    rows = {}
     for path in sorted(folder.glob("*.csv")):
         for key, row in (_tidy(path) or {}).items():
-            found[(path.stem, *key)] = row
-    return found
+            rows[(path.stem, *key)] = row
+    return rows
 
 
 def _verdicts(folder: Path) -> dict[str, str]:
@@ -186,8 +185,13 @@ def _tidy(path: Path) -> dict[tuple[str, ...], dict[str, Any]] | None:
     if not rows or "spread_kind" not in rows[0] or "measure" not in rows[0]:
         return None
     keys = list(rows[0])[: list(rows[0]).index("value")]
+    numbers = ("value", "spread", "runs")
     return {
-        tuple(row[key] for key in keys): {name: number(text) for name, text in row.items()} for row in rows
+        tuple(row[key] for key in keys): {
+            "spread_kind": row["spread_kind"],
+            **{name: float(row[name]) if row[name] else None for name in numbers},
+        }
+        for row in rows
     }
 
 

@@ -26,13 +26,13 @@ Named = ast.FunctionDef | ast.ClassDef
 
 def documents(root: Path) -> dict[Path, str]:
     """What each generated document should say, by its path."""
-    told = {
+    texts = {
         root / "docs" / "readings.md": readings(root),
         root / "docs" / "api.md": api(root / "src" / LIBRARY),
         root / "docs" / "architecture.md": architecture(root),
         root / "README.md": front(root),
     }
-    return {path: text for path, text in told.items() if text is not None}
+    return {path: text for path, text in texts.items() if text is not None}
 
 
 def readings(root: Path) -> str:
@@ -50,8 +50,8 @@ def readings(root: Path) -> str:
             "",
             f"{PAPERS[config['paper']]}: {config['where']}.",
         ]
-        told = list(config.get("reading", [])) or ["Nothing was left open."]
-        lines += ["", *(f"- {_line(text)}" for text in told)]
+        readings = list(config.get("reading", [])) or ["Nothing was left open."]
+        lines += ["", *(f"- {_line(text)}" for text in readings)]
         notes = {
             method.get("label", key): method["note"]
             for key, method in config["methods"].items()

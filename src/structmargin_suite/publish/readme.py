@@ -12,6 +12,7 @@ from pathlib import Path
 
 from structmargin_suite.results import ExperimentResults, Results
 from structmargin_suite.storage.files import read_json
+from structmargin_suite.storage.frames import records
 
 BEGIN, END = "<!-- snapshot -->", "<!-- /snapshot -->"
 SHOWN, TABLE, FIGURE = "alignment", "alignment", "learning_curve"
@@ -27,42 +28,45 @@ SIZES = (4, 10, 20, 40, 80)
 def front(root: Path) -> str | None:
     """The README with its part on the snapshot up to date; None without such a part or without a snapshot."""
     path = root / "README.md"
-    kept = Results(root, root / "results" / "snapshot")
+    snapshot = Results(root, root / "results" / "snapshot")
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if SHOWN not in kept or BEGIN not in text or END not in text:
+    if SHOWN not in snapshot or BEGIN not in text or END not in text:
         return None
     before, rest = text.split(BEGIN, 1)
     after = rest.split(END, 1)[1]
     return "\n".join(
-        [before + BEGIN, *_score(kept), "", *_table(kept[SHOWN]), "", *_figure(kept), END + after]
+        [before + BEGIN, *_score(snapshot), "", *_table(snapshot[SHOWN]), "", *_figure(snapshot), END + after]
     )
 
 
-def _score(kept: Results) -> list[str]:
+def _score(snapshot: Results) -> list[str]:
     """How many claims hold, fail, and are left open, and on what that rests."""
-    claims, record = kept.claims(), read_json(kept.folder / "record.json")
-    counts = Counter(row["verdict"] for row in claims)
-    kinds = Counter(kind for one in record["experiments"].values() for kind in one["data"].values())
+    statements, record = snapshot.statements(), read_json(snapshot.folder / "record.json")
+    counts = Counter(statements["verdict"])
+    kinds = Counter(
+        kind for experiment in record["experiments"].values() for kind in experiment["data"].values()
+    )
     real = sum(count for kind, count in kinds.items() if kind != "synthetic")
     return [
-        f"**Of the papers' {len(claims)} claims {counts['holds']} hold, {counts['fails']} fail and "
+        f"**Of the papers' {len(statements)} claims {counts['holds']} hold, {counts['fails']} fail and "
         f"{counts['not tested']} stay open** in the committed run (`SCALE={record['scale']}`, {real} real "
         f"data sets and {kinds['synthetic']} synthetic ones): [the page](results/snapshot/index.html), "
         f"[each verdict with its evidence](results/snapshot/claims.csv). One of its tables, and its figure:",
     ]
 
 
-def _table(mine: ExperimentResults) -> list[str]:
+def _table(experiment: ExperimentResults) -> list[str]:
     """A few rows of Table 4: ours, and the paper's in brackets."""
-    found = {(row["n_train"], row["method"], row["measure"]): row for row in mine.table(TABLE)}
+    table = records(experiment.table(TABLE))
+    by_key = {(row["n_train"], row["method"], row["measure"]): row for row in table}
     head = " | ".join(label for _, _, label in COLUMNS)
     lines = [f"| examples | {head} |", "|---" * (1 + len(COLUMNS)) + "|"]
     for size in SIZES:
         cells = []
         for method, measure, _ in COLUMNS:
-            row = found[size, method, measure]
-            told = "" if row["published"] is None else f" ({row['published']:.1f})"
-            cells.append(f"{row['value']:.1f}{told}")
+            row = by_key[size, method, measure]
+            paper = "" if row["published"] is None else f" ({row['published']:.1f})"
+            cells.append(f"{row['value']:.1f}{paper}")
         lines.append(f"| {size} | {' | '.join(cells)} |")
     return [
         *lines,
@@ -71,6 +75,6 @@ def _table(mine: ExperimentResults) -> list[str]:
     ]
 
 
-def _figure(kept: Results) -> list[str]:
-    caption = kept[SHOWN].config["figures"][FIGURE]["caption"]
+def _figure(snapshot: Results) -> list[str]:
+    caption = snapshot[SHOWN].config["figures"][FIGURE]["caption"]
     return [f"![{caption}](results/snapshot/{SHOWN}/figures/{FIGURE}.svg)"]

@@ -25,6 +25,7 @@ from structmargin_suite.publish.page import clocks, page, webp
 from structmargin_suite.rerun import machine
 from structmargin_suite.results import ExperimentResults, Results
 from structmargin_suite.storage.files import plain, read_yaml, write_bytes, write_json, write_text
+from structmargin_suite.storage.frames import records
 from structmargin_suite.storage.layout import Layout
 
 LARGEST = {"svg": 250_000, "png": 60_000}
@@ -32,7 +33,7 @@ RECORD = "record.json"
 
 
 def snapshot(root: Path) -> list[str]:
-    """Copy what there is under results/; returns what was left out, a sentence each.
+    """Copy what there is under results/; returns what was left out, one sentence for each.
 
     The results must be of one scale and made under the present configuration.
     """
@@ -42,27 +43,27 @@ def snapshot(root: Path) -> list[str]:
     target = layout.results / "snapshot"
     beside = layout.results / ".snapshot.tmp"
     shutil.rmtree(beside, ignore_errors=True)
-    told = [f"no results of {name!r}" for name in suite.experiments if name not in results]
+    left_out = [f"no results of {name!r}" for name in suite.experiments if name not in results]
     replaced: dict[str, str] = {}
-    for mine in results.values():
-        replaced |= _copied(mine, beside / mine.name)
-    told += [f"{file}: {reason}" for file, reason in replaced.items()]
+    for experiment in results.values():
+        replaced |= _copied(experiment, beside / experiment.name)
+    left_out += [f"{file}: {reason}" for file, reason in replaced.items()]
     shutil.copy(layout.claims, beside / "claims.csv")
     copied = Results(root, beside)
     order = [name for name in suite.experiments if name in copied]
-    known = {one["id"]: one for one in read_yaml(layout.published / "claims.yaml")}
-    claims = [{"volatile": False, **known[row["id"]], **row} for row in copied.claims()]
+    known = {statement["id"]: statement for statement in read_yaml(layout.published / "claims.yaml")}
+    claims = [{"volatile": False, **known[row["id"]], **row} for row in records(copied.statements())]
     write_text(beside / "index.html", page([copied[name] for name in order], claims, suite, []))
     write_json(beside / RECORD, _record(suite, copied, replaced))
     shutil.rmtree(target, ignore_errors=True)
     beside.rename(target)
-    return told
+    return left_out
 
 
 def withheld(results: ExperimentResults, figure: str) -> str | None:
     """Why a figure stays here: what its config says, if any of the experiment's data are real."""
     reason: str | None = results.config["figures"][figure].get("withhold")
-    real = any(one["kind"] != "synthetic" for one in results.summary["data"])
+    real = any(corpus["kind"] != "synthetic" for corpus in results.summary["data"])
     return reason if real else None
 
 
@@ -70,15 +71,15 @@ def _suite(root: Path, results: Results) -> Suite:
     """The present configuration at the scale of the results; refused where they do not go together."""
     if not results:
         raise ConfigError(f"there are no results in {results.folder}: run make reproduce first")
-    scales = {mine.summary["scale"]: name for name, mine in results.items()}
+    scales = {experiment.summary["scale"]: name for name, experiment in results.items()}
     if len(scales) > 1:
         named = ", ".join(f"{name} at {scale}" for scale, name in scales.items())
         raise ConfigError(f"results are of several scales ({named}): run make reproduce with one SCALE first")
     suite = load(root, next(iter(scales)), library=False)
     stale = [
         name
-        for name, mine in results.items()
-        if name not in suite.experiments or mine.config != plain(suite.experiments[name].config)
+        for name, experiment in results.items()
+        if name not in suite.experiments or experiment.config != plain(suite.experiments[name].config)
     ]
     if stale:
         raise ConfigError(
@@ -142,13 +143,13 @@ def _record(suite: Suite, results: Results, replaced: dict[str, str]) -> dict[st
         "seed": suite.seed,
         "experiments": {
             name: {
-                "runs": mine.summary["runs"],
-                "data": {one["label"]: one["kind"] for one in mine.summary["data"]},
-                "code": mine.summary["code"],
-                "versions": mine.summary["versions"],
-                "training": clocks(mine),
+                "runs": experiment.summary["runs"],
+                "data": {corpus["label"]: corpus["kind"] for corpus in experiment.summary["data"]},
+                "code": experiment.summary["code"],
+                "versions": experiment.summary["versions"],
+                "training": clocks(experiment),
             }
-            for name, mine in results.items()
+            for name, experiment in results.items()
         },
         "replaced": replaced,
     }

@@ -9,164 +9,179 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-Row = dict[str, Any]
+from structmargin_suite.results import column
+from structmargin_suite.storage.frames import is_missing, records
+
 TAIL = ("data", "value", "spread", "spread_kind", "runs", "published")
+
+
+class Measured(NamedTuple):
+    """A measure of a table: the part of the data it is of, or None, its name, and its column in runs.csv."""
+
+    split: str | None
+    measure: str
+    metric: str
 
 
 def columns(spec: Mapping[str, Any]) -> list[str]:
     """The columns of a table's CSV."""
-    return [*spec["keys"], *_split_column(spec), "measure", *TAIL]
+    split = ["split"] if "splits" in spec else []
+    return [*spec["keys"], *split, "measure", *TAIL]
 
 
-def _split_column(spec: Mapping[str, Any]) -> list[str]:
-    return ["split"] if "splits" in spec else []
-
-
-def _measured(spec: Mapping[str, Any], runs: Sequence[Row]) -> list[tuple[Row, str, str]]:
-    """(the split as a key or nothing, measure, name among the metrics) in the order of a table.
+def _measured(spec: Mapping[str, Any], runs: pd.DataFrame) -> list[Measured]:
+    """What a table shows, in its order.
 
     With `splits`, f1 is train_f1, then test_f1; what is not of a split (constraints) stands with the first.
     """
-    found_as = spec.get("found_as", {})
+    metrics = {measure: spec.get("found_as", {}).get(measure, measure) for measure in spec["measures"]}
     if "splits" not in spec:
-        return [({}, measure, found_as.get(measure, measure)) for measure in spec["measures"]]
-    found: list[tuple[Row, str, str]] = []
+        return [Measured(None, measure, metric) for measure, metric in metrics.items()]
+    measured = []
     for split in spec["splits"]:
-        for measure in spec["measures"]:
-            metric = f"{split}_{found_as.get(measure, measure)}"
-            if any(metric in run for run in runs):
-                found.append(({"split": split}, measure, metric))
+        for measure, metric in metrics.items():
+            if f"{split}_{metric}" in runs:
+                measured.append(Measured(split, measure, f"{split}_{metric}"))
             elif split == spec["splits"][0]:
-                found.append(({"split": split}, measure, found_as.get(measure, measure)))
-    return found
+                measured.append(Measured(split, measure, metric))
+    return measured
 
 
 def tidy(
     spec: Mapping[str, Any],
-    runs: Sequence[Row],
-    published: Sequence[Row],
+    runs: pd.DataFrame,
+    published: pd.DataFrame,
     methods: Mapping[str, Mapping[str, Any]],
-) -> list[Row]:
+) -> pd.DataFrame:
     """One row for each combination of keys, data and measure, values in the order in which runs have them.
 
     `runs` are all runs of the table's study, failed and skipped ones included: they count for nothing,
     but a combination of which no run is left still has its row, with no value. Runs that have a `measure`
     among their settings, the one they are trained for, count for that one alone.
     """
-    keys, found_as = list(spec["keys"]), spec.get("found_as", {})
-    kind = spec.get("spread", "se")
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for run in runs:
-        if "methods" in spec and run["method"] not in spec["methods"]:
-            continue
-        if not run["chosen"]:
-            continue
-        groups.setdefault((*(run.get(found_as.get(key, key)) for key in keys), run["data"]), []).append(run)
-    seen = [list(dict.fromkeys(values)) for values in zip(*groups, strict=True)]
-    ordered = sorted(
-        groups, key=lambda group: [column.index(value) for column, value in zip(seen, group, strict=True)]
+    shown = runs[runs["chosen"]]
+    if "methods" in spec:
+        shown = shown[shown["method"].isin(spec["methods"])]
+    keys = list(spec["keys"])
+    heads = pd.DataFrame({key: column(shown, spec.get("found_as", {}).get(key, key)) for key in keys})
+    heads["data"] = shown["data"]
+    # Numbered as they appear, so that groups sorted by these numbers stand in the order of the runs.
+    ranks = pd.DataFrame(
+        {f"rank of {key}": pd.factorize(heads[key], use_na_sentinel=False)[0] for key in heads},
+        index=heads.index,
     )
-    result = []
-    for group in ordered:
-        for split, measure, metric in _measured(spec, runs):
-            members = [run for run in groups[group] if run.get("measure") in (None, measure)]
-            values = [
-                run[metric] for run in members if run["status"] == "done" and run.get(metric) is not None
-            ]
-            if not values and not any(run["status"] != "done" for run in members):
-                continue
-            row: Row = {
-                **dict(zip(keys, group, strict=False)),
-                **split,
-                "measure": measure,
-                "data": group[-1],
-            }
-            row.update(value=None, spread=None, spread_kind=None, runs=len(values))
-            if values:
-                row["value"] = float(np.mean(values))
-            if len(values) > 1:
-                deviation = float(np.std(values, ddof=1))
-                row["spread"] = deviation / math.sqrt(len(values)) if kind == "se" else deviation
-                row["spread_kind"] = kind
-            row["published"] = _published(row, [*keys, *split], published, methods)
-            result.append(row)
-    return result
+    trained_for = column(shown, "measure")
+    done = shown["status"] == "done"
+    pieces = []
+    for place, (split, measure, metric) in enumerate(_measured(spec, runs)):
+        values = column(shown, metric).astype("float64").where(done)
+        piece = heads.assign(split=split, measure=measure, value=values, unfinished=~done, place=place)
+        pieces.append(piece.join(ranks)[trained_for.isna() | (trained_for == measure).fillna(False)])
+    table = pd.concat(pieces)
+    groups = table.groupby([*ranks, "place"], sort=True)
+    firsts = groups.head(1).set_index([*ranks, "place"]).sort_index()
+    kind = spec.get("spread", "se")
+    table = firsts.assign(
+        value=groups["value"].agg(_mean),
+        spread=groups["value"].agg(_standard_error if kind == "se" else _deviation),
+        runs=groups["value"].count().astype("Int64"),
+        unfinished=groups["unfinished"].any(),
+    )
+    table = table[(table["runs"] > 0) | table["unfinished"]].reset_index(drop=True)
+    table["spread_kind"] = pd.Series(kind, index=table.index, dtype="string").where(table["runs"] > 1)
+    table["published"] = _published(table, columns(spec)[: -len(TAIL)], published, methods)
+    text = dict.fromkeys(("split", "measure", "data"), "string")
+    return table.astype(text)[columns(spec)]
+
+
+def _mean(values: pd.Series) -> float:
+    """numpy's mean: that of groupby sums in another order, and can differ in the last digit."""
+    known = values.dropna().to_numpy(float)
+    return float(np.mean(known)) if len(known) else math.nan
+
+
+def _deviation(values: pd.Series) -> float:
+    known = values.dropna().to_numpy(float)
+    return float(np.std(known, ddof=1)) if len(known) > 1 else math.nan
+
+
+def _standard_error(values: pd.Series) -> float:
+    return _deviation(values) / math.sqrt(max(1, values.count()))
 
 
 def _published(
-    row: Row, keys: Sequence[str], published: Sequence[Row], methods: Mapping[str, Mapping[str, Any]]
-) -> Any:
-    """The paper's number for a row, or None."""
-    wanted = {key: row.get(key) for key in [*keys, "measure"]}
-    if "method" in wanted:
-        method = str(wanted["method"])
-        wanted["method"] = methods.get(method, {}).get("published_as", method)
-    for candidate in published:
-        shared = [key for key in wanted if key in candidate]
-        if shared and all(candidate[key] == wanted[key] for key in shared):
-            return candidate["value"]
-    return None
+    table: pd.DataFrame,
+    keys: Sequence[str],
+    published: pd.DataFrame,
+    methods: Mapping[str, Mapping[str, Any]],
+) -> pd.Series:
+    """The paper's number for each row, or NaN: that of the first published row equal in all keys it has."""
+    shared = [key for key in keys if key in published]
+    if not shared:
+        return pd.Series(math.nan, index=table.index, dtype="float64")
+    numbers: dict[tuple[Any, ...], float] = {}
+    for row in records(published):
+        numbers.setdefault(tuple(row[key] for key in shared), row["value"])
+    values = []
+    for row in records(table[shared]):
+        if "method" in row:
+            row["method"] = methods.get(str(row["method"]), {}).get("published_as", str(row["method"]))
+        values.append(numbers.get(tuple(row.values()), math.nan))
+    return pd.Series(values, index=table.index, dtype="float64")
 
 
 def wide(
-    spec: Mapping[str, Any], rows: Sequence[Row], methods: Mapping[str, Mapping[str, Any]]
+    spec: Mapping[str, Any], table: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]
 ) -> tuple[list[str], list[list[str]]]:
     """(header, cells as text) for reading: keys and data, then ours, the paper's and the difference.
 
     The paper's columns are there only for measures that the paper gives; `data` only where it differs.
     """
-    keys = list(spec["keys"])
-    several = len({row["data"] for row in rows}) > 1
-    heads = [*keys, *(["data"] if several else [])]
-    measured = list(
-        dict.fromkeys(
-            (split, measure)
-            for split in spec.get("splits", [None])
-            for measure in spec["measures"]
-            if any((row.get("split"), row["measure"]) == (split, measure) for row in rows)
-        )
+    heads = [*spec["keys"], *(["data"] if table["data"].nunique() > 1 else [])]
+    order = [(split, measure) for split in spec.get("splits", [None]) for measure in spec["measures"]]
+    measured = [None if is_missing(split) else split for split in column(table, "split")]
+    place = pd.Series(
+        [order.index(pair) for pair in zip(measured, table["measure"], strict=True)],
+        index=table.index,
+        dtype=int,
     )
-    compared = {
-        (split, m): any(
-            (r.get("split"), r["measure"]) == (split, m) and r["published"] is not None for r in rows
-        )
-        for split, m in measured
-    }
-    header = [*heads]
-    for column in measured:
-        name = column[1] if column[0] is None else f"{column[1]} ({column[0]})"
-        header += [name, f"{name}, paper", "difference"] if compared[column] else [name]
-    lines: dict[tuple[Any, ...], dict[tuple[Any, str], Row]] = {}
-    for row in rows:
-        lines.setdefault(tuple(row.get(key) for key in heads), {})[row.get("split"), row["measure"]] = row
-    cells = []
-    for line, by_measure in lines.items():
-        texts = [named(key, value, methods) for key, value in zip(heads, line, strict=True)]
-        for column in measured:
-            texts += _cells(by_measure.get(column), digits(spec, column[1]), compared[column])
-        cells.append(texts)
-    return header, cells
+    lines = table.groupby(heads, sort=False, dropna=False)
+    places = [digits(spec, measure) for measure in table["measure"]]
+    cells = pd.DataFrame(
+        [_cells(row, n) for row, n in zip(records(table), places, strict=True)],
+        index=table.index, columns=["ours", "paper", "difference"], dtype="object",
+    )  # fmt: skip
+    pivot = cells.assign(line=lines.ngroup(), place=place).pivot(index="line", columns="place").fillna("")
+    header, shown = list(heads), []
+    for at in sorted(set(place)):
+        split, measure = order[at]
+        name = measure if split is None else f"{measure} ({split})"
+        compared = bool(table["published"][place == at].notna().any())
+        header += [name, f"{name}, paper", "difference"] if compared else [name]
+        shown += [("ours", at), ("paper", at), ("difference", at)] if compared else [("ours", at)]
+    names = records(lines.head(1)[heads])
+    return header, [
+        [*(named(key, value, methods) for key, value in keys.items()), *texts]
+        for keys, texts in zip(names, pivot[shown].to_numpy().tolist(), strict=True)
+    ]
 
 
-def _cells(row: Row | None, places: int, compared: bool) -> list[str]:
-    ours = "" if row is None else _ours(row, places)
-    if not compared:
-        return [ours]
-    if row is None or row["published"] is None:
-        return [ours, "", ""]
-    difference = "" if row["value"] is None else f"{row['value'] - row['published']:+.{places}f}"
-    return [ours, f"{row['published']:.{places}f}", difference]
-
-
-def _ours(row: Row, places: int) -> str:
-    if row["value"] is None:
-        return "no run"
-    spread = "" if row["spread"] is None else f" ± {row['spread']:.{places}f}"
-    return f"{row['value']:.{places}f}{spread}"
+def _cells(row: Mapping[str, Any], places: int) -> tuple[str, str, str]:
+    """(ours, the paper's, the difference) of a row of a table as text."""
+    value, spread, published = row["value"], row["spread"], row["published"]
+    if value is None:
+        ours = "no run"
+    else:
+        ours = f"{value:.{places}f}" + ("" if spread is None else f" ± {spread:.{places}f}")
+    if published is None:
+        return ours, "", ""
+    difference = "" if value is None else f"{value - published:+.{places}f}"
+    return ours, f"{published:.{places}f}", difference
 
 
 def digits(spec: Mapping[str, Any], measure: str) -> int:

@@ -8,22 +8,22 @@ Clocks and memory go to timings.csv, and into figures whose names end in _time; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from structmargin_suite.planning.plan import Experiment, Suite, load
 from structmargin_suite.planning.studies import POOLED
 from structmargin_suite.publish import tables
 from structmargin_suite.rerun import machine
-from structmargin_suite.results import ExperimentResults
+from structmargin_suite.results import RUN_TYPES, STUDY_SEPARATOR, ExperimentResults, column, has_value
 from structmargin_suite.stages._command import arguments, guarded
 from structmargin_suite.stages._progress import Progress
 from structmargin_suite.storage.files import read_json, write_csv, write_json, write_text
+from structmargin_suite.storage.frames import frame_of, is_missing, type_of, write_frame
 from structmargin_suite.storage.layout import Layout
-
-FIRST = ("run", "method", "corpus", "data", "studies", "status", "reason", "chosen")
 
 
 def tabulate(suite: Suite, name: str) -> None:
@@ -33,14 +33,16 @@ def tabulate(suite: Suite, name: str) -> None:
     folder = layout.experiment(name)
     figures = list(experiment.config.get("figures", {}))
     progress = Progress(f"tabulate {name}", 2 + len(experiment.config["tables"]) + len(figures))
-    rows, clocks = _collected(experiment, layout)
-    _choose(experiment, rows)
-    varied = list(experiment.runs[0].varied) if experiment.runs else []
-    heads = [*FIRST, *(key for key in varied if key not in FIRST)]
-    write_csv(folder / "runs.csv", rows, [*heads, *_others(rows, heads)])
+    rows = list(_rows(experiment, layout))
+    runs = _runs(rows)
+    _mark_chosen(experiment, runs)
+    write_frame(folder / "runs.csv", runs)
     progress.step("runs.csv")
-    write_csv(folder / "timings.csv", clocks, ["run", *_others(clocks, ["run"])])
-    write_json(folder / "summary.json", _summary(suite, experiment, layout, rows))
+    clocks = list(_clocks(experiment, layout))
+    write_csv(
+        folder / "timings.csv", clocks, list(dict.fromkeys(["run", *(key for c in clocks for key in c)]))
+    )
+    write_json(folder / "summary.json", _summary(suite, experiment, layout, runs, columns_of(rows)))
     progress.step("summary.json")
     results = ExperimentResults(suite.root, name)
     for table, spec in experiment.config["tables"].items():
@@ -55,73 +57,140 @@ def tabulate(suite: Suite, name: str) -> None:
     progress.close()
 
 
-def _collected(experiment: Experiment, layout: Layout) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """(a row of settings and metrics, a row of clocks) for every planned run."""
-    rows, clocks = [], []
+class RunRow(NamedTuple):
+    """One run as a row of runs.csv, each kind of column by itself."""
+
+    identifiers: dict[str, Any]
+    settings: dict[str, Any]
+    metrics: dict[str, Any]
+    choices: dict[str, Any]
+
+    def cells(self) -> dict[str, Any]:
+        """All columns together.
+
+        A choice replaces the setting that the training began with. Otherwise a name that has two
+        different values is refused: neither may hide the other.
+        """
+        cells: dict[str, Any] = {}
+        settings = {name: self.choices.get(name, value) for name, value in self.settings.items()}
+        for kind, values in {**self._asdict(), "settings": settings}.items():
+            for name, value in values.items():
+                known = cells.get(name)
+                if is_missing(known):
+                    cells[name] = value
+                elif not is_missing(value) and value != known:
+                    raise ValueError(
+                        f"run {self.identifiers['run']!r}: {name!r} is {value!r} among its {kind}, but "
+                        f"{known!r} already; give one of them another name"
+                    )
+        return cells
+
+
+def _rows(experiment: Experiment, layout: Layout) -> Iterator[RunRow]:
+    """Every planned run, in the order of the plan."""
     for run in experiment.runs:
         folder = layout.run(experiment.name, run.name)
         record, judged = read_json(folder / "run.json"), read_json(folder / "metrics.json")
-        rows.append(
-            {
-                "run": run.name,
-                "method": run.method,
-                "corpus": run.corpus,
-                "data": record["data"]["label"],
-                "studies": "; ".join(run.studies),
-                "status": judged["status"],
-                "reason": judged["reason"],
-                "chosen": True,
-                **{key: value for key, value in run.varied.items() if key not in FIRST},
-                **{key: value for key, value in judged["metrics"].items() if run.varied.get(key) is None},
-                **_chosen(record),
-            }
-        )
-        if (folder / "clock.json").is_file():
-            clock = read_json(folder / "clock.json")
-            facts = clock.pop("machine")
-            clocks.append({"run": run.name, **clock, **facts})
-    return rows, clocks
+        identifiers = {
+            "run": run.name,
+            "method": run.method,
+            "corpus": run.corpus,
+            "data": record["data"]["label"],
+            "studies": STUDY_SEPARATOR.join(run.studies),
+            "status": judged["status"],
+            "reason": judged["reason"],
+            "chosen": True,
+        }
+        metrics = {name: _number(value) for name, value in judged["metrics"].items()}
+        settings = {name: value for name, value in run.varied.items() if name not in ("method", "corpus")}
+        yield RunRow(identifiers, settings, metrics, _choices(record))
 
 
-def _chosen(record: dict[str, Any]) -> dict[str, Any]:
+def _number(value: Any) -> Any:
+    """A metric as it was measured: JSON has no infinities, so that they are stored as text."""
+    return float(value) if value in ("inf", "-inf") else value
+
+
+def _choices(record: Mapping[str, Any]) -> dict[str, Any]:
     """The options that a training chose for itself, by their last name."""
     chosen = record.get("chosen") or {}
     values = {chosen["option"]: chosen["value"], **chosen.get("with", {})} if chosen else {}
     return {option.rpartition(".")[2]: value for option, value in values.items()}
 
 
-def _choose(experiment: Experiment, rows: list[dict[str, Any]]) -> None:
+def _runs(rows: Sequence[RunRow]) -> pd.DataFrame:
+    """runs.csv as a frame: identifiers, settings, then metrics and choices as they first appear."""
+    cells = [row.cells() for row in rows]
+    settings = rows[0].settings if rows else {}
+    names = dict.fromkeys([*RUN_TYPES, *settings, *(name for row in cells for name in row)])
+    return frame_of(cells, list(names), RUN_TYPES)
+
+
+def columns_of(rows: Sequence[RunRow]) -> dict[str, dict[str, Any]]:
+    """The schema of runs.csv: for each column its type, and what it holds (a setting, a metric, ...).
+
+    A name may be a setting of one method and a metric of another: `holds` then names both.
+    """
+    holds: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for kind, values in row._asdict().items():
+            for name, value in values.items():
+                known = holds.setdefault(name, {})
+                if kind == "identifiers" or not is_missing(value):
+                    known[kind] = None
+    cells = [row.cells() for row in rows]
+    return {
+        name: {
+            "type": RUN_TYPES.get(name) or type_of(row.get(name) for row in cells),
+            "holds": [kind for kind in RunRow._fields if kind in kinds],
+        }
+        for name, kinds in holds.items()
+    }
+
+
+def _clocks(experiment: Experiment, layout: Layout) -> Iterator[dict[str, Any]]:
+    """Clocks, memory and machine of every run that has them."""
+    for run in experiment.runs:
+        path = layout.run(experiment.name, run.name) / "clock.json"
+        if path.is_file():
+            clock = read_json(path)
+            facts = clock.pop("machine")
+            yield {"run": run.name, **clock, **facts}
+
+
+def _mark_chosen(experiment: Experiment, runs: pd.DataFrame) -> None:
     """Mark the runs with the option's value that does best over all of a method's runs on a corpus."""
     for method, spec in experiment.config["methods"].items():
         choose = spec.get("choose")
         if choose is None or not choose["by"].startswith(POOLED):
             continue
         option, sign = choose["option"].rpartition(".")[2], -1.0 if choose.get("largest") else 1.0
-        for corpus in {row["corpus"] for row in rows if row["method"] == method}:
-            mine = [row for row in rows if row["method"] == method and row["corpus"] == corpus]
+        for _, candidates in runs[runs["method"] == method].groupby("corpus"):
+            done = candidates[candidates["status"] == "done"]
             means = {}
             for value in choose["among"]:
-                found = [
-                    row[choose["by"]]
-                    for row in mine
-                    if row.get(option, value) == value and row["status"] == "done"
-                ]
-                if found:
-                    means[value] = sign * float(np.mean(found))
-            best = min(means, key=lambda value: means[value]) if means else None
-            for row in mine:
-                row["chosen"] = best is None or row.get(option, best) == best
+                losses = done[_tried(done, option, value)][choose["by"]]
+                if len(losses):
+                    means[value] = sign * float(np.mean(losses.to_numpy(float)))
+            if means:
+                best = min(means, key=lambda value: means[value])
+                runs.loc[candidates.index, "chosen"] = _tried(candidates, option, best)
 
 
-def _others(rows: Sequence[dict[str, Any]], heads: Sequence[str]) -> list[str]:
-    return [key for key in dict.fromkeys(key for row in rows for key in row) if key not in heads]
+def _tried(runs: pd.DataFrame, option: str, value: Any) -> pd.Series:
+    """Which runs have an option's value; those without a column or value of it have the only one there is."""
+    return has_value(runs, option, value) | column(runs, option).isna()
 
 
 def _summary(
-    suite: Suite, experiment: Experiment, layout: Layout, rows: list[dict[str, Any]]
+    suite: Suite,
+    experiment: Experiment,
+    layout: Layout,
+    runs: pd.DataFrame,
+    columns: dict[str, dict[str, Any]],
 ) -> dict[str, Any]:
-    """What the page tells of an experiment apart from numbers."""
-    statuses = [row["status"] for row in rows]
+    """What the page tells of an experiment apart from numbers, and the schema of its runs."""
+    statuses = runs["status"].tolist()
     records = [read_json(layout.run(experiment.name, run.name) / "run.json") for run in experiment.runs]
     receipts = [read_json(layout.corpus(experiment.name, corpus)) for corpus in experiment.corpora]
     return {
@@ -130,18 +199,19 @@ def _summary(
         "seed": suite.seed,
         "runs": {status: statuses.count(status) for status in ("done", "skipped", "failed")},
         "shrunk": [{"key": key, "paper": old, "here": new} for key, old, new in experiment.shrunk],
-        "data": [{key: one[key] for key in one if key != "parts"} for one in receipts],
+        "data": [{key: receipt[key] for key in receipt if key != "parts"} for receipt in receipts],
         "code": sorted({record["code"] for record in records}),
         "versions": records[0]["versions"],
         "config": experiment.config,
+        "columns": columns,
     }
 
 
 def _table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> None:
     methods = results.config["methods"]
-    rows = tables.tidy(spec, results.rows(spec["study"], done=False), results.published(name), methods)
-    write_csv(results.folder / f"{name}.csv", rows, tables.columns(spec))
-    header, cells = tables.wide(spec, rows, methods)
+    table = tables.tidy(spec, results.select(spec["study"], done=False), results.published(name), methods)
+    write_frame(results.folder / f"{name}.csv", table)
+    header, cells = tables.wide(spec, table, methods)
     caption = f"{spec['caption']} {note(results, spec)}"
     write_text(results.folder / f"{name}.md", tables.markdown(caption, header, cells))
     write_text(results.folder / f"{name}.tex", tables.latex(caption, name, header, cells))
@@ -149,7 +219,7 @@ def _table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> None:
 
 def note(results: ExperimentResults, spec: dict[str, Any]) -> str:
     """What stands behind a table's numbers: the data, the spread, the scale."""
-    data = "; ".join(dict.fromkeys(str(row["data"]) for row in results.rows(spec["study"], done=False)))
+    data = "; ".join(results.select(spec["study"], done=False)["data"].unique())
     spread = {"se": "standard error", "sd": "standard deviation"}[spec.get("spread", "se")]
     scale = results.summary["scale"]
     shrunk = "" if scale == "paper" else f" Scale {scale}: smaller than the paper."

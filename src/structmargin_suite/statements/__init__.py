@@ -50,6 +50,21 @@ def decided(truth: bool, evidence: str) -> Verdict:
     return holds(evidence) if truth else fails(evidence)
 
 
+def first_decides(verdicts: Sequence[Verdict], nothing: str) -> Verdict:
+    """Verdicts on several corpora as one: the first decides, the evidence of all is told.
+
+    Without any, `nothing` says why.
+    """
+    if not verdicts:
+        return untested(nothing)
+    return Verdict(verdicts[0].verdict, "; ".join(verdict.evidence for verdict in verdicts))
+
+
+def yes_no(truth: bool) -> str:
+    """A part of a criterion in words."""
+    return "yes" if truth else "no"
+
+
 def claim(name: str) -> Callable[[Check], Check]:
     """Register a check under a claim's id."""
 
@@ -62,8 +77,8 @@ def claim(name: str) -> Callable[[Check], Check]:
 
 def checks() -> dict[str, Check]:
     """Every check there is, by claim id."""
-    for found in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{found.name}")
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
     return dict(_CHECKS)
 
 
@@ -73,13 +88,15 @@ def judge(
     """A row for every claim of the papers: id, verdict, evidence, and what the list says of it."""
     known = checks()
     rows = []
-    for one in claims:
-        check = known.get(one["id"])
+    for statement in claims:
+        check = known.get(statement["id"])
         try:
             verdict = untested("no check of this claim yet") if check is None else check(results)
         except KeyError as missing:
             verdict = untested(f"no results of {missing.args[0]!r} yet")
         except NotReadyError as gone:
             verdict = untested(str(gone))
-        rows.append({"volatile": False, **one, "verdict": verdict.verdict, "evidence": verdict.evidence})
+        rows.append(
+            {"volatile": False, **statement, "verdict": verdict.verdict, "evidence": verdict.evidence}
+        )
     return rows

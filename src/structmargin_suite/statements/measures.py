@@ -18,15 +18,15 @@ from structmargin_suite.analysis.measures import (
     STUDIES,
     Case,
     cases,
-    sign_test,
-    worse,
+    p_value_sign_test,
 )
-from structmargin_suite.analysis.statistics import holm
-from structmargin_suite.results import ExperimentResults
+from structmargin_suite.analysis.statistics import SIGNIFICANCE, holm, p_value_lower
+from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements import Verdict, claim, decided, untested
 
-LEVEL, SUBSTANTIAL = 0.05, 1.0
-SAME, FEWEST = 1e-3, 4
+SUBSTANTIAL = 1.0  # points of a measure: what counts as substantially worse, significant or not
+MAX_DISTANCE = 1e-3  # of two weight vectors that count as the same, relative to their length
+MIN_TOPICS = 4  # of a data set: with fewer the signed rank test cannot reach 5%, one-sided
 
 
 @claim("measures-win")
@@ -35,32 +35,34 @@ def win(results: Mapping[str, ExperimentResults]) -> Verdict:
     macro-average in over half of the cases, and in none is it substantially worse, which is lower by more
     than a point, or lower and significantly so (signed rank, 5%, Holm's correction). Not tested with fewer
     than four topics in a case. The narrower range stands in the evidence."""
-    mine = results["measures"]
-    verdicts = [_against(cases(mine, rival), mine.label(rival)) for rival in RIVALS]
-    told = " ".join(f"Against the {verdict.evidence}" for verdict in verdicts)
-    return Verdict(verdicts[0].verdict, told)
+    experiment = results["measures"]
+    verdicts = [_against(cases(experiment, rival), experiment.label(rival)) for rival in RIVALS]
+    evidence = " ".join(f"Against the {verdict.evidence}" for verdict in verdicts)
+    return Verdict(verdicts[0].verdict, evidence)
 
 
-def _against(found: Sequence[Case], rival: str) -> Verdict:
-    if len({(case.data, case.measure) for case in found}) < len(STUDIES) * len(MEASURES):
+def _against(compared: Sequence[Case], rival: str) -> Verdict:
+    if len({(case.data, case.measure) for case in compared}) < len(STUDIES) * len(MEASURES):
         return untested(f"{rival}: not every data set and measure has runs of both methods.")
-    if min(len(case.topics) for case in found) < FEWEST:
-        return untested(f"{rival}: a data set has fewer than {FEWEST} topics at this scale.")
-    ahead = sum(case.gain > 0 for case in found)
-    p = holm({k: worse(case) for k, case in enumerate(found)})
+    if min(len(case.topics) for case in compared) < MIN_TOPICS:
+        return untested(f"{rival}: a data set has fewer than {MIN_TOPICS} topics at this scale.")
+    ahead = sum(case.gain > 0 for case in compared)
+    p = holm({k: p_value_lower(case.direct, case.rival) for k, case in enumerate(compared)})
     bad = [
-        case for k, case in enumerate(found) if case.gain < -SUBSTANTIAL or (case.gain < 0 and p[k] < LEVEL)
+        case
+        for k, case in enumerate(compared)
+        if case.gain < -SUBSTANTIAL or (case.gain < 0 and p[k] < SIGNIFICANCE)
     ]
-    told = ", ".join(
+    gains = ", ".join(
         f"{case.data} {MEASURES[case.measure]} {case.gain:+.1f} "
-        f"({'-'.join(map(str, case.record))}, sign test p {sign_test(case):.2g})"
-        for case in found
+        f"({'-'.join(map(str, case.record))}, sign test p {p_value_sign_test(case):.2g})"
+        for case in compared
     )
     failed = "; ".join(f"{case.data} {MEASURES[case.measure]}" for case in bad)
     return decided(
-        2 * ahead > len(found) and not bad,
-        f"{rival}: higher in {ahead} of {len(found)} cases, substantially worse in "
-        f"{f'{len(bad)} ({failed})' if bad else 'none'}; gain in points (won-tied-lost topics): {told}.",
+        2 * ahead > len(compared) and not bad,
+        f"{rival}: higher in {ahead} of {len(compared)} cases, substantially worse in "
+        f"{f'{len(bad)} ({failed})' if bad else 'none'}; gain in points (won-tied-lost topics): {gains}.",
     )
 
 
@@ -68,12 +70,12 @@ def _against(found: Sequence[Case], rival: str) -> Verdict:
 def error_rate(results: Mapping[str, ExperimentResults]) -> Verdict:
     """On every topic, twice the structural SVM's w is the conventional SVM's at C' = 4 C / n, within a
     thousandth of its length."""
-    mine = results["measures"]
-    rows = {name: mine.rows("error_rate", method=name) for name in ("error rate", "plain SVM")}
-    models: dict[str, dict[Any, np.ndarray]] = {
-        name: {(row["data"], row.get("topic") or 0): _w(mine, row["run"]) for row in found}
-        for name, found in rows.items()
-    }
+    experiment = results["measures"]
+    models: dict[str, dict[Any, np.ndarray]] = {}
+    for name in ("error rate", "plain SVM"):
+        runs = experiment.select("error_rate", method=name)
+        topics = zip(runs["data"], column(runs, "topic", 0), runs["run"], strict=True)
+        models[name] = {(data, topic): _w(experiment, run) for data, topic, run in topics}
     both = sorted(set(models["error rate"]) & set(models["plain SVM"]))
     if not both:
         return untested("no topic has both models")
@@ -83,12 +85,12 @@ def error_rate(results: Mapping[str, ExperimentResults]) -> Verdict:
         far[key] = float(np.linalg.norm(ours - peer) / np.linalg.norm(peer))
     (data, topic), most = max(far.items(), key=lambda item: item[1])
     return decided(
-        most <= SAME,
+        most <= MAX_DISTANCE,
         f"|2 w - w'| / |w'| is at most {most:.2g} on {len(far)} topics (largest on {data}, topic {topic}); "
-        f"the criterion is {SAME:g}",
+        f"the criterion is {MAX_DISTANCE:g}",
     )
 
 
-def _w(mine: ExperimentResults, run: str) -> np.ndarray:
-    model = mine.model(run)
-    return np.asarray(model.w if "baseline" in mine.record(run)["model"] else model.w_, dtype=float)
+def _w(experiment: ExperimentResults, run: str) -> np.ndarray:
+    model = experiment.model(run)
+    return np.asarray(model.w if "baseline" in experiment.record(run)["model"] else model.w_, dtype=float)

@@ -10,21 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
+import pandas as pd
 
 from structmargin_suite.analysis.parsing import bootstrap, brackets_of, exact, f1
-from structmargin_suite.analysis.statistics import holm, mcnemar
-from structmargin_suite.results import ExperimentResults, Row
-from structmargin_suite.statements import FAILS, HOLDS, Verdict, claim, decided, untested
+from structmargin_suite.analysis.statistics import SIGNIFICANCE, holm, means_along, p_value_mcnemar
+from structmargin_suite.results import ExperimentResults, column
+from structmargin_suite.statements import FAILS, HOLDS, Verdict, claim, decided, first_decides, untested
 
 STUDY = "table 5"
 BASE, ZERO_ONE, ON_F1 = "PCFG", "SVM2", ("SVM2 slack", "SVM2 margin")
 READINGS = {"C/n as printed": "", "C per example": ", C per example"}
-LEVEL = 0.05
-MARGINAL = 1.0
-"""Points of F1 that count as marginal at most, and as substantial at least."""
-ABOUT = (1.5, 2.5)
-COMPARABLE = 2.0
+MARGINAL = 1.0  # points of F1 that count as marginal at most, and as substantial at least
+PER_SENTENCE = (1.5, 2.5)  # constraints added: what rounds to "about twice the number of sentences"
+MAX_F1_RANGE = 2.0  # points between the values of C within which their results are comparable
 
 
 @claim("parse-zero-one")
@@ -33,17 +31,17 @@ def zero_one(results: Mapping[str, ExperimentResults]) -> Verdict:
     one point. More, but not beyond chance: not tested.
     """
 
-    def judged(mine: ExperimentResults, rows: Mapping[str, Row], suffix: str) -> Verdict:
-        a, b = rows[ZERO_ONE + suffix], rows[BASE]
-        p = mcnemar(exact(mine, a["run"]), exact(mine, b["run"]))
+    def judged(experiment: ExperimentResults, runs: pd.DataFrame, suffix: str) -> Verdict:
+        a, b = runs.loc[ZERO_ONE + suffix], runs.loc[BASE]
+        p = p_value_mcnemar(exact(experiment, a["run"]), exact(experiment, b["run"]))
         lead, apart = a["test_accuracy"] - b["test_accuracy"], a["test_f1"] - b["test_f1"]
-        told = (
+        evidence = (
             f"accuracy {a['test_accuracy']:.1f}% against {b['test_accuracy']:.1f}% of the PCFG (p={p:.2g}), "
             f"F1 {apart:+.1f} points"
         )
-        if lead > 0 and abs(apart) <= MARGINAL and p >= LEVEL:
-            return untested(f"{told}; more, but not beyond chance")
-        return decided(lead > 0 and abs(apart) <= MARGINAL, told)
+        if lead > 0 and abs(apart) <= MARGINAL and p >= SIGNIFICANCE:
+            return untested(f"{evidence}; more, but not beyond chance")
+        return decided(lead > 0 and abs(apart) <= MARGINAL, evidence)
 
     return _by_corpus(results, [ZERO_ONE], judged)
 
@@ -54,21 +52,21 @@ def on_f1(results: Mapping[str, ExperimentResults]) -> Verdict:
     the PCFG's, and more sentences gain than lose in F1 (McNemar with Holm's correction, 5%).
     """
 
-    def judged(mine: ExperimentResults, rows: Mapping[str, Row], suffix: str) -> Verdict:
-        base = brackets_of(mine, rows[BASE]["run"])
-        p, told, above = {}, {}, {}
+    def judged(experiment: ExperimentResults, runs: pd.DataFrame, suffix: str) -> Verdict:
+        base = brackets_of(experiment, runs.loc[BASE, "run"])
+        p, gains, above = {}, {}, {}
         for name in ON_F1:
-            found = brackets_of(mine, rows[name + suffix]["run"])
-            mine_f1, base_f1 = f1(found), f1(base)
-            p[name] = mcnemar(mine_f1 > base_f1, base_f1 > mine_f1)
-            above[name] = rows[name + suffix]["test_f1"] - rows[BASE]["test_f1"]
-            low, high = bootstrap(found, base)
-            told[name] = f"{name} {above[name]:+.1f} points of F1 (95% {low:+.1f} to {high:+.1f}"
+            brackets = brackets_of(experiment, runs.loc[name + suffix, "run"])
+            svm_f1, base_f1 = f1(brackets), f1(base)
+            p[name] = p_value_mcnemar(svm_f1 > base_f1, base_f1 > svm_f1)
+            above[name] = runs.loc[name + suffix, "test_f1"] - runs.loc[BASE, "test_f1"]
+            low, high = bootstrap(brackets, base)
+            gains[name] = f"{name} {above[name]:+.1f} points of F1 (95% {low:+.1f} to {high:+.1f}"
         adjusted = holm(p)
-        evidence = ", ".join(f"{told[name]}, p={adjusted[name]:.2g})" for name in ON_F1)
-        evidence = f"against {rows[BASE]['test_f1']:.1f}% of the PCFG: {evidence}"
+        evidence = ", ".join(f"{gains[name]}, p={adjusted[name]:.2g})" for name in ON_F1)
+        evidence = f"against {runs.loc[BASE, 'test_f1']:.1f}% of the PCFG: {evidence}"
         ordered = all(value >= MARGINAL for value in above.values())
-        if ordered and max(adjusted.values()) >= LEVEL:
+        if ordered and max(adjusted.values()) >= SIGNIFICANCE:
             return untested(f"{evidence}; higher, but not beyond chance")
         return decided(ordered, evidence)
 
@@ -77,25 +75,28 @@ def on_f1(results: Mapping[str, ExperimentResults]) -> Verdict:
 
 @claim("parse-constraints")
 def constraints(results: Mapping[str, ExperimentResults]) -> Verdict:
-    """Under each of the three formulations 1.5 to 2.5 constraints are added a training sentence."""
+    """Under each of the three formulations 1.5 to 2.5 constraints are added per training sentence."""
     methods = (ZERO_ONE, *ON_F1)
 
-    def judged(mine: ExperimentResults, rows: Mapping[str, Row], suffix: str) -> Verdict:
+    def judged(experiment: ExperimentResults, runs: pd.DataFrame, suffix: str) -> Verdict:
         ratio = {
-            name: rows[name + suffix]["constraints"] / mine.record(rows[name + suffix]["run"])["n_train"]
-            for name in methods
+            name: run["constraints"] / experiment.record(run["run"])["n_train"]
+            for name, run in ((name, runs.loc[name + suffix]) for name in methods)
         }
-        told = ", ".join(f"{name} {value:.2f}" for name, value in ratio.items())
+        ratios = ", ".join(f"{name} {value:.2f}" for name, value in ratio.items())
         return decided(
-            all(ABOUT[0] <= value <= ABOUT[1] for value in ratio.values()), f"constraints a sentence: {told}"
+            all(PER_SENTENCE[0] <= value <= PER_SENTENCE[1] for value in ratio.values()),
+            f"constraints a sentence: {ratios}",
         )
 
     verdict = _by_corpus(results, methods, judged)
-    mine = results["parsing"]
+    experiment = results["parsing"]
+    runs = experiment.select("sizes")
+    sizes = column(runs, "n_train")
+    largest = runs[runs["method"].str.contains("one by one") & (sizes == sizes.max())]
     alone = [
-        f"{mine.label(row['method'])} {row['constraints'] / row['n_train']:.2f} at n={row['n_train']}"
-        for row in mine.rows("sizes")
-        if "one by one" in row["method"] and row["n_train"] == max(r["n_train"] for r in mine.rows("sizes"))
+        f"{experiment.label(run.method)} {run.constraints / run.n_train:.2f} at n={run.n_train}"
+        for run in largest.itertuples()
     ]
     return verdict._replace(evidence="; ".join([verdict.evidence, *dict.fromkeys(alone)]))
 
@@ -103,18 +104,20 @@ def constraints(results: Mapping[str, ExperimentResults]) -> Verdict:
 @claim("parse-time")
 def time(results: Mapping[str, ExperimentResults]) -> Verdict:
     """With 0/1 loss more CPU time goes into the QP than into the search for trees, with the F1 loss less."""
-    clocks = {row["run"]: row for row in results["parsing"].timings()}
+    timings = results["parsing"].timings().set_index("run")
 
-    def judged(mine: ExperimentResults, rows: Mapping[str, Row], suffix: str) -> Verdict:
-        told, right = [], True
+    def judged(experiment: ExperimentResults, runs: pd.DataFrame, suffix: str) -> Verdict:
+        shares, right = [], True
         for name in (ZERO_ONE, *ON_F1):
-            clock = clocks.get(rows[name + suffix]["run"])
-            if clock is None:
+            run = runs.loc[name + suffix, "run"]
+            if run not in timings.index:
                 return untested(f"no clock of {name}")
-            qp, search = clock["fit_seconds_qp"], clock["fit_seconds_search"]
+            qp, search = timings.loc[run, ["fit_seconds_qp", "fit_seconds_search"]]
             right = right and (qp > search if name == ZERO_ONE else search > qp)
-            told.append(f"{name} {100 * qp / max(qp + search, 1e-12):.0f}% of {qp + search:.1f} s in the QP")
-        return decided(right, ", ".join(told))
+            shares.append(
+                f"{name} {100 * qp / max(qp + search, 1e-12):.0f}% of {qp + search:.1f} s in the QP"
+            )
+        return decided(right, ", ".join(shares))
 
     return _by_corpus(results, (ZERO_ONE, *ON_F1), judged)
 
@@ -124,36 +127,30 @@ def choice_of_c(results: Mapping[str, ExperimentResults]) -> Verdict:
     """Under each formulation the mean test F1 over random splits differs by at most two points between the
     values of C, which reach from 0.1 to 100.
     """
-    mine = results["parsing"]
-    told, verdicts = [], []
+    experiment = results["parsing"]
+    sentences, verdicts = [], []
     for name in (ZERO_ONE, *ON_F1):
-        found: dict[float, list[float]] = {}
-        for row in mine.rows("C", method=name):
-            found.setdefault(float(row["C"]), []).append(float(row["test_f1"]))
-        if not found or min(found) > 0.1 or max(found) < 100.0:
+        means = means_along(experiment.select("C", method=name), "C", "test_f1")
+        if not means or min(means) > 0.1 or max(means) < 100.0:
             return untested(f"{name} was not trained for C from 0.1 to 100")
-        means = {C: float(np.mean(values)) for C, values in sorted(found.items())}
-        verdicts.append(max(means.values()) - min(means.values()) <= COMPARABLE)
-        told.append(f"{name} " + ", ".join(f"{value:.1f} at C={C:g}" for C, value in means.items()))
-    return decided(all(verdicts), f"mean test F1: {'; '.join(told)}")
+        verdicts.append(max(means.values()) - min(means.values()) <= MAX_F1_RANGE)
+        sentences.append(f"{name} " + ", ".join(f"{value:.1f} at C={C:g}" for C, value in means.items()))
+    return decided(all(verdicts), f"mean test F1: {'; '.join(sentences)}")
 
 
 def _by_corpus(results: Mapping[str, ExperimentResults], methods: Sequence[str], judged: Any) -> Verdict:
     """A check of single corpora and readings of C, put together; the first of each decides."""
-    mine = results["parsing"]
-    rows = mine.rows(STUDY)
+    experiment = results["parsing"]
     verdicts = []
-    for corpus in dict.fromkeys(row["corpus"] for row in rows):
-        of_corpus = {row["method"]: row for row in rows if row["corpus"] == corpus}
+    for _, runs in experiment.select(STUDY).groupby("corpus", sort=False):
+        by_method = runs.drop_duplicates("method", keep="last").set_index("method")
         for reading, suffix in READINGS.items():
             needed = [BASE, *(name + suffix for name in methods)]
-            if all(name in of_corpus for name in needed):
-                verdict = judged(mine, of_corpus, suffix)
-                where = f"{of_corpus[BASE].get('data', corpus)}, {reading}"
+            if all(name in by_method.index for name in needed):
+                verdict = judged(experiment, by_method, suffix)
+                where = f"{by_method.loc[BASE, 'data']}, {reading}"
                 verdicts.append(verdict._replace(evidence=f"{where} {_short(verdict)}: {verdict.evidence}"))
-    if not verdicts:
-        return untested(f"no runs of {BASE} and {', '.join(methods)} on one corpus")
-    return Verdict(verdicts[0].verdict, "; ".join(verdict.evidence for verdict in verdicts))
+    return first_decides(verdicts, f"no runs of {BASE} and {', '.join(methods)} on one corpus")
 
 
 def _short(verdict: Verdict) -> str:

@@ -11,17 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.analysis.statistics import holm
+from structmargin_suite.analysis.statistics import SIGNIFICANCE, holm, p_value_lower
 from structmargin_suite.datasets.homstrad import q_scores
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.statements import Verdict, claim, decided, untested
 
-LEVEL = 0.05
-SUBSTANTIAL = 1.0
-"""Points of Q4-score that count as substantial."""
+SUBSTANTIAL = 1.0  # points of Q4-score that count as "substantially above"
 STUDY = "models"
-ENOUGH = 20
-"""Families below which nothing is judged."""
+MIN_FAMILIES = 20  # fewer observations than this are not judged
 COMPARED = (("Window", "generative", SUBSTANTIAL), ("Profile", "Window", 0.0))
 """(the model that the claim says is better, the other, by how much)."""
 
@@ -30,56 +27,47 @@ COMPARED = (("Window", "generative", SUBSTANTIAL), ("Profile", "Window", 0.0))
 def order(results: Mapping[str, ExperimentResults]) -> Verdict:
     """Window is above the generative model by at least 1 point of Q4-score on average, and Profile above
     Window, both beyond chance at 5%. Fails if either mean is not ahead by that much; ahead, but not beyond
-    chance, is not tested. The order of the other models is told.
+    chance, is not tested. The order of the other models stands in the evidence.
     """
-    mine = results["proteins"]
+    experiment = results["proteins"]
     needed = list(dict.fromkeys(name for pair in COMPARED for name in pair[:2]))
-    missing = [name for name in needed if not mine.rows(STUDY, method=name)]
+    missing = [name for name in needed if experiment.select(STUDY, method=name).empty]
     if missing:
         return untested(f"no runs of {', '.join(missing)}")
-    scores = {name: by_family(mine, name) for name in needed}
-    families = sorted(set.intersection(*(set(found) for found in scores.values())))
-    if len(families) < ENOUGH:
-        return untested(f"{len(families)} families tested; at least {ENOUGH} are needed")
-    lead = {
-        (a, b): np.array([scores[a][family] - scores[b][family] for family in families])
-        for a, b, _ in COMPARED
-    }
-    p = holm({pair: signed_rank(values) for pair, values in lead.items()})
-    evidence = f"{_means(mine)}; over {len(families)} families " + ", ".join(
-        f"{a} {lead[a, b].mean():+.2f} against {b} (p {p[a, b]:.2g}, at least {least:g} asked)"
-        for a, b, least in COMPARED
+    scores = {name: by_family(experiment, name) for name in needed}
+    families = sorted(set.intersection(*(set(of_model) for of_model in scores.values())))
+    if len(families) < MIN_FAMILIES:
+        return untested(f"{len(families)} families tested; at least {MIN_FAMILIES} are needed")
+    by_model = {name: np.array([scores[name][family] for family in families]) for name in needed}
+    lead = {(a, b): by_model[a] - by_model[b] for a, b, _ in COMPARED}
+    p = holm({(a, b): p_value_lower(by_model[b], by_model[a]) for a, b in lead})
+    evidence = f"{_means(experiment)}; over {len(families)} families " + ", ".join(
+        f"{a} {lead[a, b].mean():+.2f} against {b} (p {p[a, b]:.2g}, at least {min_lead:g} asked)"
+        for a, b, min_lead in COMPARED
     )
-    ahead = all(lead[a, b].mean() > 0 and lead[a, b].mean() >= least for a, b, least in COMPARED)
-    if ahead and max(p.values()) >= LEVEL:
+    ahead = all(lead[a, b].mean() > 0 and lead[a, b].mean() >= min_lead for a, b, min_lead in COMPARED)
+    if ahead and max(p.values()) >= SIGNIFICANCE:
         return untested(f"in order, but not all beyond chance: {evidence}")
     return decided(ahead, evidence)
 
 
-def by_family(mine: ExperimentResults, method: str) -> dict[str, float]:
+def by_family(experiment: ExperimentResults, method: str) -> dict[str, float]:
     """The mean Q4-score of each family in the fold that tests it."""
-    found: dict[str, list[float]] = {}
-    for row in mine.rows(STUDY, method=method):
-        split: Any = mine.split(row["run"])
-        q4, _ = q_scores(split.test.Y, mine.model(row["run"]).predict(split.test.X))
+    scores: dict[str, list[float]] = {}
+    for run in experiment.select(STUDY, method=method)["run"]:
+        split: Any = experiment.split(run)
+        q4, _ = q_scores(split.test.Y, experiment.model(run).predict(split.test.X))
         for family, value in zip(split.test.Y.family, q4, strict=True):
-            found.setdefault(str(family), []).append(float(value))
-    return {family: float(np.mean(values)) for family, values in found.items()}
+            scores.setdefault(str(family), []).append(float(value))
+    return {family: float(np.mean(values)) for family, values in scores.items()}
 
 
-def signed_rank(lead: np.ndarray) -> float:
-    """One-sided p of Wilcoxon's test that the lead is not above 0."""
-    from scipy.stats import wilcoxon
-
-    return float(wilcoxon(lead, alternative="greater", method="approx").pvalue) if np.any(lead) else 1.0
-
-
-def _means(mine: ExperimentResults) -> str:
+def _means(experiment: ExperimentResults) -> str:
     """The mean Q4-score of every method over folds, best first."""
     means = {}
-    for name in mine.config["methods"]:
-        rows = mine.rows(STUDY, method=name)
-        if rows:
-            means[name] = float(np.mean([row["test_q4"] for row in rows]))
-    told = [f"{mine.label(name)} {means[name]:.1f}" for name in sorted(means, key=lambda n: -means[n])]
-    return "Q4-score " + ", ".join(told)
+    for name in experiment.config["methods"]:
+        scores = experiment.select(STUDY, method=name)["test_q4"]
+        if len(scores):
+            means[name] = float(np.mean(scores.to_numpy(float)))
+    texts = [f"{experiment.label(name)} {means[name]:.1f}" for name in sorted(means, key=lambda n: -means[n])]
+    return "Q4-score " + ", ".join(texts)

@@ -12,17 +12,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from structmargin_suite.analysis.statistics import holm, mcnemar, signed_rank
+from structmargin_suite.analysis.statistics import SIGNIFICANCE, holm, p_value_lower, p_value_mcnemar
 from structmargin_suite.analysis.taxonomy import METHODS, predicted
 from structmargin_suite.datasets.patents import FOLDS
-from structmargin_suite.results import ExperimentResults, Row
-from structmargin_suite.statements import Verdict, claim, decided, untested
+from structmargin_suite.results import STUDY_SEPARATOR, ExperimentResults, column
+from structmargin_suite.statements import Verdict, claim, decided, first_decides, untested
 
 STUDIES = ("patents", "newsgroups")
 ACCURACY, TREE = "accuracy", "tree loss"
 MEASURED = {ACCURACY: "test_accuracy", TREE: "test_loss"}
-LEVEL = 0.05
 
 Comparison = tuple[str, str, str]
 """(measure, the method that the claim says is better, the other)."""
@@ -48,74 +48,69 @@ def loss(results: Mapping[str, ExperimentResults]) -> Verdict:
 
 
 def _judged(results: Mapping[str, ExperimentResults], wanted: Sequence[Comparison]) -> Verdict:
-    mine = results["taxonomy"]
+    experiment = results["taxonomy"]
     verdicts = []
     for study in STUDIES:
-        rows = mine.rows(study)
-        for corpus in dict.fromkeys(row["corpus"] for row in rows):
-            of_corpus = [row for row in rows if row["corpus"] == corpus and row["method"] in METHODS]
-            verdict = _on(mine, of_corpus, wanted)
-            verdicts.append(
-                verdict._replace(evidence=f"{_data(of_corpus)} {verdict.verdict}: {verdict.evidence}")
-            )
-    if not verdicts:
-        return untested("no runs on any corpus")
-    return Verdict(verdicts[0].verdict, "; ".join(verdict.evidence for verdict in verdicts))
+        for _, of_corpus in experiment.select(study).groupby("corpus", sort=False):
+            runs = of_corpus[of_corpus["method"].isin(METHODS)]
+            verdict = _on_corpus(experiment, runs, wanted)
+            data = "one corpus" if runs.empty else runs["data"].iloc[0]
+            verdicts.append(verdict._replace(evidence=f"{data} {verdict.verdict}: {verdict.evidence}"))
+    return first_decides(verdicts, "no runs on any corpus")
 
 
-def _data(rows: Sequence[Row]) -> str:
-    return str(rows[0].get("data", rows[0]["corpus"])) if rows else "one corpus"
-
-
-def _on(mine: ExperimentResults, rows: Sequence[Row], wanted: Sequence[Comparison]) -> Verdict:
+def _on_corpus(experiment: ExperimentResults, runs: pd.DataFrame, wanted: Sequence[Comparison]) -> Verdict:
     """The verdict on one corpus."""
-    sizes = list(dict.fromkeys(row["instances_per_class"] for row in rows))
-    runs = {
-        (s, m): [r for r in rows if (r["instances_per_class"], r["method"]) == (s, m)]
-        for s in sizes
-        for m in METHODS
+    sizes = runs["instances_per_class"].unique().tolist()
+    groups = {
+        (size, method): runs[(runs["instances_per_class"] == size) & (runs["method"] == method)]
+        for size in sizes
+        for method in METHODS
     }
-    missing = [f"{method} at {size}" for (size, method), found in runs.items() if not found]
+    missing = [f"{method} at {size}" for (size, method), group in groups.items() if group.empty]
     if missing:
         return untested(f"no runs of {', '.join(missing)}")
     mean = {
-        (key, m): float(np.mean([row[name] for row in found]))
-        for key, found in runs.items()
-        for m, name in MEASURED.items()
+        (key, measure): float(np.mean(group[metric].to_numpy(float)))
+        for key, group in groups.items()
+        for measure, metric in MEASURED.items()
     }
-    outcome = {key: documents(mine, found) for key, found in runs.items()}
+    outcome = {key: documents(experiment, group) for key, group in groups.items()}
     p, ordered = {}, True
-    told: dict[Any, dict[Any, tuple[float, str]]] = {}
+    comparisons: dict[Any, dict[Any, tuple[float, str]]] = {}
     for size in sizes:
         for measure, better, other in wanted:
             a, b = mean[(size, better), measure], mean[(size, other), measure]
             lead = a - b if measure == ACCURACY else b - a
             ordered = ordered and lead > 0
-            test = mcnemar if measure == ACCURACY else signed_rank
+            test = p_value_mcnemar if measure == ACCURACY else p_value_lower
             p[size, better, measure, other] = test(
                 outcome[size, better][measure], outcome[size, other][measure]
             )
             gain = f" ({100 * (a - b) / b:+.1f}%" if b else " ("
             text = f"{measure} {a:.3g} of {better} against {b:.3g} of {other}{gain}"
-            told.setdefault((size, better, measure), {})[other] = (lead, text)
+            comparisons.setdefault((size, better, measure), {})[other] = (lead, text)
     adjusted = holm(p)
     parts = []
-    for key, rivals in told.items():  # of several rivals, the strongest
+    for key, rivals in comparisons.items():  # of several rivals, the strongest
         other = min(rivals, key=lambda name: rivals[name][0])
         parts.append(f"{key[0]} a class, {rivals[other][1]}, p {adjusted[(*key, other)]:.2g})")
     evidence = ", ".join(parts)
-    if ordered and max(adjusted.values()) >= LEVEL:
+    if ordered and max(adjusted.values()) >= SIGNIFICANCE:
         return untested(f"all in order, but not all beyond chance: {evidence}")
     return decided(ordered, evidence)
 
 
-def documents(mine: ExperimentResults, runs: Sequence[Row]) -> dict[str, np.ndarray]:
+def documents(experiment: ExperimentResults, runs: pd.DataFrame) -> dict[str, np.ndarray]:
     """Whether right, and the tree loss, of every test document, tested once: one whole cross-validation, or
     the first round where every round has the same test part."""
-    first = min(runs, key=lambda row: row.get("round") or 0)
-    folds = FOLDS.get(first["instances_per_class"], 1) if "patents" in first["studies"].split("; ") else 1
-    used = [row for row in runs if (row.get("round") or 0) < folds] or [first]
-    pairs = [predicted(mine, row["run"]) for row in sorted(used, key=lambda row: row.get("round") or 0)]
+    rounds = column(runs, "round", 0).sort_values(kind="stable")
+    ordered = runs.loc[rounds.index]
+    first = ordered.iloc[0]
+    patents = "patents" in first["studies"].split(STUDY_SEPARATOR)
+    folds = FOLDS.get(first["instances_per_class"], 1) if patents else 1
+    used = ordered[rounds < folds] if (rounds < folds).any() else ordered.head(1)
+    pairs = [predicted(experiment, run) for run in used["run"]]
     return {
         ACCURACY: np.concatenate([y == yhat for y, yhat, _ in pairs]),
         TREE: np.concatenate([losses[y, yhat] for y, yhat, losses in pairs]),

@@ -19,6 +19,7 @@ from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
 from structmargin_suite.statements import checks
 from structmargin_suite.statements.diversity import compared, ratios
+from structmargin_suite.storage.frames import records
 
 CHECKS = checks()
 METHODS = ("structural SVM", "Essential Pages", "random", "Okapi", "unweighted words")
@@ -170,13 +171,13 @@ def small(tmp_path_factory):
 def test_the_table_has_every_method_and_nothing_is_certified(small):
     mine = small["diversity"]
     assert mine.summary["runs"]["failed"] == mine.summary["runs"]["skipped"] == 0
-    table = {(r["corpus"], r["method"], r["measure"]): r["value"] for r in mine.table("diversity")}
+    table = {(r["corpus"], r["method"], r["measure"]): r["value"] for r in records(mine.table("diversity"))}
     for corpus in ("AMBIENT", "collection"):
         assert len({table[corpus, name, "best"] for name in METHODS}) == 1
         assert all(
             table[corpus, name, "best"] <= table[corpus, name, "subtopic_loss"] + 1e-9 for name in METHODS
         )
-    for one in mine.rows("figure_4", method="structural SVM"):
+    for one in records(mine.select("figure_4", method="structural SVM")):
         assert one["exact"] is False and one.get("gap") is None
         split = mine.split(one["run"])
         found = mine.model(one["run"]).predict(split.test.X)
@@ -209,7 +210,12 @@ def test_figures_show_the_runs(small):
         names = mine.config["studies"]["figure_4"]["methods"]
         bars = [patch.get_width() for patch in fig.axes[0].patches[: len(names)]]
         want = [
-            np.mean([r["test_subtopic_loss"] for r in mine.rows("figure_4", corpus="AMBIENT", method=name)])
+            np.mean(
+                [
+                    r["test_subtopic_loss"]
+                    for r in records(mine.select("figure_4", corpus="AMBIENT", method=name))
+                ]
+            )
             for name in names
         ]
         assert bars == pytest.approx(want)

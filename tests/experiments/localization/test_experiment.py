@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.made_up_results import frame
 from helpers.toy_project import HERE
 from structmargin_suite.baselines import box_prior
 from structmargin_suite.datasets import clusters, completed, uiuc_cars
@@ -157,12 +158,12 @@ def results(
 
 def test_a_curve_begins_at_the_runs_without_noise_whichever_reading_they_stand_under(tmp_path: Path) -> None:
     found = results(tmp_path)["localization"]
-    levels = {kind: [row["run"] for row in _noise(found, "JKSE (linear)", kind)] for kind in ("swap", "far")}
+    levels = {kind: _noise(found, "JKSE (linear)", kind)["run"].tolist() for kind in ("swap", "far")}
     assert levels["far"] == [f"JKSE (linear),far,{level}" for level in LEVELS]  # it has its own
-    found.runs = [row for row in found.runs if row["noise_kind"] == "swap" or row["label_noise"] > 0]
-    shared = [row["run"] for row in _noise(found, "JKSE (linear)", "far")]
+    found.runs = found.runs[(found.runs["noise_kind"] == "swap") | (found.runs["label_noise"] > 0)]
+    shared = _noise(found, "JKSE (linear)", "far")["run"].tolist()
     assert shared == [f"JKSE (linear),swap,{LEVELS[0]}", *levels["far"][1:]]
-    assert [row["run"] for row in _noise(found, "JKSE (linear)")] == levels["swap"]
+    assert _noise(found, "JKSE (linear)")["run"].tolist() == levels["swap"]
 
 
 def changed(method: str, level: float, value: float) -> dict[str, Any]:
@@ -228,8 +229,8 @@ class Kept:
         self.problem = Localization(16, levels=2)
         self.X, self.Y = X, Y
 
-    def rows(self, study: str, **wanted: Any) -> list[dict[str, Any]]:
-        return [{"run": "one", "label_noise": 0.0}]
+    def select(self, study: str, **settings: Any) -> Any:
+        return frame([{"run": "one", "label_noise": 0.0}])
 
     def split(self, run: str) -> Any:
         from structmargin_suite.datasets import Examples, Split

@@ -10,11 +10,13 @@ import yaml
 
 from helpers.made_up_results import Fake, row
 from helpers.toy_project import HERE, project, run_all
+from structmargin_suite.analysis.measures import cases, p_value_sign_test
+from structmargin_suite.analysis.statistics import p_value_lower
 from structmargin_suite.figures import measures as figures
 from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
 from structmargin_suite.statements import checks
-from structmargin_suite.statements.measures import cases, sign_test, worse
+from structmargin_suite.storage.frames import records
 
 CHECKS = checks()
 DATA = ("reuters", "arxiv", "optdigits", "covertype")
@@ -72,21 +74,24 @@ def test_winning_fails_where_a_case_is_substantially_worse_or_most_are_lost(gain
 def test_few_topics_or_missing_runs_are_no_evidence():
     assert CHECKS["measures-win"](made(topics=3)).verdict == "not tested"
     results = made()
-    results["measures"].runs = [one for one in results["measures"].runs if one["data"] != "arxiv"]
+    runs = results["measures"].runs
+    results["measures"].runs = runs[runs["data"] != "arxiv"]
     assert CHECKS["measures-win"](results).verdict == "not tested"
 
 
 def test_wins_and_losses_are_counted_over_topics():
     (case, *_) = cases(made({("reuters", "f1"): -1.0}, topics=10, lucky=2)["measures"], "SVM")
     assert case.record == (2, 0, 8) and case.gain == pytest.approx(-0.4)
-    assert sign_test(case) == pytest.approx(2 * 56 / 1024)  # at most 2 heads of 10, both sides
+    assert p_value_sign_test(case) == pytest.approx(2 * 56 / 1024)  # at most 2 heads of 10, both sides
     lost = case._replace(direct=case.rival - 1.0)
-    assert worse(lost) == pytest.approx(
+    assert p_value_lower(lost.direct, lost.rival) == pytest.approx(
         0.000783, abs=1e-6
     )  # z = -27.5 / sqrt(96.25 - 990 / 48), all ranks tied
-    assert worse(lost._replace(direct=case.rival + 1.0)) > 0.999
+    assert p_value_lower(case.rival + 1.0, case.rival) > 0.999
     even = case._replace(direct=case.rival)
-    assert even.record == (0, 10, 0) and sign_test(even) == worse(even) == 1.0
+    assert (
+        even.record == (0, 10, 0) and p_value_sign_test(even) == p_value_lower(even.direct, even.rival) == 1.0
+    )
 
 
 class Weights(Fake):
@@ -150,10 +155,10 @@ def small(tmp_path_factory):
 def test_the_table_averages_each_measure_over_the_models_trained_for_it(small):
     mine = small["measures"]
     assert mine.summary["runs"] == {"done": 5 * 3 * 3 + 2, "skipped": 0, "failed": 0}
-    table = {(r["dataset"], r["method"], r["measure"]): r for r in mine.table("measures")}
+    table = {(r["dataset"], r["method"], r["measure"]): r for r in records(mine.table("measures"))}
     assert len(table) == 4 * 3 * 3
     for measure in ("f1", "prbep", "roc_area"):
-        rows = mine.rows("reuters", method="SVM", measure=measure)
+        rows = records(mine.select("reuters", method="SVM", measure=measure))
         assert table["Reuters", "SVM", measure]["value"] == pytest.approx(
             np.mean([r[f"test_{measure}"] for r in rows])
         )
@@ -164,14 +169,14 @@ def test_the_table_averages_each_measure_over_the_models_trained_for_it(small):
 
 def test_evaluation_finds_the_primal_of_the_one_example_again(small):
     mine = small["measures"]
-    for one in mine.rows("optdigits", method="structural SVM"):
+    for one in records(mine.select("optdigits", method="structural SVM")):
         record = mine.record(one["run"])
         assert one["primal"] == pytest.approx(record["numbers"]["primal"])
         assert 0.0 <= one["train_risk"] <= one["mean_slack"] + 1e-9
         assert one["test_loss"] == pytest.approx(1.0 - one[f"test_{one['measure']}"] / 100.0)
         assert mine.model(one["run"]).fit_.support is None
         assert record["chosen"]["option"] == "C_per_example"
-    (kept,) = mine.rows("error_rate", method="error rate")
+    (kept,) = records(mine.select("error_rate", method="error rate"))
     support = mine.model(kept["run"]).fit_.support
     np.testing.assert_allclose(support.rows.tocsr().T @ support.alpha, mine.model(kept["run"]).w_, atol=1e-6)
 
@@ -189,7 +194,7 @@ def test_figures_show_the_runs(small):
         figures.topics(mine, fig)
         assert len(fig.axes) == 12
         shown = fig.axes[0].lines[1]
-        rows = {m: mine.rows("reuters", method=m, measure="f1") for m in ("SVM", "structural SVM")}
+        rows = {m: records(mine.select("reuters", method=m, measure="f1")) for m in ("SVM", "structural SVM")}
         assert shown.get_xdata().tolist() == [r["test_f1"] for r in rows["SVM"]]
         assert shown.get_ydata().tolist() == [r["test_f1"] for r in rows["structural SVM"]]
         plt.close(fig)

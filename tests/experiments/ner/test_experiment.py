@@ -21,6 +21,7 @@ from structmargin_suite.methods import models
 from structmargin_suite.results import Results
 from structmargin_suite.statements import checks, judge
 from structmargin_suite.storage.files import read_csv
+from structmargin_suite.storage.frames import records
 
 CHECKS = {name: check for name, check in checks().items() if name.startswith("ner-")}
 NOISE = [-0.2, 0.1, 0.3, -0.3, 0.1]
@@ -257,11 +258,11 @@ def test_tables_have_the_papers_keys_and_numbers_beside_ours(small):
 def test_measures_of_the_support_are_those_of_the_stored_model(small):
     root, _ = small
     mine = Results(root)["ner"]
-    for one in mine.rows("formulations"):
+    for one in records(mine.select("formulations")):
         losses = mine.model(one["run"]).fit_.support.losses
         assert one["average_loss"] == pytest.approx(np.mean(losses)) and one["average_loss"] >= 1.0
         assert one["support_at_one"] == pytest.approx(np.mean(losses == 1))
-    runs = [mine.rows("formulations", method=m)[0]["run"] for m in ("SVM2", "SVM2, C per example")]
+    runs = [records(mine.select("formulations", method=m))[0]["run"] for m in ("SVM2", "SVM2, C per example")]
     n = len(mine.split(runs[0]).train.Y)
     assert [mine.record(run)["numbers"]["C"] for run in runs] == [1.0, n]
 

@@ -19,6 +19,7 @@ from structmargin_suite.figures._style import house
 from structmargin_suite.methods.combinations import combination
 from structmargin_suite.methods.jkse_certificate import recomputed
 from structmargin_suite.results import Results
+from structmargin_suite.storage.frames import records
 
 ARRAYS = ocr.synthesize(4, words_per_fold=12)
 SPLIT = ocr.view(ARRAYS, 0, rotation=1)
@@ -120,15 +121,15 @@ def small(tmp_path_factory):
 
 
 def test_every_run_of_the_small_experiment_keeps_its_word(small):
-    rows = small["ocr"].runs
+    rows = records(small["ocr"].runs)
     assert [r["reason"] for r in rows if r["status"] != "done"] == []
     assert {r["data"] for r in rows} == {"ocr (synthetic)"}
-    table = {r["method"]: r for r in small["ocr"].table("ocr") if r["measure"] == "letter_error"}
+    table = {r["method"]: r for r in records(small["ocr"].table("ocr")) if r["measure"] == "letter_error"}
     assert table["JKSE"]["published"] == 88.3 and table["S-SVM"]["published"] == 21.1
     assert table["S-SVM"]["value"] < table["JKSE"]["value"]
     certified = [r for r in rows if r["relative_gap"] is not None and "OLaRank" not in r["method"]]
     assert len(certified) >= 12 and all(r["relative_gap"] <= 0.1 for r in certified)
-    verdicts = {r["id"]: r["verdict"] for r in small.claims()}
+    verdicts = {r["id"]: r["verdict"] for r in records(small.statements())}
     assert verdicts["jkse-binary"] == "holds"
     assert verdicts["jkse-scale"] == verdicts["jkse-ocr-fails"] == "not tested"
 
@@ -146,7 +147,7 @@ def test_the_error_figure_has_our_means_and_the_papers(small):
     points = {
         (round(float(x), 6), float(y)) for line in ax.lines for x, y in zip(*line.get_data(), strict=True)
     }
-    means = [r["value"] for r in small["ocr"].table("ocr") if r["measure"] == "letter_error"]
+    means = [r["value"] for r in records(small["ocr"].table("ocr")) if r["measure"] == "letter_error"]
     assert {(round(mean, 6), float(k)) for k, mean in enumerate(means)} <= points
     assert {(21.1, 0.0), (88.3, 4.0)} <= points
 
@@ -183,7 +184,7 @@ def test_shares_and_convergence_are_those_of_the_runs(small):
     for name in ("convergence", "convergence_time"):
         ax = drawn(small, name).axes[0]
         assert [line.get_label() for line in ax.lines] == ["n_slack", "one_slack", "bcfw", "OLaRank"]
-        for line, r in zip(ax.lines, small["ocr"].rows("solvers"), strict=False):
+        for line, r in zip(ax.lines, records(small["ocr"].select("solvers")), strict=False):
             assert line.get_ydata()[-1] == pytest.approx(r["relative_gap"], rel=1e-3)
     ax = drawn(small, "output_space_time").axes[0]
     assert [list(line.get_xdata()) for line in ax.lines] == [[26.0, 52.0]] * 2

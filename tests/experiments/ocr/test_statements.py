@@ -12,6 +12,7 @@ from helpers.made_up_results import Fake, row
 from structmargin_suite.datasets import Examples, ocr
 from structmargin_suite.statements import checks
 from structmargin_suite.statements.ocr import kernel_terms
+from structmargin_suite.storage.frames import frame_of
 
 CHECKS = checks()
 SPLIT = ocr.view(ocr.synthesize(4, words_per_fold=12), 0, rotation=1)
@@ -28,7 +29,7 @@ class Words(Fake):
         return self.parts
 
     def timings(self):
-        return self.clocks
+        return frame_of(self.clocks, ["run", "fit_seconds", "cpu_seconds"], {"run": "text"})
 
     def record(self, run):
         return {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from helpers.made_up_results import Fake, row
+from helpers.made_up_results import Fake, frame, row
 from helpers.toy_project import HERE, project, run_all
 from structmargin_suite.datasets import Examples
 from structmargin_suite.datasets._treebanks import score
@@ -16,6 +16,7 @@ from structmargin_suite.publish import tables
 from structmargin_suite.results import Results
 from structmargin_suite.statements import checks
 from structmargin_suite.statements.parsing import READINGS, bootstrap
+from structmargin_suite.storage.frames import frame_of, records
 
 CHECKS = checks()
 N = 400
@@ -40,12 +41,13 @@ class Trees(Fake):
         return {"n_train": 1000}
 
     def timings(self):
-        return [
+        rows = [
             {"run": run, "fit_seconds_qp": 8.0 if "SVM2 |" in run else 1.0, "fit_seconds_search": 2.0}
             if self.summary["fast"] is None
             else {"run": run, "fit_seconds_qp": self.summary["fast"], "fit_seconds_search": 2.0}
             for run in self.weights
         ]
+        return frame_of(rows, ["run", "fit_seconds_qp", "fit_seconds_search"], {"run": "text"})
 
 
 LEVELS = {"PCFG": (180, 60), "SVM2": (215, 0), "SVM2 slack": (215, 110), "SVM2 margin": (210, 120)}
@@ -108,7 +110,8 @@ def test_what_cannot_be_told_is_not_judged():
     for claim in CLAIMS:
         assert CHECKS[claim](empty).verdict == "not tested"
     partly = made()
-    partly["parsing"].runs = [one for one in partly["parsing"].runs if one.get("C") != 100.0]
+    runs = partly["parsing"].runs
+    partly["parsing"].runs = runs[runs["C"] != 100.0]
     assert CHECKS["parse-c"](partly).verdict == "not tested"
 
 
@@ -144,12 +147,12 @@ def test_a_table_by_split_has_the_paper_beside_it():
             ("train", "constraints", 9),
         )
     ]
-    rows = tables.tidy(spec, runs, published, {})
-    assert [(r["split"], r["measure"], r["value"], r["published"]) for r in rows] == [
+    table = tables.tidy(spec, frame(runs), frame_of(published), {})
+    assert [(r["split"], r["measure"], r["value"], r["published"]) for r in records(table)] == [
         ("train", "f1", 90.0, 92.0), ("train", "constraints", 7.0, 9), ("test", "f1", 80.0, 81.0),
     ]  # fmt: skip
     assert tables.columns(spec)[:3] == ["method", "split", "measure"]
-    header, cells = tables.wide(spec, rows, {})
+    header, cells = tables.wide(spec, table, {})
     assert header[1:4] == ["f1 (train)", "f1 (train), paper", "difference"]
     assert cells == [["A", "90.0", "92.0", "-2.0", "7.0", "9.0", "-2.0", "80.0", "81.0", "-1.0"]]
 
@@ -176,8 +179,8 @@ def small(tmp_path_factory):
 
 def test_the_experiment_runs_through_on_made_up_data(small):
     mine = small["parsing"]
-    assert {one["status"] for one in mine.runs} == {"done"}
-    table = {(one["method"], one["split"], one["measure"]): one for one in mine.table("parsing")}
+    assert {one["status"] for one in records(mine.runs)} == {"done"}
+    table = {(one["method"], one["split"], one["measure"]): one for one in records(mine.table("parsing"))}
     assert table["PCFG", "test", "f1"]["published"] == 86.0
     assert table["SVM2 slack, C per example", "test", "f1"]["published"] == 88.5
     assert table["SVM2", "train", "constraints"]["published"] == 7494

@@ -15,6 +15,7 @@ from helpers.toy_project import HERE, project, run_all
 from structmargin.oracles.chains import best_chain
 from structmargin.problems import ProteinAlignment
 from structmargin.problems.proteins.features import RESIDUES, Pair, places
+from structmargin_suite.analysis.statistics import p_value_lower
 from structmargin_suite.baselines import blosum, log_odds
 from structmargin_suite.datasets import homstrad
 from structmargin_suite.datasets.homstrad.pairs import Truths
@@ -22,7 +23,7 @@ from structmargin_suite.figures import proteins as figures
 from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
 from structmargin_suite.statements import checks
-from structmargin_suite.statements.proteins import signed_rank
+from structmargin_suite.storage.frames import records
 
 CLAIM = checks()["protein-order"]
 MATRIX = substitution_matrices.load("BLOSUM62")
@@ -156,8 +157,9 @@ def test_the_claim_cannot_be_told_by_chance_by_few_families_or_without_runs():
     assert verdict.verdict == "not tested" and "not all beyond chance" in verdict.evidence
     assert "10 families tested" in judged(10, generative=6, Window=7, Profile=8).evidence
     assert "no runs of Profile" in judged(generative=6, Window=7).evidence
-    assert signed_rank(np.zeros(5)) == 1.0
-    assert signed_rank(np.arange(1.0, 30.0)) < 1e-5 < 1 - 1e-5 < signed_rank(-np.arange(1.0, 30.0))
+    level, higher = np.zeros(29), np.arange(1.0, 30.0)
+    assert p_value_lower(level, level) == 1.0
+    assert p_value_lower(level, higher) < 1e-5 < 1 - 1e-5 < p_value_lower(higher, level)
 
 
 @pytest.fixture(scope="module")
@@ -180,18 +182,20 @@ def small(tmp_path_factory):
 def test_every_run_is_done_and_certified(small):
     mine = small["proteins"]
     assert mine.summary["runs"] == {"done": 6, "skipped": 0, "failed": 0}
-    assert all(one["relative_gap"] <= 0.05 for one in mine.runs if one.get("relative_gap") is not None)
-    assert sum(one.get("relative_gap") is not None for one in mine.runs) == 3
-    table = {(r["method"], r["measure"]): r["value"] for r in mine.table("proteins")}
+    assert all(
+        one["relative_gap"] <= 0.05 for one in records(mine.runs) if one.get("relative_gap") is not None
+    )
+    assert sum(one.get("relative_gap") is not None for one in records(mine.runs)) == 3
+    table = {(r["method"], r["measure"]): r["value"] for r in records(mine.table("proteins"))}
     for name in ("BLOSUM62", "generative", "Window"):
-        rows = mine.rows("models", method=name)
+        rows = records(mine.select("models", method=name))
         assert table[name, "q4"] == pytest.approx(np.mean([r["test_q4"] for r in rows]))
         run = rows[0]["run"]
         test = mine.split(run).test
         assert rows[0]["test_q4"] == pytest.approx(
             homstrad.q_scores(test.Y, mine.model(run).predict(test.X))[0].mean()
         )
-    verdicts = {one["id"]: one for one in small.claims()}
+    verdicts = {one["id"]: one for one in records(small.statements())}
     assert verdicts["protein-order"]["verdict"] == "not tested"
     n_families = len(set(test.Y.family))
     assert f"{n_families} families tested; at least 20" in verdicts["protein-order"]["evidence"]
@@ -205,7 +209,9 @@ def test_figures_show_the_runs(small):
         ax = fig.axes[0]
         names = mine.config["studies"]["models"]["methods"]
         widths = [bar.get_width() for bar in ax.patches]
-        means = [np.mean([r["test_q4"] for r in mine.rows("models", method=name)]) for name in names]
+        means = [
+            np.mean([r["test_q4"] for r in records(mine.select("models", method=name))]) for name in names
+        ]
         assert widths == pytest.approx(means)
         labels = [text.get_text() for text in ax.get_yticklabels()]
         assert [label.rpartition(" ")[2] for label in labels] == [

@@ -10,12 +10,13 @@ import yaml
 
 from helpers.made_up_results import Fake, row
 from helpers.toy_project import HERE, project, run_all
+from structmargin_suite.analysis.statistics import p_value_lower, p_value_mcnemar
 from structmargin_suite.datasets import Examples
 from structmargin_suite.figures import taxonomy as figures
 from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
 from structmargin_suite.statements import checks
-from structmargin_suite.statements.taxonomy import mcnemar, signed_rank
+from structmargin_suite.storage.frames import records
 
 CHECKS = checks()
 N = 600
@@ -108,10 +109,10 @@ def test_a_missing_method_is_not_judged():
 
 def test_known_answers_of_the_tests():
     right, other = np.array([1, 1, 1, 1, 1, 0, 1], bool), np.array([0, 0, 0, 0, 0, 1, 1], bool)
-    assert mcnemar(right, other) == pytest.approx(7 / 64)  # at least 5 heads of 6
-    assert mcnemar(right, right) == signed_rank(right * 1.0, right * 1.0) == 1.0
+    assert p_value_mcnemar(right, other) == pytest.approx(7 / 64)  # at least 5 heads of 6
+    assert p_value_mcnemar(right, right) == p_value_lower(right * 1.0, right * 1.0) == 1.0
     low = np.zeros(30)
-    assert signed_rank(low, low + 1) < 1e-6 < 1 - 1e-6 < signed_rank(low + 1, low)
+    assert p_value_lower(low, low + 1) < 1e-6 < 1 - 1e-6 < p_value_lower(low + 1, low)
 
 
 @pytest.fixture(scope="module")
@@ -139,11 +140,13 @@ def small(tmp_path_factory):
 def test_every_run_is_certified_and_the_table_stands_beside_the_paper(small):
     mine = small["taxonomy"]
     assert mine.summary["runs"] == {"done": 30, "skipped": 0, "failed": 0}
-    assert all(one["relative_gap"] <= 0.01 for one in mine.runs)
-    table = {(r["instances_per_class"], r["method"], r["measure"]): r for r in mine.table("taxonomy")}
+    assert all(one["relative_gap"] <= 0.01 for one in records(mine.runs))
+    table = {
+        (r["instances_per_class"], r["method"], r["measure"]): r for r in records(mine.table("taxonomy"))
+    }
     assert table[4, "tax delta", "tree_loss"]["published"] == 1.21
     assert table[2, "flt 0/1", "accuracy"]["published"] == 20.2
-    rows = mine.rows("patents", method="tax delta", instances_per_class=4)
+    rows = records(mine.select("patents", method="tax delta", instances_per_class=4))
     assert table[4, "tax delta", "tree_loss"]["value"] == pytest.approx(
         np.mean([r["test_loss"] for r in rows])
     )
@@ -157,7 +160,7 @@ def test_a_node_errs_less_than_the_nodes_below_it(small):
         assert counts[parent] == sum(counts[child] for child in below)
         wrong = sum(counts[child] * errors[child] for child in below)
         assert counts[parent] * errors[parent] <= wrong + 1e-9
-    rows = small["taxonomy"].rows("patents", method="tax delta", instances_per_class=4)
+    rows = records(small["taxonomy"].select("patents", method="tax delta", instances_per_class=4))
     leaves = sum(counts[code] * errors[code] for code in codes) / counts["D"]
     split = [len(small["taxonomy"].split(r["run"]).test.Y) for r in rows]
     assert 100 * leaves == pytest.approx(100 - np.average([r["test_accuracy"] for r in rows], weights=split))
@@ -170,7 +173,10 @@ def test_figures_show_the_runs(small):
         figures.learning_curve(mine, fig)
         for ax, measure in zip(fig.axes, ("test_accuracy", "test_loss"), strict=True):
             assert len(ax.lines) == 6
-            rows = {r["instances_per_class"]: r[measure] for r in mine.rows("newsgroups", method="tax 0/1")}
+            rows = {
+                r["instances_per_class"]: r[measure]
+                for r in records(mine.select("newsgroups", method="tax 0/1"))
+            }
             assert ax.lines[1].get_ydata().tolist() == [rows[2], rows[4]]
         plt.close(fig)
         fig = plt.figure()

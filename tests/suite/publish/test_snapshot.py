@@ -52,7 +52,7 @@ def test_it_holds_tables_figures_claims_the_page_and_the_record_and_no_large_fil
     page = files["index.html"].read_text()
     links = [link for link in re.findall(r'href="([^"#]+)"', page) if not link.startswith("data:")]
     assert len(links) > 8 and all((kept / link).is_file() for link in links)
-    assert list(Results(made, kept)) == ["toy"] and len(Results(made, kept).claims()) == 36
+    assert list(Results(made, kept)) == ["toy"] and len(Results(made, kept).statements()) == 36
 
 
 def test_the_record_says_which_code_data_and_machine_made_it(made):

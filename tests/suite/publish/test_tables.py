@@ -8,11 +8,13 @@ import re
 import shutil
 
 import pytest
+from pandas.testing import assert_frame_equal
 
+from helpers.made_up_results import frame
 from helpers.toy_project import TOY, project, run_all
 from structmargin_suite import statements as claims
 from structmargin_suite.cli import main
-from structmargin_suite.figures._grouped import curve, published
+from structmargin_suite.figures._grouped import mean_curve, published
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish import tables
 from structmargin_suite.publish.compare import exact, numbers, stable
@@ -21,6 +23,7 @@ from structmargin_suite.results import Results
 from structmargin_suite.stages.report import report
 from structmargin_suite.statements import decided
 from structmargin_suite.storage.files import read_csv, read_yaml
+from structmargin_suite.storage.frames import frame_of, records
 
 SPEC = {"keys": ["n", "method"], "measures": ["error", "count"], "spread": "sd", "digits": {"count": 0}}
 METHODS = {"a": {"label": "A & B"}, "b": {"published_as": "a"}}
@@ -31,15 +34,17 @@ def made(method, n, error, count=None, **more):
     return {"method": method, "n": n, "error": error, "count": count, **fixed, **more}
 
 
-RUNS = [
+RUNS = frame([
     made("b", 2, 4.0, 10), made("b", 2, 8.0, 30), made("a", 2, 3.0), made("a", 1, 5.0),
     made("b", 1, 1.0, chosen=False), made("b", 1, None, status="failed"),
-]  # fmt: skip
-PUBLISHED = [{"n": 2, "method": "a", "measure": "error", "value": 5.5}]
+])  # fmt: skip
+PUBLISHED = frame_of([{"n": 2, "method": "a", "measure": "error", "value": 5.5}])
 
 
 def test_tidy_rows_average_what_was_done_and_chosen_and_leave_no_hole():
-    rows = {(r["n"], r["method"], r["measure"]): r for r in tables.tidy(SPEC, RUNS, PUBLISHED, METHODS)}
+    rows = {
+        (r["n"], r["method"], r["measure"]): r for r in records(tables.tidy(SPEC, RUNS, PUBLISHED, METHODS))
+    }
     assert rows[2, "b", "error"]["value"] == 6.0 and rows[2, "b", "error"]["runs"] == 2
     assert rows[2, "b", "error"]["spread"] == pytest.approx(8**0.5) and rows[2, "b", "count"]["value"] == 20.0
     assert rows[2, "b", "error"]["published"] == rows[2, "a", "error"]["published"] == 5.5
@@ -48,8 +53,16 @@ def test_tidy_rows_average_what_was_done_and_chosen_and_leave_no_hole():
     assert (2, "a", "count") not in rows
 
 
+def test_rows_stand_in_the_order_in_which_runs_first_have_the_values_of_each_key():
+    table = tables.tidy(SPEC, RUNS, PUBLISHED, METHODS)
+    errors = table[table["measure"] == "error"]
+    assert list(zip(errors["n"], errors["method"], strict=True)) == [(2, "b"), (2, "a"), (1, "b"), (1, "a")]
+    assert table["measure"].tolist() == ["error", "count", "error", "error", "count", "error"]
+    assert list(table.columns) == tables.columns(SPEC)
+
+
 def test_the_standard_error_is_the_deviation_over_the_root_of_the_runs():
-    row = tables.tidy({**SPEC, "spread": "se"}, RUNS[:2], [], METHODS)[0]
+    row = tables.tidy({**SPEC, "spread": "se"}, RUNS[:2], frame_of([]), METHODS).iloc[0]
     assert row["spread"] == pytest.approx(2.0) and row["spread_kind"] == "se"
 
 
@@ -74,7 +87,7 @@ def test_wide_tables_show_ours_the_papers_and_the_difference():
 
 
 def test_curves_are_means_with_standard_errors():
-    line = curve(RUNS, "n", "error")
+    line = mean_curve(RUNS, "n", "error")
     assert line.x == [1.0, 2.0] and line.mean == [3.0, 5.0]
     assert line.se[1] == pytest.approx(1.5275252)
     assert published(PUBLISHED, "n", method="a") == ([2], [5.5])
@@ -188,7 +201,7 @@ def test_a_claim_whose_data_are_gone_is_not_tested_and_says_what_to_do(chosen, t
     results = Results(tmp_path / "root")
 
     def check(found):
-        return decided(len(found["toy"].split(found["toy"].runs[0]["run"]).test.Y) > 0, "seen")
+        return decided(len(found["toy"].split(found["toy"].runs["run"].iloc[0]).test.Y) > 0, "seen")
 
     monkeypatch.setitem(claims._CHECKS, "align-sublinear", check)
     assert claims.judge(results, [{"id": "align-sublinear"}])[0]["verdict"] == "holds"
@@ -253,7 +266,7 @@ def test_results_are_read_from_a_snapshot_where_there_are_no_others(chosen, tmp_
     kept = project(tmp_path)
     shutil.copytree(root / "results" / "toy", kept / "results" / "snapshot" / "toy")
     assert list(Results(kept)) == [] and list(Results.latest(kept)) == ["toy"]
-    assert Results.latest(kept)["toy"].table("toy") == Results(root)["toy"].table("toy")
+    assert_frame_equal(Results.latest(kept)["toy"].table("toy"), Results(root)["toy"].table("toy"))
     assert list(Results.latest(root)) == ["toy"]
 
 
@@ -264,5 +277,6 @@ def test_results_under_another_configuration_are_marked_on_the_page(chosen, tmp_
     path.write_text(path.read_text().replace("eps: 0.1", "eps: 0.2", 1))
     report(load(tmp_path / "copy"))
     page = (tmp_path / "copy" / "results" / "index.html").read_text()
-    assert "made under another configuration" in page
+    assert "made under another configuration" in page and "Only the configurations are compared" in page
+    assert "other code" not in page
     assert "made under another configuration" not in (root / "results" / "index.html").read_text()

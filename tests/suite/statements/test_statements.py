@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from scipy import stats
 
-from helpers.made_up_results import Fake, row
+from helpers.made_up_results import Fake, frame, row
 from helpers.toy_project import HERE
-from structmargin_suite.analysis.statistics import holm, interval, p_above, slope
+from structmargin_suite.analysis.statistics import holm, interval, p_value_above, slope
 from structmargin_suite.statements import checks, judge
 
 CHECKS = checks()
@@ -169,14 +170,9 @@ def test_two_repetitions_are_no_evidence(name):
 def test_failed_runs_and_runs_not_chosen_do_not_count():
     results = alignment()
     for bad in ({"status": "failed", "chosen": True}, {"status": "done", "chosen": False}):
-        results["alignment"].runs.append(
-            {
-                **row(
-                    "sizes", "bad", method="SVM2", n_train=80, repetition=0, constraints=1e9, test_error=100.0
-                ),
-                **bad,
-            }
-        )
+        values = {"n_train": 80, "repetition": 0, "constraints": 1e9, "test_error": 100.0}
+        added = frame([{**row("sizes", "bad", method="SVM2", **values), **bad}])
+        results["alignment"].runs = pd.concat([results["alignment"].runs, added], ignore_index=True)
     assert CHECKS["align-sublinear"](results).verdict == "holds"
 
 
@@ -191,7 +187,7 @@ def test_the_statistics_are_scipys():
     x = [1.0, 2.5, 2.0, 4.0]
     low, high = stats.t.interval(0.95, 3, np.mean(x), stats.sem(x))
     assert interval(x)[1:3] == pytest.approx((low, high))
-    assert p_above(x, 1.0) == pytest.approx(stats.ttest_1samp(x, 1.0, alternative="greater").pvalue)
+    assert p_value_above(x, 1.0) == pytest.approx(stats.ttest_1samp(x, 1.0, alternative="greater").pvalue)
     assert slope([1, 2, 4], [3.0, 6.0, 12.0]) == pytest.approx(1.0)
     assert holm({"a": 0.01, "b": 0.04, "c": 0.03}) == pytest.approx({"a": 0.03, "c": 0.06, "b": 0.06})
 

@@ -21,8 +21,9 @@ import jinja2
 from structmargin_suite.planning.plan import Suite
 from structmargin_suite.publish import tables
 from structmargin_suite.rerun import machine
-from structmargin_suite.results import ExperimentResults
+from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.storage.files import cell
+from structmargin_suite.storage.frames import records
 
 VOLATILE_BEGIN, VOLATILE_END = "<!-- volatile -->", "<!-- /volatile -->"
 LARGEST_PAGE = 4_300_000
@@ -73,7 +74,7 @@ def _page(
     )
     template = environment.from_string((files / "page.html").read_text(encoding="utf-8"))
     counts = {
-        verdict: sum(one["verdict"] == verdict for one in claims)
+        verdict: sum(statement["verdict"] == verdict for statement in claims)
         for verdict in ("holds", "fails", "not tested")
     }
     return template.render(
@@ -81,7 +82,7 @@ def _page(
         script=(files / "page.js").read_text(encoding="utf-8"),
         claims=claims,
         counts=counts,
-        sections=[section(one, claims, one.name in stale, limit) for one in experiments],
+        sections=[section(results, claims, results.name in stale, limit) for results in experiments],
         suite=suite,
         papers=PAPERS,
         commit=machine.commit(suite.root),
@@ -101,14 +102,14 @@ def section(
         "config": config,
         "summary": summary,
         "paper": PAPERS[config["paper"]],
-        "claims": [one for one in claims if one["id"] in config["claims"]],
+        "claims": [statement for statement in claims if statement["id"] in config["claims"]],
         "tables": [table(results, name, spec) for name, spec in config["tables"].items()],
         "figures": [
             picture(results, name, spec["caption"], limit) for name, spec in config.get("figures", {}).items()
         ],
         "methods": [method(name, spec) for name, spec in config["methods"].items()],
         "choices": choices(results),
-        "troubles": [row for row in results.runs if row["status"] != "done"],
+        "troubles": records(results.runs[results.runs["status"] != "done"]),
         "clocks": clocks(results),
         "command": f'make reproduce SCALE={summary["scale"]} ONLY="{results.name}"',
     }
@@ -160,36 +161,39 @@ def method(name: str, spec: dict[str, Any]) -> dict[str, str]:
     choose = spec.get("choose")
     if choose:
         among = {choose["option"]: choose["among"], **choose.get("with", {})}
-        told = " and ".join(f"{option} chosen among {values}" for option, values in among.items())
-        settings.append(f"{told} by {choose['by']}")
+        tried = " and ".join(f"{option} chosen among {values}" for option, values in among.items())
+        settings.append(f"{tried} by {choose['by']}")
     return {"name": spec.get("label", name), "settings": ", ".join(settings), "note": spec.get("note", "")}
 
 
 def choices(results: ExperimentResults) -> list[str]:
     """Which values each choice fell on: one over all runs, or one in each."""
-    told = []
+    sentences = []
     for name, spec in results.config["methods"].items():
         choose = spec.get("choose")
         if choose is None:
             continue
-        rows = [r for r in results.runs if r["method"] == name and r["chosen"] and r["status"] == "done"]
+        runs = results.select(method=name)
         for option, among in {choose["option"]: choose["among"], **choose.get("with", {})}.items():
             key = option.rpartition(".")[2]
-            times = Counter(cell(row.get(key, among[0])) for row in rows)
-            values = ", ".join(f"{value} ({n})" for value, n in times.most_common())
-            said = f"{key} chosen by {choose['by']}, in {len(rows)} runs: {values}"
-            told += [f"{spec.get('label', name)}: {said}"] if rows else []
-    return told
+            values = records(runs[[key]]) if key in runs else [{key: among[0]}] * len(runs)
+            times = Counter(cell(row[key]) for row in values)
+            often = ", ".join(f"{value} ({n})" for value, n in times.most_common())
+            said = f"{key} chosen by {choose['by']}, in {len(runs)} runs: {often}"
+            sentences += [f"{spec.get('label', name)}: {said}"] if len(runs) else []
+    return sentences
 
 
 def clocks(results: ExperimentResults) -> dict[str, Any]:
     """Time and memory of an experiment, and the machine."""
-    rows = results.timings()
+    timings = results.timings()
+    machines = timings.reindex(columns=["cpu", "cores", "system", "python"]).drop_duplicates()
     return {
-        "cpu": sum(row.get("cpu_seconds") or 0.0 for row in rows),
-        "peak": max((row.get("job_peak_mb") or 0.0 for row in rows), default=0.0),
-        "runs": len(rows),
+        "cpu": sum(column(timings, "cpu_seconds", 0.0)),
+        "peak": max(column(timings, "job_peak_mb", 0.0), default=0.0),
+        "runs": len(timings),
         "machine": sorted(
-            {f"{row['cpu']}, {row['cores']} cores, {row['system']}, Python {row['python']}" for row in rows}
+            f"{row['cpu']}, {row['cores']} cores, {row['system']}, Python {row['python']}"
+            for row in records(machines)
         ),
     }

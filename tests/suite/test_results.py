@@ -1,0 +1,135 @@
+"""Results as frames: the types that tabulate wrote, the committed snapshot without them, and selections."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import shutil
+
+import pandas as pd
+import pytest
+
+from helpers.toy_project import HERE, TOY, project, run_all
+from structmargin_suite import results as module
+from structmargin_suite.results import Results, column, has_value
+from structmargin_suite.stages.tabulate import RunRow, columns_of
+from structmargin_suite.storage.files import read_json, write_json
+
+SNAPSHOT = Results(HERE, HERE / "results" / "snapshot")
+IDENTIFIERS = ("run", "method", "corpus", "data", "studies", "status", "reason")
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    """The toy with methods whose names look like numbers."""
+    config = copy.deepcopy(TOY)
+    methods = config["methods"]
+    config["methods"] = {"007": methods["margin"], "012": methods["any"], "3": methods["hard"]}
+    config["studies"]["sizes"]["methods"] = ["007"]
+    config["studies"]["solvers"]["methods"] = ["012"]
+    config["studies"]["hopeless"]["methods"] = ["3"]
+    root = project(tmp_path_factory.mktemp("results"), config)
+    run_all(root)
+    return Results(root)["toy"]
+
+
+def test_every_column_of_the_runs_has_the_type_it_was_written_from(toy):
+    types = {name: str(kind) for name, kind in toy.runs.dtypes.items()}
+    assert {types[name] for name in IDENTIFIERS} == {"string"} and types["chosen"] == "boolean"
+    assert types["n_train"] == types["repetition"] == types["constraints"] == "Int64"
+    assert types["solver"] == types["formulation"] == "string" and types["exact"] == "boolean"
+    assert types["C"] == types["test_error"] == types["primal"] == types["bound"] == "float64"
+    assert toy.runs["method"].unique().tolist() == ["007", "012", "3"], "names stay text"
+    known = {name: spec["type"] for name, spec in toy.summary["columns"].items()}
+    assert list(known) and set(known) == set(types)
+    assert toy.summary["columns"]["n_train"]["holds"] == ["settings"]
+    assert toy.summary["columns"]["test_error"]["holds"] == ["metrics"]
+
+
+def test_missing_values_are_missing_whatever_the_type(toy):
+    skipped = toy.runs[toy.runs["status"] != "done"]
+    assert len(skipped) and skipped["reason"].notna().all() and skipped["test_error"].isna().all()
+    done = toy.runs[toy.runs["status"] == "done"]
+    assert done["reason"].isna().all() and done["exact"].notna().all()
+    assert toy.select("hopeless", done=False)["C_per_example"].isna().all()
+
+
+def test_tables_timings_and_traces_have_types(toy):
+    table = toy.table("toy")
+    assert table.dtypes.astype(str).to_dict() == {
+        "n_train": "Int64", "method": "string", "measure": "string", "data": "string", "value": "float64",
+        "spread": "float64", "spread_kind": "string", "runs": "Int64", "published": "float64",
+    }  # fmt: skip
+    timings = toy.timings().dtypes.astype(str).to_dict()
+    assert timings["run"] == timings["python"] == "string" and timings["cores"] == "Int64"
+    assert timings["cpu_seconds"] == timings["job_peak_mb"] == "float64"
+    runs = toy.select("sizes")
+    assert toy.timed(runs)["run"].tolist() == runs["run"].tolist()
+    assert set(toy.trace(runs["run"].iloc[0]).dtypes.astype(str)) == {"float64"}
+
+
+def test_a_selection_has_the_study_and_the_settings_asked_for(toy):
+    assert toy.select("sizes", n_train=24)["n_train"].tolist() == [24, 24]
+    assert set(toy.select(("sizes", "solvers"))["method"]) == {"007", "012"}
+    assert toy.select("sizes", nothing_like_it=1).empty and toy.select("no such study").empty
+    assert len(toy.select(done=False)) == len(toy.runs) > len(toy.select())
+
+
+def test_numbers_beside_words_are_compared_as_they_are_written():
+    frame = pd.DataFrame({"letters": pd.Series(["all", "10000", pd.NA], dtype="string")})
+    assert has_value(frame, "letters", 10000).tolist() == [False, True, False]
+    assert column(frame, "letters", "none").tolist() == ["all", "10000", "none"]
+    assert has_value(frame, "other", 1).tolist() == [False] * 3
+
+
+def test_results_without_a_schema_are_read_by_declared_types_and_by_their_cells(toy, tmp_path):
+    shutil.copytree(toy.folder, tmp_path / "results" / "toy")
+    summary = read_json(tmp_path / "results" / "toy" / "summary.json")
+    summary.pop("columns")
+    write_json(tmp_path / "results" / "toy" / "summary.json", summary)
+    old = Results(tmp_path)["toy"]
+    assert old.runs["method"].tolist() == toy.runs["method"].tolist()
+    assert old.runs["n_train"].tolist() == toy.runs["n_train"].tolist()
+    assert old.runs["test_error"].tolist()[0] == toy.runs["test_error"].tolist()[0]
+
+
+@pytest.mark.parametrize("name", list(SNAPSHOT))
+def test_the_committed_snapshot_is_read_with_types(name):
+    mine = SNAPSHOT[name]
+    types = mine.runs.dtypes.astype(str)
+    assert set(types[list(IDENTIFIERS)]) == {"string"} and types["chosen"] == "boolean"
+    assert set(types) <= {"boolean", "Int64", "float64", "string"}
+    for table in mine.config["tables"]:
+        tidy = mine.table(table)
+        assert len(tidy) and str(tidy["value"].dtype) == "float64" and tidy["value"].notna().any()
+        assert str(mine.published(table)["value"].dtype) == "float64"
+    assert len(mine.timings()) == len(mine.runs)
+
+
+def test_statements_are_text():
+    frame = SNAPSHOT.statements()
+    assert set(frame.dtypes.astype(str)) == {"string"} and len(frame) == 36
+    assert set(frame["verdict"]) <= {"holds", "fails", "not tested"}
+
+
+def made(settings=None, metrics=None, choices=None):
+    return RunRow({"run": "r"}, settings or {}, metrics or {}, choices or {})
+
+
+def test_no_kind_of_column_hides_another():
+    assert made({"C": 1.0}, {"C": 1.0}).cells()["C"] == 1.0
+    assert made({"C": None}, {"C": 62.6}).cells()["C"] == 62.6
+    with pytest.raises(ValueError, match=r"run 'r': 'gap' is 0.5 among its metrics, but -0.2 already"):
+        made({"gap": -0.2}, {"gap": 0.5}).cells()
+    with pytest.raises(ValueError, match=r"'nu' is 0.9 among its choices, but 0.1 already"):
+        made({}, {"nu": 0.1}, {"nu": 0.9}).cells()
+    assert made({"C": 1000.0}, {"C": 10.0}, {"C": 10.0}).cells()["C"] == 10.0, "a choice replaces a setting"
+
+
+def test_a_name_may_be_a_setting_of_one_method_and_a_metric_of_another():
+    columns = columns_of([made({"gap": -0.2}), made({"gap": None}, {"gap": 3})])
+    assert columns["gap"] == {"type": "float", "holds": ["settings", "metrics"]}
+
+
+def test_the_examples_run():
+    assert doctest.testmod(module).failed == 0 < doctest.testmod(module).attempted
