@@ -90,7 +90,8 @@ def _combinations() -> list[str]:
     """Which solver takes which formulation and joint kernels, as a table, and each reason why not, once."""
     from structmargin import registry
     from structmargin.formulation import FORMULATIONS
-    from structmargin_suite.methods.combinations import combination
+    from structmargin_suite.methods.combinations import refusal
+    from structmargin_suite.methods.kinds import LibraryModel
 
     reasons: dict[str, None] = {}
     columns: list[tuple[str, str, dict[str, Any] | None]] = [(name, name, None) for name in FORMULATIONS]
@@ -103,8 +104,9 @@ def _combinations() -> list[str]:
         for (_, formulation, kernel), width in zip(columns, widths):
             able = 0
             for problem in registry.PROBLEMS:
-                spec = {"problem": {"name": problem}, "solver": solver, "formulation": formulation}
-                why = combination({**spec, "kernel": kernel})
+                why = refusal(
+                    LibraryModel({"name": problem}, formulation=formulation, solver=solver, kernel=kernel)
+                )
                 able += why == (None, None)
                 reasons |= dict.fromkeys(filter(None, why))
             whole = {0: "no", len(registry.PROBLEMS): "yes"}

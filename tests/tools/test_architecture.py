@@ -43,7 +43,7 @@ SUITE = {
     "analysis": "datasets results structmargin",
     "figures": "storage datasets results analysis structmargin",
     "statements": "datasets baselines results analysis structmargin",
-    "publish": "storage planning rerun results",
+    "publish": "storage methods planning rerun results",
     "stages": "storage datasets methods planning rerun results figures statements publish",
     "workflow": "storage datasets planning rerun",
     "cli": "storage datasets methods planning results publish structmargin",
@@ -333,7 +333,7 @@ def test_the_checks_themselves_see_what_is_wrong() -> None:
     assert wrong_imports("structmargin.problems.multiclass.problem", names) == sorted(ours(names))
     assert wrong_imports("structmargin.training.task", names) == ["structmargin.solvers.bcfw"]
     assert wrong_imports("structmargin_suite.planning.plan", names) == sorted(ours(names))
-    assert wrong_imports("structmargin_suite.methods.models", names) == []
+    assert wrong_imports("structmargin_suite.methods.training", names) == []
     figures = {
         "structmargin_suite.statements.ocr.kernel_terms",
         "structmargin_suite.analysis.ocr.kernel_terms",

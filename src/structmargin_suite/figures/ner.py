@@ -27,7 +27,7 @@ def _draws(rows: list[Row], measure: str) -> list[float]:
 
 def _paper(results: ExperimentResults, method: str) -> float | None:
     """The paper's token error for a method, or None."""
-    name = results.config["methods"][method].get("published_as", method)
+    name = results.methods[method].published_as
     return next((row["value"] for row in results.published("ner_methods") if row["method"] == name), None)
 
 

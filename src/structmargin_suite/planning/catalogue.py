@@ -15,12 +15,12 @@ from __future__ import annotations
 import ast
 import functools
 import pkgutil
-from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from structmargin_suite import baselines, datasets
+from structmargin_suite.methods.kinds import LibraryModel
 from structmargin_suite.storage.files import read_yaml
 
 FIGURES = Path(__file__).parent.parent / "figures"
@@ -50,13 +50,14 @@ class Catalogue:
         """The figures that structmargin_suite/figures/<experiment>.py draws."""
         return declared(FIGURES / f"{experiment}.py", "figure")
 
-    def refusal(self, model: Mapping[str, Any]) -> tuple[str | None, str | None]:
-        """(fault, reason to skip) of a library method: an unknown name, or a combination that cannot be."""
+    def refusal(self, model: LibraryModel) -> tuple[str | None, str | None]:
+        """(fault, reason to skip) of a model of the library: an unknown name, or a combination that cannot
+        be."""
         if not self.library:
             return None, None
-        from structmargin_suite.methods.combinations import combination
+        from structmargin_suite.methods.combinations import refusal
 
-        return combination(model)
+        return refusal(model)
 
 
 def _modules(package: ModuleType) -> list[str]:

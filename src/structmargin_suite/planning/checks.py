@@ -8,24 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from structmargin_suite.baselines import baseline
 from structmargin_suite.datasets import dataset
-from structmargin_suite.methods.models import PATHS, SVM
+from structmargin_suite.methods.kinds import LibraryModel
+from structmargin_suite.methods.method import COMMON, Method
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.config import Document, Faults, Key, located, unknown, validate
-
-SHARED = ("label", "note", "published_as", "choose", "view", "keep_cuts")
-LIBRARY = {
-    SVM: (
-        "model", "formulation", "solver", "solver_options", "problem", "C", "C_per_example", "eps",
-        "gap_tol", "max_iter", "kernel",
-    ),
-    "JKSE": (
-        "model", "problem", "kernel", "nu", "trainer", "C", "C_per_example", "gap_tol", "max_iter",
-    ),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,7 +48,7 @@ class Checks:
     def everything(self) -> None:
         """All checks."""
         self.corpora()
-        self.methods()
+        self.check_methods()
         self.studies()
         self.tables()
         self.shown()
@@ -78,44 +68,44 @@ class Checks:
             if given["source"] in ("real", "file") and not module.FILES:
                 self.fault((*at, "source"), f"data set {given['from']!r} has no files; use source: synthetic")
 
-    def methods(self) -> None:
-        """Methods that exist, with options that they know."""
-        for method, given in self.of("methods").items():
-            at = ("methods", method)
-            options = self.options(given)
-            if options is None:
-                found = unknown(given["baseline"], self.catalogue.baselines, "value")
-                self.fault((*at, "baseline"), found)
-                continue
-            self.flat(given, {**options, **{key: {} for key in ("baseline", *SHARED)}}, at)
-            choose = given.get("choose", {})
-            if "with" in choose and choose["by"].startswith("test_"):
-                self.fault((*at, "choose", "with"), "goes with a choice by validation_... or inner_... only")
-            if choose.get("path") and ("formulation" not in given or choose["option"] not in PATHS):
-                self.fault(
-                    (*at, "choose", "path"), "is for a formulation's C or C_per_example only; remove it"
-                )
-            if "baseline" in given:
-                continue
-            if "problem" not in self.written:
-                self.fault(at, "trains a model of the library, so the file needs the key 'problem'; add it")
-            if "formulation" in options and "formulation" not in self.written["methods"][method]:
-                self.fault(at, "has neither 'formulation' nor 'baseline'; add one of them")
-            named = {key: given[key] for key in ("formulation", "solver") if key in given}
-            if "formulation" in named:
-                fault, _ = self.catalogue.refusal({**named, "problem": {"name": "Multiclass"}})
-                if fault:
-                    self.fault(at, fault)
-            if "C" in given and "C_per_example" in given:
-                self.fault(at, "has both C and C_per_example; keep one of them")
+    @cached_property
+    def methods(self) -> dict[str, Method]:
+        """The methods of the config."""
+        problem = self.of("problem")
+        return {name: Method.parse(name, given, problem) for name, given in self.of("methods").items()}
 
-    def options(self, method: Mapping[str, Any]) -> dict[str, Any] | None:
+    def check_methods(self) -> None:
+        """Methods that exist, with options that they know."""
+        for name, method in self.methods.items():
+            at = ("methods", name)
+            options = self.options(method)
+            if options is None:
+                self.fault((*at, "baseline"), unknown(method.baseline, self.catalogue.baselines, "value"))
+                continue
+            self.flat(method.given, {**options, **{key: {} for key in COMMON}}, at)
+            for key, message in method.faults():
+                self.fault((*at, *key), message)
+            if method.library is not None:
+                self.check_library(method.library, at)
+
+    def check_library(self, model: LibraryModel, at: Key) -> None:
+        """A model of the library: its problem, and its formulation and solver apart from the problem."""
+        if "problem" not in self.written:
+            self.fault(at, "trains a model of the library, so the file needs the key 'problem'; add it")
+        written = located(self.document, (*at, "formulation"), self.scale) in self.document.lines
+        if model.has_formulation and not written:
+            self.fault(at, "has neither 'formulation' nor 'baseline'; add one of them")
+        if model.formulation is not None:
+            alone = LibraryModel({"name": "Multiclass"}, formulation=model.formulation, solver=model.solver)
+            fault, _ = self.catalogue.refusal(alone)
+            if fault:
+                self.fault(at, fault)
+
+    def options(self, method: Method) -> dict[str, Any] | None:
         """The options of a method as schemas by name; None if its baseline does not exist."""
-        if "baseline" not in method:
-            return {key: {} for key in LIBRARY[method.get("model", SVM)]}
-        if method["baseline"] not in self.catalogue.baselines:
+        if method.baseline is not None and method.baseline not in self.catalogue.baselines:
             return None
-        return dict(baseline(method["baseline"]).OPTIONS)
+        return method.kind.schemas()
 
     def flat(self, given: Mapping[str, Any], known: Mapping[str, Any], at: Key) -> None:
         """Values against a flat table of schemas."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.checks import Checks
 from structmargin_suite.planning.config import (
@@ -36,11 +37,12 @@ SCALE = "STRUCTMARGIN_SCALE"
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment at one scale: its configuration, what was shrunk, its runs, parts and jobs."""
+    """One experiment at one scale: its configuration, what was shrunk, its methods, runs, parts and jobs."""
 
     name: str
     config: dict[str, Any]
     shrunk: tuple[tuple[str, Any, Any], ...]
+    methods: dict[str, Method]
     runs: tuple[Run, ...]
     parts: tuple[Part, ...]
     jobs: tuple[Job, ...]
@@ -53,6 +55,10 @@ class Experiment:
         raise KeyError(
             f"experiment {self.name!r} has no job {name!r}; it has {[job.name for job in self.jobs]}"
         )
+
+    def part(self, name: str) -> Part:
+        """The part of that name."""
+        return next(part for part in self.parts if part.name == name)
 
     def parts_of(self, corpus: str) -> list[Part]:
         """The parts of one corpus."""
@@ -129,13 +135,14 @@ def _experiment(
         override = override if isinstance(override, dict) else {}
         config = merged(written, override)
         validate(config, within, document, faults, scale=each)
-        runs = expand(Checks(name, repaired(config, within), config, document, each, catalogue, faults))
+        checks = Checks(name, repaired(config, within), config, document, each, catalogue, faults)
+        runs = expand(checks)
         if len(faults.found) > before or each != scale:
             continue
         shrunk = tuple(
             (".".join(key), old, new) for key, old, new in changes(base, override) if key[0] != "jobs"
         )
-        plan = _arranged(name, config, shrunk, runs, seed)
+        plan = _arranged(name, config, shrunk, checks.methods, runs, seed)
     return plan
 
 
@@ -143,6 +150,7 @@ def _arranged(
     name: str,
     config: Mapping[str, Any],
     shrunk: tuple[tuple[str, Any, Any], ...],
+    methods: dict[str, Method],
     runs: Sequence[Run],
     seed: int,
 ) -> Experiment:
@@ -168,7 +176,15 @@ def _arranged(
     jobs = config.get("jobs", {})
     by = jobs.get("by", ["repetition"] if "repetitions" in config else [])
     dealt_out = dealt(name, ready, by, jobs.get("at_most"))
-    return Experiment(name, dict(config), shrunk, tuple(ready), tuple(parts.values()), tuple(dealt_out))
+    return Experiment(
+        name=name,
+        config=dict(config),
+        shrunk=shrunk,
+        methods=methods,
+        runs=tuple(ready),
+        parts=tuple(parts.values()),
+        jobs=tuple(dealt_out),
+    )
 
 
 @functools.cache

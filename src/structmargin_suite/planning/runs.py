@@ -16,10 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from structmargin_suite.methods.method import Method
 from structmargin_suite.storage.files import cell, digest
-
-WORDS = ("label", "note", "published_as")
-"""Keys of a method that only say how it is shown."""
 
 
 def derive(seed: int, *words: Any) -> int:
@@ -46,16 +44,15 @@ class Part:
 class Run:
     """One training and its evaluation.
 
-    `view` are the parameters of the data set's own view of a part, `model` the method's resolved
-    settings, `varied` what varies within the experiment, and `skip` why it cannot be done.
+    `view` are the parameters of the data set's own view of a part, `configured` is the method with this run's
+    options set, `varied` what varies within the experiment, and `skip` why it cannot be done.
     """
 
     experiment: str
-    method: str
     corpus: str
     prepare: dict[str, Any]
     view: dict[str, Any]
-    model: dict[str, Any]
+    configured: Method
     studies: tuple[str, ...]
     name: str = ""
     part: str = ""
@@ -65,15 +62,16 @@ class Run:
     skip: str | None = None
 
     @property
+    def method(self) -> str:
+        """The name of its method."""
+        return self.configured.name
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Everything that may vary, flat: nested options go by their last name."""
         flat: dict[str, Any] = {"corpus": self.corpus, "method": self.method}
-        for group in (self.prepare, self.view, self.model):
-            for key, value in group.items():
-                if isinstance(value, Mapping) and key != "choose":
-                    flat.update({inner: item for inner, item in value.items() if inner != "name"})
-                elif key not in (*WORDS, "choose"):
-                    flat[key] = value
+        flat |= {**self.prepare, **self.view}
+        flat |= {name.rpartition(".")[2]: value for name, value in self.configured.options()}
         return flat
 
     @property
@@ -87,7 +85,7 @@ class Run:
             "part": self.part,
             "prepare": self.prepare,
             "view": self.view,
-            "model": {key: value for key, value in self.model.items() if key not in WORDS},
+            "model": self.configured.record,
             "seed": self.seed,
             "view_seed": self.view_seed,
             "skip": self.skip,
@@ -113,7 +111,7 @@ def united(runs: Iterable[Run]) -> list[Run]:
     """Runs with equal settings made one, which belongs to all their studies."""
     kept: dict[str, Run] = {}
     for run in runs:
-        key = digest([run.corpus, run.method, run.prepare, run.view, run.model])
+        key = digest([run.corpus, run.method, run.prepare, run.view, run.configured.record])
         if key in kept:
             both = dict.fromkeys(kept[key].studies + run.studies)
             kept[key] = replace(kept[key], studies=tuple(both))

@@ -7,19 +7,15 @@ have is a fault, as is one that both the data set and the method have.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from structmargin_suite.datasets import dataset
+from structmargin_suite.methods.method import NESTED, Method
 from structmargin_suite.planning.checks import Checks
 from structmargin_suite.planning.config import Key, unknown, validate
 from structmargin_suite.planning.runs import Run, grid
-
-NESTED = ("problem", "solver_options", "kernel")
-POOLED = "test_"
 
 
 def expand(checks: Checks) -> list[Run]:
@@ -46,9 +42,9 @@ class Expansion:
             for corpus in given.get("data", list(corpora)):
                 for method in given["methods"]:
                     source = corpora.get(corpus, {}).get("from")
-                    spec = self.checks.of("methods").get(method)
-                    if source in self.checks.catalogue.datasets and spec is not None:
-                        result += self.of(study, corpus, method, dataset(source))
+                    known = method in self.checks.methods and source in self.checks.catalogue.datasets
+                    if known:
+                        result += self.of(study, corpus, self.checks.methods[method], dataset(source))
         return result
 
     def tables(self, runs: list[Run]) -> None:
@@ -64,74 +60,64 @@ class Expansion:
                             ("tables", table, part, str(position)), unknown(key, known, "value")
                         )
 
-    def of(self, study: str, corpus: str, method: str, module: ModuleType) -> list[Run]:
+    def of(self, study: str, corpus: str, method: Method, module: ModuleType) -> list[Run]:
         """The runs of one method on one corpus in one study."""
-        given, spec = self.config["studies"][study], self.config["methods"][method]
-        if self.checks.options(spec) is None:
+        given = self.config["studies"][study]
+        if self.checks.options(method) is None:
             return []
         vary = {key: list(range(v)) if isinstance(v, int) else v for key, v in given.get("vary", {}).items()}
         if "repetitions" in self.config and "repetition" not in vary:
             vary["repetition"] = list(range(self.config["repetitions"]))
-        choose = spec.get("choose")
-        if choose is not None and choose["by"].startswith(POOLED) and choose["option"] not in vary:
-            vary[choose["option"]] = choose["among"]
+        choice = method.choice
+        if choice is not None and choice.over_all_runs and choice.option not in vary:
+            vary[choice.option] = list(choice.among)
         start = self.config["data"][corpus]
-        own = spec.get("view", {})
-        self.checks.flat(own, module.VIEW, ("methods", method, "view"))
+        self.checks.flat(method.view, module.VIEW, ("methods", method.name, "view"))
         base = Run(
             experiment=self.checks.name,
-            method=method,
             corpus=corpus,
             prepare={key: value for key, value in start.items() if key in module.PREPARE},
-            view={key: value for key, value in {**start, **own}.items() if key in module.VIEW},
-            model=self.model(spec),
+            view={key: value for key, value in {**start, **method.view}.items() if key in module.VIEW},
+            configured=method,
             studies=(study,),
         )
         runs = []
         for point in grid(vary):
-            run = replace(base, prepare={**base.prepare}, view={**base.view}, model={**base.model})
+            run = replace(base, prepare={**base.prepare}, view={**base.view})
             for source, values in (("fixed", given.get("fixed", {})), ("vary", point)):
                 for key, value in values.items():
-                    self.put(run, module, ("studies", study, source, key), key, value)
+                    run = self.put(run, module, ("studies", study, source, key), key, value)
             runs.append(self.judged(run, module, ("studies", study)))
         return runs
 
-    def model(self, spec: Mapping[str, Any]) -> dict[str, Any]:
-        """A method's settings with the experiment's problem filled in."""
-        model = copy.deepcopy({key: value for key, value in spec.items() if key != "view"})
-        if "baseline" not in model:
-            model["problem"] = {**self.checks.of("problem"), **model.get("problem", {})}
-        return model
-
-    def put(self, run: Run, module: ModuleType, at: Key, key: str, value: Any) -> None:
-        """Set one key of a run where it belongs."""
+    def put(self, run: Run, module: ModuleType, at: Key, key: str, value: Any) -> Run:
+        """The run with one key set where it belongs."""
         head, _, inner = key.partition(".")
-        options = self.checks.options(run.model) or {}
-        stages = ((run.prepare, module.PREPARE), (run.view, module.VIEW), (run.model, options))
-        homes = [(home, known[head]) for home, known in stages if head in known]
+        options = self.checks.options(run.configured) or {}
+        homes = [known for known in (module.PREPARE, module.VIEW, options) if head in known]
         if not homes:
             if (at, "unknown") not in self.seen:
                 self.seen.add((at, "unknown"))
                 written = self.config["studies"][at[1]].get(at[2], {}).get(key, value)
                 said = unknown(key, [*module.PREPARE, *module.VIEW, *options], "key", written)
                 self.checks.fault(at, f"for {run.method!r} on {run.corpus!r}: {said}")
-            return
+            return run
         if len(homes) > 1:
             self.checks.fault(
                 at, f"both the data set and the method {run.method!r} have {head!r}; rename one"
             )
-            return
-        home, schema = homes[0]
+            return run
         if inner and head in NESTED:
-            home[head] = {**home.get(head, {}), inner: value}
-            return
+            return replace(run, configured=run.configured.with_option(key, value))
         if (at, repr(value)) not in self.seen:
             self.seen.add((at, repr(value)))
+            schema = homes[0][head]
             validate(value, schema, self.checks.document, self.checks.faults, at, self.checks.scale)
-        home[head] = value
-        for this, other in (("C", "C_per_example"), ("C_per_example", "C")):
-            if head == this:
-                home.pop(other, None)
+        if head in module.PREPARE:
+            return replace(run, prepare={**run.prepare, head: value})
+        if head in module.VIEW:
+            return replace(run, view={**run.view, head: value})
+        return replace(run, configured=run.configured.with_option(head, value))
 
     def judged(self, run: Run, module: ModuleType, at: Key) -> Run:
         """The run, with its reason to skip if there is one."""
@@ -144,10 +130,10 @@ class Expansion:
             reason = None  # a parameter is missing or faulty, which is a fault of its own
         if reason:
             self.checks.fault(at, reason)
-        named = {"formulation", "model"} & set(run.model)
-        if "baseline" in run.model or not named or "name" not in run.model["problem"]:
+        model = run.configured.library
+        if model is None or not model.complete:
             return run
-        fault, skip = self.checks.catalogue.refusal(run.model)
+        fault, skip = self.checks.catalogue.refusal(model)
         if fault:
             self.checks.fault(("methods", run.method), fault)
         return run if skip is None else replace(run, skip=skip)

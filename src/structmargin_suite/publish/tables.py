@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from structmargin_suite.methods.method import Method
+
 Row = dict[str, Any]
 TAIL = ("data", "value", "spread", "spread_kind", "runs", "published")
 
@@ -49,7 +51,7 @@ def tidy(
     spec: Mapping[str, Any],
     runs: Sequence[Row],
     published: Sequence[Row],
-    methods: Mapping[str, Mapping[str, Any]],
+    methods: Mapping[str, Method],
 ) -> list[Row]:
     """One row for each combination of keys, data and measure, values in the order in which runs have them.
 
@@ -97,14 +99,12 @@ def tidy(
     return result
 
 
-def _published(
-    row: Row, keys: Sequence[str], published: Sequence[Row], methods: Mapping[str, Mapping[str, Any]]
-) -> Any:
+def _published(row: Row, keys: Sequence[str], published: Sequence[Row], methods: Mapping[str, Method]) -> Any:
     """The paper's number for a row, or None."""
     wanted = {key: row.get(key) for key in [*keys, "measure"]}
     if "method" in wanted:
         method = str(wanted["method"])
-        wanted["method"] = methods.get(method, {}).get("published_as", method)
+        wanted["method"] = methods[method].published_as if method in methods else method
     for candidate in published:
         shared = [key for key in wanted if key in candidate]
         if shared and all(candidate[key] == wanted[key] for key in shared):
@@ -113,7 +113,7 @@ def _published(
 
 
 def wide(
-    spec: Mapping[str, Any], rows: Sequence[Row], methods: Mapping[str, Mapping[str, Any]]
+    spec: Mapping[str, Any], rows: Sequence[Row], methods: Mapping[str, Method]
 ) -> tuple[list[str], list[list[str]]]:
     """(header, cells as text) for reading: keys and data, then ours, the paper's and the difference.
 
@@ -174,10 +174,10 @@ def digits(spec: Mapping[str, Any], measure: str) -> int:
     return int(spec.get("digits", {}).get(measure, 1))
 
 
-def named(key: str, value: Any, methods: Mapping[str, Mapping[str, Any]]) -> str:
+def named(key: str, value: Any, methods: Mapping[str, Method]) -> str:
     """A key's value as text; methods by their labels."""
     if key == "method":
-        return str(methods.get(str(value), {}).get("label", value))
+        return methods[str(value)].label if str(value) in methods else str(value)
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -6,11 +6,10 @@ stages, and a digest of its own source. Nothing else in a config, and no other s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from structmargin_suite.datasets import dataset
-from structmargin_suite.methods.models import modules_of
+from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Part, Run
 from structmargin_suite.rerun.sources import LISTS, modules_in, source_digest, source_of
@@ -20,15 +19,15 @@ from structmargin_suite.storage.layout import Layout
 
 SHOWN = ("claims", "tables", "figures", "title", "about", "paper", "where", "reading", "methods")
 PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.keys"]
-COUNTED = [f"structmargin_suite.methods.{name}" for name in ("models", "combinations", "jkse_certificate")]
-"""What the code of each run counts already."""
+METHODS = modules_in("structmargin_suite.methods")
+"""Of these, each run counts what its own method uses, in training and in evaluation."""
 
 
 def stage(name: str, *more: str) -> str:
     """A digest of a stage's source, without the planning that every stage shares and without what a run's
     own code already counts (`code_of`).
     """
-    return source_digest([f"structmargin_suite.stages.{name}", *more], without=[*PLANNING, *LISTS, *COUNTED])
+    return source_digest([f"structmargin_suite.stages.{name}", *more], without=[*PLANNING, *LISTS, *METHODS])
 
 
 def prepare_key(suite: Suite, experiment: str, corpus: str) -> str:
@@ -56,16 +55,15 @@ def _part(part: Part) -> dict[str, Any]:
     }
 
 
-def code_of(spec: Mapping[str, Any], dataset_module: str) -> str:
+def code_of(method: Method, dataset_module: str) -> str:
     """A digest of the source that this method on this data set uses; of the library, what it imports."""
-    modules = [*modules_of(spec), f"structmargin_suite.datasets.{dataset_module}"]
+    modules = [*method.modules, f"structmargin_suite.datasets.{dataset_module}"]
     return source_digest(modules, without=LISTS)
 
 
 def run_code(experiment: Experiment, run: Run) -> str:
     """A digest of the source that training this run uses."""
-    module = next(part.module for part in experiment.parts if part.name == run.part)
-    return digest([code_of(run.model, module), stage("train")])
+    return digest([code_of(run.configured, experiment.part(run.part).module), stage("train")])
 
 
 def train_key(suite: Suite, job: Job) -> str:
@@ -76,9 +74,16 @@ def train_key(suite: Suite, job: Job) -> str:
     return digest([data, [[run.spec, run_code(experiment, run)] for run in job.runs]])
 
 
+def evaluation_code(run: Run) -> str:
+    """A digest of the source that evaluating this run uses, its certificate's included."""
+    certificate = run.configured.kind.certificate
+    modules = [] if certificate is None else [certificate]
+    return digest([source_digest(modules, without=LISTS), stage("evaluate")])
+
+
 def evaluate_key(suite: Suite, job: Job) -> str:
     """What an evaluation job depends on."""
-    return digest([train_key(suite, job), stage("evaluate")])
+    return digest([train_key(suite, job), [evaluation_code(run) for run in job.runs]])
 
 
 def tabulate_key(suite: Suite, name: str) -> str:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from structmargin_suite.planning.plan import Experiment, Suite, load
-from structmargin_suite.planning.studies import POOLED
 from structmargin_suite.publish import tables
 from structmargin_suite.rerun import machine
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.stages._command import arguments, guarded
 from structmargin_suite.stages._progress import Progress
+from structmargin_suite.stages._runs import row_of
 from structmargin_suite.storage.files import read_json, write_csv, write_json, write_text
 from structmargin_suite.storage.layout import Layout
 
@@ -61,21 +61,18 @@ def _collected(experiment: Experiment, layout: Layout) -> tuple[list[dict[str, A
     for run in experiment.runs:
         folder = layout.run(experiment.name, run.name)
         record, judged = read_json(folder / "run.json"), read_json(folder / "metrics.json")
-        rows.append(
-            {
-                "run": run.name,
-                "method": run.method,
-                "corpus": run.corpus,
-                "data": record["data"]["label"],
-                "studies": "; ".join(run.studies),
-                "status": judged["status"],
-                "reason": judged["reason"],
-                "chosen": True,
-                **{key: value for key, value in run.varied.items() if key not in FIRST},
-                **{key: value for key, value in judged["metrics"].items() if run.varied.get(key) is None},
-                **_chosen(record),
-            }
-        )
+        heads = {
+            "run": run.name,
+            "method": run.method,
+            "corpus": run.corpus,
+            "data": record["data"]["label"],
+            "studies": "; ".join(run.studies),
+            "status": judged["status"],
+            "reason": judged["reason"],
+            "chosen": True,
+        }
+        settings = {key: value for key, value in run.varied.items() if key not in ("method", "corpus")}
+        rows.append(row_of(heads, settings, judged["metrics"], _chosen(record)))
         if (folder / "clock.json").is_file():
             clock = read_json(folder / "clock.json")
             facts = clock.pop("machine")
@@ -92,17 +89,17 @@ def _chosen(record: dict[str, Any]) -> dict[str, Any]:
 
 def _choose(experiment: Experiment, rows: list[dict[str, Any]]) -> None:
     """Mark the runs with the option's value that does best over all of a method's runs on a corpus."""
-    for method, spec in experiment.config["methods"].items():
-        choose = spec.get("choose")
-        if choose is None or not choose["by"].startswith(POOLED):
+    for method, spec in experiment.methods.items():
+        choice = spec.choice
+        if choice is None or not choice.over_all_runs:
             continue
-        option, sign = choose["option"].rpartition(".")[2], -1.0 if choose.get("largest") else 1.0
+        option, sign = choice.columns[choice.option], choice.sign
         for corpus in {row["corpus"] for row in rows if row["method"] == method}:
             mine = [row for row in rows if row["method"] == method and row["corpus"] == corpus]
             means = {}
-            for value in choose["among"]:
+            for value in choice.among:
                 found = [
-                    row[choose["by"]]
+                    row[choice.by]
                     for row in mine
                     if row.get(option, value) == value and row["status"] == "done"
                 ]
@@ -138,7 +135,7 @@ def _summary(
 
 
 def _table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> None:
-    methods = results.config["methods"]
+    methods = results.methods
     rows = tables.tidy(spec, results.rows(spec["study"], done=False), results.published(name), methods)
     write_csv(results.folder / f"{name}.csv", rows, tables.columns(spec))
     header, cells = tables.wide(spec, rows, methods)

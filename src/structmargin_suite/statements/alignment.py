@@ -19,8 +19,8 @@ WORTH = 1.0
 
 def _readings(results: ExperimentResults, study: str) -> list[str]:
     """SVM2 as printed first, then the other readings of C."""
-    methods = results.config["methods"]
-    return [name for name in results.config["studies"][study]["methods"] if "formulation" in methods[name]]
+    names = results.config["studies"][study]["methods"]
+    return [name for name in names if results.methods[name].option("formulation") is not None]
 
 
 def _repetitions(results: ExperimentResults) -> int:

@@ -90,5 +90,4 @@ def error_rate(results: Mapping[str, ExperimentResults]) -> Verdict:
 
 
 def _w(mine: ExperimentResults, run: str) -> np.ndarray:
-    model = mine.model(run)
-    return np.asarray(model.w if "baseline" in mine.record(run)["model"] else model.w_, dtype=float)
+    return mine.method_of(run).weights(mine.model(run))

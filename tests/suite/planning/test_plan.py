@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.toy_project import HERE, TOY, project, write_config
+from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import load
 from structmargin_suite.planning.runs import Run, dealt, derive, grid, named, slug, united
 from structmargin_suite.rerun import keys
@@ -78,7 +79,7 @@ values = st.dictionaries(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["SVM2", "SVM2 x"]), values), min_size=1, max_size=8))
 def test_different_settings_have_different_names(points):
-    runs = united([Run("e", method, "data", {}, {}, model, ("s",)) for method, model in points])
+    runs = united([Run("e", "data", {}, {}, Method(method, options), ("s",)) for method, options in points])
     names = [run.name for run in named(runs, 0)]
     assert len(set(names)) == len(names) == len({digest([m, v]) for m, v in points})
     assert all("/" not in name and " " not in name for name in names)
@@ -147,10 +148,10 @@ def test_a_module_counts_for_those_who_import_it():
 def test_a_run_does_not_count_problems_and_solvers_that_it_does_not_use():
     from structmargin_suite.rerun.keys import code_of
 
-    spec = {"formulation": "SVM2", "solver": "n_slack", "problem": {"name": "Multiclass"}}
-    other = code_of({**spec, "problem": {"name": "Alignment"}}, "clusters")
-    assert code_of(spec, "clusters") != other != code_of({**spec, "solver": "bcfw"}, "clusters")
-    assert code_of({"baseline": "generative_alignment"}, "alignment") != other
+    method = Method.parse("m", {"formulation": "SVM2", "solver": "n_slack"}, {"name": "Multiclass"})
+    other = code_of(method.with_option("problem", {"name": "Alignment"}), "clusters")
+    assert code_of(method, "clusters") != other != code_of(method.with_option("solver", "bcfw"), "clusters")
+    assert code_of(Method.parse("b", {"baseline": "generative_alignment"}), "alignment") != other
 
 
 @pytest.mark.parametrize(
@@ -169,9 +170,9 @@ def test_an_edit_of_the_library_makes_those_runs_old_that_use_it(monkeypatch, mo
     from structmargin_suite.rerun import sources
     from structmargin_suite.rerun.keys import code_of
 
-    svm = {"formulation": "SVM1", "solver": "n_slack", "problem": {"name": "Multiclass"}}
-    spec = svm if model == "SVM" else {"model": "JKSE", "problem": {"name": "Multiclass"}}
-    before, source_of = code_of(spec, "clusters"), sources.source_of
+    given = {"formulation": "SVM1", "solver": "n_slack"} if model == "SVM" else {"model": "JKSE"}
+    method = Method.parse("m", given, {"name": "Multiclass"})
+    before, source_of = code_of(method, "clusters"), sources.source_of
 
     def edited(name):
         path, text = source_of(name)
@@ -180,7 +181,7 @@ def test_an_edit_of_the_library_makes_those_runs_old_that_use_it(monkeypatch, mo
     sources._source_digest.cache_clear()
     monkeypatch.setattr(sources, "source_of", edited)
     try:
-        assert (code_of(spec, "clusters") != before) is counts
+        assert (code_of(method, "clusters") != before) is counts
     finally:
         sources._source_digest.cache_clear()
 

@@ -1,0 +1,105 @@
+"""One pass over the runs of a job, shared by training and evaluation: what is done already is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from structmargin_suite.planning.runs import Job, Run
+from structmargin_suite.stages._progress import Progress
+from structmargin_suite.storage.files import read_arrays, read_json, sha256, write_json
+from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.records import joined
+
+REPORTED = ("C", "nu")
+"""Options of which evaluation reports, under the same name, the value that the fit had."""
+
+
+class Work(Protocol):
+    """What a stage does with each run: `file` is the record it writes, and `tries_failures_again` says
+    whether a
+    record of a failure counts as done."""
+
+    @property
+    def stage(self) -> str: ...
+    @property
+    def file(self) -> str: ...
+    @property
+    def tries_failures_again(self) -> bool: ...
+
+    def key(self, run: Run) -> str:
+        """What the run's record depends on, as one short text."""
+        ...
+
+    def do(self, run: Run, key: str, parts: PreparedParts) -> Mapping[str, Any]:
+        """Do one run; returns its record, with a `status` and a `reason`."""
+        ...
+
+
+class PreparedParts:
+    """Prepared parts of an experiment's data; the last one is kept in memory, as the next run often reads
+    it."""
+
+    def __init__(self, layout: Layout, experiment: str) -> None:
+        self.layout, self.experiment = layout, experiment
+        self.last: tuple[str, dict[str, np.ndarray]] | None = None
+
+    def __getitem__(self, name: str) -> dict[str, np.ndarray]:
+        if self.last is None or self.last[0] != name:
+            self.last = None  # so that two parts are never in memory at once
+            self.last = name, read_arrays(self.layout.part(self.experiment, name))
+        return self.last[1]
+
+
+def do_runs(layout: Layout, job: Job, work: Work, receipt: Path) -> None:
+    """Do every run of a job that is not done yet, then write the job's receipt."""
+    progress = Progress(f"{work.stage} {job.experiment} {job.name}", len(job.runs))
+    parts = PreparedParts(layout, job.experiment)
+    for run in job.runs:
+        path = layout.run(job.experiment, run.name) / work.file
+        key = work.key(run)
+        if not intact(path, key, work.tries_failures_again):
+            record = work.do(run, key, parts)
+            write_json(path, record)
+            if record["status"] == "failed":
+                progress.tell(f"{run.name} failed: {record['reason']}")
+        progress.step(run.name)
+    progress.close()
+    write_json(
+        receipt, {run.name: sha256(layout.run(job.experiment, run.name) / work.file) for run in job.runs}
+    )
+
+
+def intact(path: Path, key: str, tries_failures_again: bool) -> bool:
+    """Whether a record with this key is there, and every file that it names as it was written."""
+    try:
+        record = read_json(path)
+        files = record.get("files", {})
+        if record["key"] != key or (tries_failures_again and record["status"] == "failed"):
+            return False
+        return all(sha256(path.parent / name) == total for name, total in files.items())
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def row_of(
+    heads: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    metrics: Mapping[str, Any],
+    chosen: Mapping[str, Any],
+) -> dict[str, Any]:
+    """A run's row of runs.csv from its parts: what every row has, settings that vary, metrics, chosen
+    options.
+
+    The value of an option is the one that training chose, where it chose; else the one that the run was
+    given; else, for `REPORTED` options, the one that evaluation reports. Any other name in two parts is
+    refused.
+    """
+    given = {name: value for name, value in settings.items() if value is not None}
+    measured = {name: value for name, value in metrics.items() if name not in REPORTED}
+    joined({"every row": heads, "the settings of a run": settings, "its metrics": measured})
+    joined({"every row": heads, "the chosen options": chosen, "the metrics of a run": measured})
+    return {**heads, **settings, **metrics, **given, **chosen}
