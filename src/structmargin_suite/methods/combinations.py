@@ -34,7 +34,7 @@ def _refusal(text: str) -> Refusal:
     try:
         params = _filled(dict(model.problem))
         problem = registry.problem(params.pop("name"), **params)
-        space = registry.space(kernel_of(model.kernel))
+        space = registry.space(kernel_of(model.kernel, params))
         if model.formulation is None:
             trainer(model.trainer or "one_class")
             return Refusal(reason=registry.check_space(problem, space))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -204,7 +204,7 @@ class LibraryModel:
             params = {**split.problem, **self.problem}  # what a config says goes before what the data know
             problem = registry.problem(params.pop("name"), **params)
             model = _estimator(self.estimator)(
-                problem, kernel=kernel_of(self.kernel), random_state=seed, **options
+                problem, kernel=kernel_of(self.kernel, params), random_state=seed, **options
             )
         fit = model.fit(*split.train).fit_
         return Trained(
@@ -251,8 +251,11 @@ def _estimator(name: str) -> Any:
     return {SVM: StructuredSVM, JKSE: JointKernelSupport}[name]
 
 
-def kernel_of(given: Mapping[str, Any] | None) -> Any:
-    """A kernel from its name and parameters, which may be kernels themselves; None for none."""
+def kernel_of(given: Mapping[str, Any] | None, problem: Mapping[str, Any] | None = None) -> Any:
+    """A kernel from its name and parameters, which may be kernels themselves; None for none.
+
+    A parameter that the problem has too (the words of a histogram, say) is the problem's unless given.
+    """
     from structmargin import registry
 
     if not given:
@@ -262,4 +265,7 @@ def kernel_of(given: Mapping[str, Any] | None) -> Any:
         for name, value in given.items()
         if name != "name"
     }
-    return registry.kernel(given["name"], **params)
+    make: Any = registry.KERNELS.get(given["name"])
+    shared = {parameter.name for parameter in fields(make) if parameter.init} if make is not None else set()
+    inherited = {name: value for name, value in (problem or {}).items() if name in shared - set(params)}
+    return registry.kernel(given["name"], **params, **inherited)

@@ -156,7 +156,7 @@ def _arranged(
 ) -> Experiment:
     """Names, seeds, parts and jobs for an experiment's runs."""
     order = [key for study in config["studies"].values() for key in study.get("vary", {})]
-    ready = named(united(runs), seed, [key.rpartition(".")[2] for key in order])
+    ready = named(united(runs), seed, order)
     parts: dict[str, Part] = {}
     for run in ready:
         source = config["data"][run.corpus]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 
 from structmargin_suite.methods.method import Method
 from structmargin_suite.storage.files import cell, digest
+from structmargin_suite.storage.records import joined
 
 
 def derive(seed: int, *words: Any) -> int:
@@ -45,7 +45,8 @@ class Run:
     """One training and its evaluation.
 
     `view` are the parameters of the data set's own view of a part, `configured` is the method with this run's
-    options set, `varied` what varies within the experiment, and `skip` why it cannot be done.
+    options set, `settings` are all its options by the names that results give them (see `column_names`),
+    `varied` those that vary within the experiment, and `skip` says why it cannot be done.
     """
 
     experiment: str
@@ -58,6 +59,7 @@ class Run:
     part: str = ""
     seed: int = 0
     view_seed: int = 0
+    settings: dict[str, Any] = field(default_factory=dict)
     varied: dict[str, Any] = field(default_factory=dict)
     skip: str | None = None
 
@@ -67,12 +69,20 @@ class Run:
         return self.configured.name
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """Everything that may vary, flat: nested options go by their last name."""
-        flat: dict[str, Any] = {"corpus": self.corpus, "method": self.method}
-        flat |= {**self.prepare, **self.view}
-        flat |= {name.rpartition(".")[2]: value for name, value in self.configured.options()}
-        return flat
+    def options(self) -> dict[str, Any]:
+        """Everything that may vary, by its whole name: options inside a problem, a kernel or a solver are
+        dotted.
+
+        Raises NameClash where the data set and the method have an option of the same name.
+        """
+        return joined(
+            {
+                "every run": {"corpus": self.corpus, "method": self.method},
+                "the data's preparation": self.prepare,
+                "the data's view": self.view,
+                f"the method {self.method!r}": dict(self.configured.options()),
+            }
+        )
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -120,48 +130,102 @@ def united(runs: Iterable[Run]) -> list[Run]:
     return list(kept.values())
 
 
+def column_names(runs: Sequence[Run]) -> dict[str, str]:
+    """What names of runs and columns of results call each option: the last part of its whole name, where that
+    is
+    clear.
+
+    Options with one last part (problem.loss, kernel.loss) share it as long as each method has only one of
+    them, or has the same value for all in every run; otherwise each goes by its whole name. So two runs of
+    one method that differ in an option differ under these names too.
+    """
+    options: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        options.setdefault(run.method, []).append(run.options)
+    sharing: dict[str, dict[str, None]] = {}
+    for name in (name for method in options.values() for values in method for name in values):
+        sharing.setdefault(last_part(name), {})[name] = None
+    columns = {}
+    for last, names in sharing.items():
+        clear = len(names) == 1 or all(_agree(method, names) for method in options.values())
+        columns |= {name: last if clear else name for name in names}
+    return columns
+
+
+def last_part(name: str) -> str:
+    """The last part of a dotted name."""
+    return name.rpartition(".")[2]
+
+
+def _agree(runs: Sequence[Mapping[str, Any]], names: Iterable[str]) -> bool:
+    """Whether the runs of one method have at most one of these options, or one value for all in every run."""
+    used = [name for name in names if any(name in options for options in runs)]
+    return len(used) <= 1 or all(
+        all(name in options for name in used) and len({digest(options[name]) for name in used}) == 1
+        for options in runs
+    )
+
+
 def named(runs: Sequence[Run], seed: int, order: Sequence[str] = ()) -> list[Run]:
-    """Names, parts, seeds and varied settings for an experiment's runs.
+    """Names, parts, seeds, settings and what varies, for an experiment's runs.
 
     A name has the method and corpus where there are several, then `key=value` for what varies among
-    the runs of that method, in `order`.
+    the runs of that method; keys that `order` lists by their whole names come first.
     """
-    everywhere = _varying([run.settings for run in runs], order)
-    mine = {
-        method: _varying([run.settings for run in runs if run.method == method], order)
+    columns = column_names(runs)
+    order = [columns.get(key, last_part(key)) for key in order]
+    settings = [{columns[name]: value for name, value in run.options.items()} for run in runs]
+    everywhere = _varying(settings, order)
+    by_method = {
+        method: _varying([values for values in settings if values["method"] == method], order)
         for method in dict.fromkeys(run.method for run in runs)
     }
     parts = _varying([{"corpus": run.corpus, **run.prepare} for run in runs], order)
-    result: list[Run] = []
-    for run in runs:
-        settings = run.settings
-        heads = [slug(settings[key]) for key in ("method", "corpus") if key in everywhere]
-        tails = [
-            f"{slug(key)}={slug(settings[key])}"
-            for key in mine[run.method]
-            if key not in ("method", "corpus") and key in settings
-        ]
-        name = ",".join([*heads, *tails]) or slug(run.method)
-        piece = [slug(run.corpus)] + [
-            f"{slug(key)}={slug(run.prepare[key])}" for key in parts if key in run.prepare
-        ]
-        repetition = settings.get("repetition", 0)
+    result = []
+    for run, values in zip(runs, settings, strict=True):
+        name = _run_name(values, everywhere, by_method[run.method])
         result.append(
             replace(
                 run,
                 name=name,
-                part=",".join(piece),
+                part=_part_name(run, parts),
                 seed=derive(seed, run.experiment, name),
-                view_seed=derive(seed, "view", run.corpus, repetition),
-                varied={key: settings.get(key) for key in everywhere},
+                view_seed=derive(seed, "view", run.corpus, values.get("repetition", 0)),
+                settings=values,
+                varied={key: values.get(key) for key in everywhere},
             )
         )
-    twice = [name for name, times in Counter(run.name for run in result).items() if times > 1]
-    if twice:
-        raise ValueError(
-            f"two runs of {runs[0].experiment!r} would have the name {twice[0]!r}; rename a method or value"
-        )
+    _refuse_equal_names(result)
     return result
+
+
+def _run_name(settings: Mapping[str, Any], everywhere: Sequence[str], varying: Sequence[str]) -> str:
+    heads = [slug(settings[key]) for key in ("method", "corpus") if key in everywhere]
+    tails = [
+        f"{slug(key)}={slug(settings[key])}"
+        for key in varying
+        if key not in ("method", "corpus") and key in settings
+    ]
+    return ",".join([*heads, *tails]) or slug(settings["method"])
+
+
+def _part_name(run: Run, varying: Sequence[str]) -> str:
+    tails = [f"{slug(key)}={slug(run.prepare[key])}" for key in varying if key in run.prepare]
+    return ",".join([slug(run.corpus), *tails])
+
+
+def _refuse_equal_names(runs: Sequence[Run]) -> None:
+    """Raise where two runs have one name, since values may look alike in a file's name ("a b", "a-b")."""
+    seen: dict[str, Run] = {}
+    for run in runs:
+        other = seen.setdefault(run.name, run)
+        if other is not run:
+            ours, theirs = run.options, other.options
+            differing = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]
+            raise ValueError(
+                f"two runs of {run.experiment!r} would have the name {run.name!r}: they differ in "
+                f"{', '.join(differing) or 'nothing'}, whose values look alike in a file's name; rename one"
+            )
 
 
 def _varying(settings: Sequence[Mapping[str, Any]], order: Sequence[str]) -> list[str]:

@@ -7,6 +7,7 @@ have is a fault, as is one that both the data set and the method have.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -15,7 +16,8 @@ from structmargin_suite.datasets import dataset
 from structmargin_suite.methods.method import NESTED, Method
 from structmargin_suite.planning.checks import Checks
 from structmargin_suite.planning.config import Key, unknown, validate
-from structmargin_suite.planning.runs import Run, grid
+from structmargin_suite.planning.runs import Run, column_names, grid, last_part
+from structmargin_suite.storage.records import NameClash
 
 
 def expand(checks: Checks) -> list[Run]:
@@ -23,7 +25,9 @@ def expand(checks: Checks) -> list[Run]:
     checks.everything()
     expansion = Expansion(checks)
     runs = expansion.runs()
-    expansion.tables(runs)
+    columns = column_names(runs)
+    expansion.tables(runs, columns)
+    expansion.choices(columns)
     return runs
 
 
@@ -47,18 +51,27 @@ class Expansion:
                         result += self.of(study, corpus, self.checks.methods[method], dataset(source))
         return result
 
-    def tables(self, runs: list[Run]) -> None:
+    def tables(self, runs: list[Run], columns: Mapping[str, str]) -> None:
         """Tables keyed by settings that their study's runs have."""
         for table, spec in self.checks.of("tables").items():
             studies = {spec["study"]} if isinstance(spec["study"], str) else set(spec["study"])
-            mine = [run for run in runs if studies & set(run.studies)]
-            known = list(dict.fromkeys(key for run in mine for key in run.settings))
+            shown = [run for run in runs if studies & set(run.studies)]
+            known = list(dict.fromkeys(columns[name] for run in shown for name in run.options))
             for part in ("keys", "over"):
                 for position, key in enumerate(spec.get(part, [])):
-                    if mine and spec.get("found_as", {}).get(key, key) not in known:
+                    if shown and spec.get("found_as", {}).get(key, key) not in known:
                         self.checks.fault(
                             ("tables", table, part, str(position)), unknown(key, known, "value")
                         )
+
+    def choices(self, columns: Mapping[str, str]) -> None:
+        """Chosen options that have a column of their own in results."""
+        for name, method in self.checks.methods.items():
+            for option, column in (method.choice.columns if method.choice is not None else {}).items():
+                if columns.get(option, column) != column:
+                    twins = [other for other in columns if last_part(other) == column and other != option]
+                    message = f"cannot choose {option!r}: results could not tell it from {', '.join(twins)}"
+                    self.checks.fault(("methods", name, "choose"), f"{message}; give all of them one value")
 
     def of(self, study: str, corpus: str, method: Method, module: ModuleType) -> list[Run]:
         """The runs of one method on one corpus in one study."""
@@ -87,6 +100,11 @@ class Expansion:
             for source, values in (("fixed", given.get("fixed", {})), ("vary", point)):
                 for key, value in values.items():
                     run = self.put(run, module, ("studies", study, source, key), key, value)
+            try:
+                _ = run.options
+            except NameClash as clash:
+                self.checks.fault(("methods", method.name), f"on {corpus!r}: {clash}")
+                continue
             runs.append(self.judged(run, module, ("studies", study)))
         return runs
 

@@ -17,7 +17,6 @@ from structmargin_suite.storage.fetch import at_hand
 from structmargin_suite.storage.files import digest, sha256
 from structmargin_suite.storage.layout import Layout
 
-SHOWN = ("claims", "tables", "figures", "title", "about", "paper", "where", "reading", "methods")
 PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.keys"]
 METHODS = modules_in("structmargin_suite.methods")
 """Of these, each run counts what its own method uses, in training and in evaluation."""
@@ -87,9 +86,8 @@ def evaluate_key(suite: Suite, job: Job) -> str:
 
 
 def tabulate_key(suite: Suite, name: str) -> str:
-    """What an experiment's tables and figures depend on."""
+    """What an experiment's tables, figures and summary depend on; the summary holds the whole config."""
     experiment = suite.experiments[name]
-    shown = {key: experiment.config.get(key) for key in SHOWN}
     runs = [[run.name, run.studies, run.varied] for run in experiment.runs]
     code = (
         stage("tabulate", f"structmargin_suite.figures.{name}")
@@ -97,7 +95,13 @@ def tabulate_key(suite: Suite, name: str) -> str:
         else stage("tabulate")
     )
     return digest(
-        [[evaluate_key(suite, job) for job in experiment.jobs], shown, runs, experiment.shrunk, code]
+        [
+            [evaluate_key(suite, job) for job in experiment.jobs],
+            experiment.config,
+            runs,
+            experiment.shrunk,
+            code,
+        ]
     )
 
 

@@ -4,6 +4,7 @@ loaded."""
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from helpers.toy_project import HERE
 from structmargin_suite.datasets import Examples, Split
 from structmargin_suite.methods import certificate, jkse_certificate, training
 from structmargin_suite.methods.choice import Choice
-from structmargin_suite.methods.kinds import Baseline, LibraryModel
+from structmargin_suite.methods.combinations import refusal
+from structmargin_suite.methods.kinds import Baseline, LibraryModel, kernel_of
 from structmargin_suite.methods.method import Method
 
 PROBLEM = {"name": "Multiclass", "n_classes": 3}
@@ -111,6 +113,16 @@ def test_each_kind_trains_and_is_loaded_as_it_was_stored(given):
     trained = training.train(method, split, 0, lambda Y, P: {})
     again = method.from_arrays(method.to_arrays(trained.model))
     np.testing.assert_array_equal(again.predict(X), trained.model.predict(X))
+
+
+def test_a_kernel_has_the_problems_parameters_unless_it_has_its_own():
+    problem = {"n_words": 7, "levels": 2, "normalise": "none", "search": "scan"}
+    kernel = kernel_of({"name": "box_chi2", "levels": 3}, problem)
+    assert (kernel.n_words, kernel.levels, kernel.normalise) == (7, 3, "none")
+    assert kernel_of({"name": "product", "kx": {"name": "rbf"}}, {"gamma": 5.0}).kx.gamma == 1.0
+    model = LibraryModel({"name": "Localization"}, "JKSE", kernel={"name": "box_chi2"})
+    assert refusal(model) == (None, None)
+    assert "'gama'" in refusal(replace(model, kernel={"name": "box_chi2", "gama": 1.0})).unknown
 
 
 def test_nobody_else_looks_into_a_methods_dictionary():

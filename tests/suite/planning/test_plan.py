@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 
 from helpers.toy_project import HERE, TOY, project, write_config
 from structmargin_suite.methods.method import Method
+from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import load
-from structmargin_suite.planning.runs import Run, dealt, derive, grid, named, slug, united
+from structmargin_suite.planning.runs import Run, column_names, dealt, derive, grid, named, slug, united
 from structmargin_suite.rerun import keys
 from structmargin_suite.rerun.sources import LISTS, imports_of, source_digest
 from structmargin_suite.storage.files import digest
@@ -85,6 +87,61 @@ def test_different_settings_have_different_names(points):
     assert all("/" not in name and " " not in name for name in names)
 
 
+def runs_of(*methods: Method) -> list[Run]:
+    return [Run("e", "data", {"pool": 9}, {"loss": "tree"}, method, ("s",)) for method in methods]
+
+
+def test_options_of_one_last_name_keep_apart_in_names_and_columns():
+    """Each value below differs from the others in one option: whichever it is, the names differ."""
+    base = Method("m", {"problem": {"name": "P", "gamma": 1}, "kernel": {"name": "K", "gamma": 2}})
+    changed = [base, base.with_option("problem.gamma", 3), base.with_option("kernel.gamma", 3)]
+    runs = named(runs_of(*changed), 0)
+    assert [run.name for run in runs] == [
+        "kernel.gamma=2,problem.gamma=1", "kernel.gamma=2,problem.gamma=3", "kernel.gamma=3,problem.gamma=1",
+    ]  # fmt: skip
+    assert runs[1].varied == {"kernel.gamma": 2, "problem.gamma": 3}
+
+
+def test_options_of_one_last_name_share_it_where_nothing_is_lost():
+    equal = Method("m", {"problem": {"gamma": 1}, "kernel": {"gamma": 1}})
+    columns = column_names(runs_of(equal))
+    assert columns["problem.gamma"] == columns["kernel.gamma"] == "gamma"
+    apart = [Method("a", {"problem": {"gamma": 1}}), Method("b", {"baseline": "x", "gamma": 2})]
+    assert column_names(runs_of(*apart))["problem.gamma"] == "gamma"
+    one_each = [Method("a", {"problem": {"gamma": 1}}), Method("a", {"kernel": {"gamma": 1}})]
+    assert [run.name for run in named(runs_of(*one_each), 0)] == ["problem.gamma=1", "kernel.gamma=1"]
+
+
+def test_values_that_look_alike_in_a_name_are_refused_with_their_key():
+    with pytest.raises(ValueError, match=r"would have the name .* they differ in word,"):
+        named(runs_of(Method("m", {"word": "a b"}), Method("m", {"word": "a-b"})), 0)
+
+
+def test_an_option_that_the_data_set_and_the_method_both_have_is_a_fault(tmp_path, monkeypatch):
+    from structmargin_suite.datasets import clusters
+
+    monkeypatch.setitem(clusters.VIEW, "eps", {})
+    config = copy.deepcopy(TOY)
+    config["data"]["clusters"]["eps"] = 1
+    words = "methods.margin: on 'clusters': 'eps' is a name in both the data's view and the method 'margin'"
+    with pytest.raises(ConfigError, match=words):
+        load(project(tmp_path, config))
+
+
+def test_a_chosen_option_has_a_column_of_its_own(tmp_path):
+    config = copy.deepcopy(TOY)
+    config["methods"] = {"margin": config["methods"]["margin"]}
+    config["studies"] = {"sizes": {"methods": ["margin"]}}
+    config["tables"] = {}
+    margin = config["methods"]["margin"]
+    margin["problem"] = {"n_classes": 3}
+    margin["solver_options"] = {"n_classes": 4}
+    margin["choose"] = {"option": "problem.n_classes", "among": [3], "by": "inner_error"}
+    words = "'problem.n_classes': results could not tell it from n_classes, solver_options.n_classes"
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        load(project(tmp_path, config), library=False)
+
+
 def test_signs_survive_in_names():
     assert slug(-0.2) == "-0.2" and slug(0.2) == "0.2" and slug("C per example") == "C-per-example"
 
@@ -132,6 +189,7 @@ def test_a_key_changes_with_what_it_depends_on_and_with_nothing_else(tmp_path):
     assert changed(lambda c: c["methods"]["any"].update(eps=0.2)) == {"method=any", "tabulate"}
     assert changed(lambda c: c["methods"]["any"].update(label="Some")) == {"tabulate"}
     assert changed(lambda c: c["tables"]["toy"].update(caption="Other")) == {"tabulate"}
+    assert changed(lambda c: c["studies"]["sizes"].update(about="Words.")) == {"tabulate"}
     assert changed(lambda c: c["data"]["clusters"].update(n_test=31)) == set(before)
 
 
