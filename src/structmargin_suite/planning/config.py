@@ -7,7 +7,6 @@ to do. Nothing stops at the first fault: `Faults` collects them, and `Faults.don
 from __future__ import annotations
 
 import copy
-import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +16,12 @@ from typing import Any
 import yaml
 from jsonschema import Draft202012Validator
 
+from structmargin.names import nearest
 from structmargin_suite.storage.files import YAML
 
 Key = tuple[str, ...]
-MOST_LISTED = 16
+MAX_LISTED = 16
+"""Of more known names than this, a message lists only those most alike."""
 
 
 class ConfigError(ValueError):
@@ -219,19 +220,12 @@ def unknown(name: Any, known: Sequence[str], what: str, value: Any = None) -> st
     """The sentence for a name that is not known: the nearest one, and what there is."""
     near = nearest(str(name), known)
     said = f" (its value is {short(value)})" if what == "key" else ""
-    hint = f"the nearest known is {near!r}; " if near else ""
+    hint = f"the nearest known is {near[0]!r}; " if near else ""
     listed = ", ".join(known) or "none"
-    if len(known) > MOST_LISTED:
-        like = difflib.get_close_matches(str(name), known, n=4, cutoff=0.0)
-        listed = f"{', '.join(like)} or another of the {len(known)} there are"
+    if len(known) > MAX_LISTED:
+        alike = nearest(str(name), known, n=4, cutoff=0.0)
+        listed = f"{', '.join(alike)} or another of the {len(known)} there are"
     return f"unknown {what} {str(name)!r}{said}; {hint}use one of {listed}, or remove it"
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name`, if one is like it at all."""
-    lower = {item.lower(): item for item in known}
-    found = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
-    return lower[found[0]] if found else None
 
 
 def short(value: Any) -> str:

@@ -145,7 +145,7 @@ def column_names(runs: Sequence[Run]) -> dict[str, str]:
     sharing: dict[str, dict[str, None]] = {}
     for name in (name for method in options.values() for values in method for name in values):
         sharing.setdefault(last_part(name), {})[name] = None
-    columns = {}
+    columns: dict[str, str] = {}
     for last, names in sharing.items():
         clear = len(names) == 1 or all(_agree(method, names) for method in options.values())
         columns |= {name: last if clear else name for name in names}

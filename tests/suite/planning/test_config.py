@@ -7,7 +7,8 @@ import copy
 import pytest
 
 from helpers.toy_project import HERE, TOY, project, write_config
-from structmargin_suite.planning.config import ConfigError, Faults, changes, merged, nearest, read
+from structmargin.names import nearest
+from structmargin_suite.planning.config import ConfigError, Faults, changes, merged, read
 from structmargin_suite.planning.plan import load
 
 
@@ -154,8 +155,9 @@ def test_overrides_merge_by_key_and_their_changes_are_listed():
 
 
 def test_the_nearest_name_ignores_case_and_gives_up_on_strangers():
-    assert nearest("Repetition", ["repetitions", "scale"]) == "repetitions"
-    assert nearest("zzz", ["repetitions", "scale"]) is None
+    assert nearest("Repetition", ["Repetitions", "scale"]) == ["Repetitions"]
+    assert nearest("zzz", ["repetitions", "scale"]) == []
+    assert nearest("b", ["ab", "bb", "cc"], n=2, cutoff=0.0) == ["bb", "ab"]
 
 
 def test_the_projects_own_configs_have_no_fault_at_any_scale():
