@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from structmargin_suite.datasets import dataset
 from structmargin_suite.planning.config import ConfigError
@@ -48,6 +48,14 @@ def equip(scale: str) -> None:
     os.environ.setdefault("PYTHONHASHSEED", "0")
 
 
+class Wildcards(Protocol):
+    """What Snakemake knows of a job: the parts of its files' names."""
+
+    experiment: str
+    corpus: str
+    job: str
+
+
 class Pipeline:
     """A plan as Snakemake sees it: relative paths as text."""
 
@@ -56,7 +64,7 @@ class Pipeline:
         self.lost = self._lost()
 
     @classmethod
-    def open(cls, workflow: Any, config: dict[str, Any]) -> Pipeline:
+    def open(cls, workflow: Any, config: dict[str, str]) -> Pipeline:
         """Plan from the configs of the working folder; every fault of theirs ends the workflow at once."""
         extra = [name for name in config if name != "scale"]
         if extra:
@@ -122,12 +130,12 @@ class Pipeline:
             {str(self.layout.published / table["published"]) for table in tables if "published" in table}
         )
 
-    def wanted(self, wildcards: Any) -> list[str]:
+    def wanted(self, wildcards: Wildcards) -> list[str]:
         """What the report needs: the summaries of the experiments asked for."""
         summaries = [str(self.layout.experiment(name) / "summary.json") for name in self.asked]
         return [*summaries, str(self.layout.published / "claims.yaml")]
 
-    def own_files(self, wildcards: Any) -> list[str]:
+    def own_files(self, wildcards: Wildcards) -> list[str]:
         """A user's own data files, so that a changed file is read again."""
         part = self.suite.experiments[wildcards.experiment].parts_of(wildcards.corpus)[0]
         if part.source != "file":
@@ -136,21 +144,21 @@ class Pipeline:
             str(path) for path in own_files(part.path, dataset(part.module).FILES, self.suite.root).values()
         ]
 
-    def corpora(self, wildcards: Any) -> list[str]:
+    def corpora(self, wildcards: Wildcards) -> list[str]:
         """The receipts of the corpora that a job reads."""
         job = self.suite.experiments[wildcards.experiment].job(wildcards.job)
         names = dict.fromkeys(run.corpus for run in job.runs)
         return [str(self.layout.corpus(wildcards.experiment, name)) for name in names]
 
-    def prepare_key(self, wildcards: Any) -> str:
+    def prepare_key(self, wildcards: Wildcards) -> str:
         return keys.prepare_key(self.suite, wildcards.experiment, wildcards.corpus)
 
-    def train_key(self, wildcards: Any) -> str:
+    def train_key(self, wildcards: Wildcards) -> str:
         """The job's key, and which finished run has lost a file: then the job mends it."""
         job = self.suite.experiments[wildcards.experiment].job(wildcards.job)
         return keys.train_key(self.suite, job) + self.lost[str(self.layout.trained(job.experiment, job.name))]
 
-    def evaluate_key(self, wildcards: Any) -> str:
+    def evaluate_key(self, wildcards: Wildcards) -> str:
         """As `train_key`, for evaluations."""
         job = self.suite.experiments[wildcards.experiment].job(wildcards.job)
         return (

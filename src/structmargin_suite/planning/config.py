@@ -20,6 +20,8 @@ from structmargin.names import nearest
 from structmargin_suite.storage.files import YAML
 
 Key = tuple[str, ...]
+Change = tuple[Key, object, object]
+"""A key, its value in a config as written, and its value at a scale."""
 MAX_LISTED = 16
 """Of more known names than this, a message lists only those most alike."""
 
@@ -99,7 +101,7 @@ def read(path: Path, faults: Faults) -> Document:
     return document
 
 
-def _build(loader: _Loader, node: Any, at: Key, document: Document, faults: Faults) -> Any:
+def _build(loader: _Loader, node: yaml.Node | None, at: Key, document: Document, faults: Faults) -> Any:
     """The value of a node, noting lines and repeated keys on the way."""
     if isinstance(node, yaml.MappingNode):
         result: dict[str, Any] = {}
@@ -123,7 +125,12 @@ def _build(loader: _Loader, node: Any, at: Key, document: Document, faults: Faul
 
 
 def validate(
-    values: Any, schema: Mapping[str, Any], document: Document, faults: Faults, at: Key = (), scale: str = ""
+    values: object,
+    schema: Mapping[str, Any],
+    document: Document,
+    faults: Faults,
+    at: Key = (),
+    scale: str = "",
 ) -> None:
     """Check values against a JSON schema; faults point to `at` (and to the scale that set them)."""
     for error in Draft202012Validator(schema).iter_errors(values):
@@ -133,12 +140,12 @@ def validate(
             faults.add(document, located(document, place, scale), message, shown=place)
 
 
-def repaired(values: Any, schema: Mapping[str, Any]) -> Any:
+def repaired(values: object, schema: Mapping[str, Any]) -> Any:
     """A copy of the values without what a schema refuses: what is left can be checked further.
 
     An unknown key or a wrong value goes; where a required key is missing, what should hold it goes.
     """
-    result = copy.deepcopy(values)
+    result: Any = copy.deepcopy(values)
     doomed: set[tuple[Any, ...]] = set()
     for error in Draft202012Validator(schema).iter_errors(values):
         path = tuple(error.absolute_path)
@@ -159,7 +166,7 @@ def repaired(values: Any, schema: Mapping[str, Any]) -> Any:
 _DOOMED = object()
 
 
-def _swept(value: Any) -> Any:
+def _swept(value: object) -> Any:
     if isinstance(value, dict):
         return {key: _swept(item) for key, item in value.items() if item is not _DOOMED}
     if isinstance(value, list):
@@ -216,7 +223,7 @@ _LIMITS = {
 }
 
 
-def unknown(name: Any, known: Sequence[str], what: str, value: Any = None) -> str:
+def unknown(name: object, known: Sequence[str], what: str, value: object = None) -> str:
     """The sentence for a name that is not known: the nearest one, and what there is."""
     near = nearest(str(name), known)
     said = f" (its value is {short(value)})" if what == "key" else ""
@@ -228,20 +235,20 @@ def unknown(name: Any, known: Sequence[str], what: str, value: Any = None) -> st
     return f"unknown {what} {str(name)!r}{said}; {hint}use one of {listed}, or remove it"
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """A value, in at most some sixty characters."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def merged(base: Any, override: Any) -> Any:
+def merged(base: object, override: object) -> Any:
     """`base` with the values of `override`: mappings key by key, everything else as a whole."""
     if isinstance(base, dict) and isinstance(override, dict):
         return {**base, **{key: merged(base.get(key), value) for key, value in override.items()}}
     return override
 
 
-def changes(base: Any, override: Any, at: Key = ()) -> list[tuple[Key, Any, Any]]:
+def changes(base: object, override: object, at: Key = ()) -> list[Change]:
     """(key, value in base, value in override) wherever an override says something else."""
     if isinstance(override, dict) and isinstance(base, dict):
         return [

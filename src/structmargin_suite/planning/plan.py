@@ -35,13 +35,17 @@ SCALE = "STRUCTMARGIN_SCALE"
 """The environment variable by which a workflow tells its jobs the scale."""
 
 
+Shrunk = tuple[str, object, object]
+"""A key of a config, its value at the paper's scale, and its smaller value here."""
+
+
 @dataclass(frozen=True)
 class Experiment:
     """One experiment at one scale: its configuration, what was shrunk, its methods, runs, parts and jobs."""
 
     name: str
     config: dict[str, Any]
-    shrunk: tuple[tuple[str, Any, Any], ...]
+    shrunk: tuple[Shrunk, ...]
     methods: dict[str, Method]
     runs: tuple[Run, ...]
     parts: tuple[Part, ...]
@@ -149,7 +153,7 @@ def _experiment(
 def _arranged(
     name: str,
     config: Mapping[str, Any],
-    shrunk: tuple[tuple[str, Any, Any], ...],
+    shrunk: tuple[Shrunk, ...],
     methods: dict[str, Method],
     runs: Sequence[Run],
     seed: int,

@@ -11,16 +11,16 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from structmargin_suite.methods.method import Method
+from structmargin_suite.storage.fetch import OwnFiles
 from structmargin_suite.storage.files import cell, digest
 from structmargin_suite.storage.records import joined
 
 
-def derive(seed: int, *words: Any) -> int:
+def derive(seed: int, *words: object) -> int:
     """A seed of its own for what the words name, from the suite's one seed."""
     name = int.from_bytes(hashlib.sha256(repr(words).encode("utf-8")).digest()[:16], "little")
     return int(np.random.SeedSequence([seed, name]).generate_state(1)[0])
@@ -35,8 +35,8 @@ class Part:
     name: str
     module: str
     source: str
-    path: Any
-    params: dict[str, Any]
+    path: OwnFiles | None
+    params: dict[str, object]
     seed: int
 
 
@@ -51,16 +51,16 @@ class Run:
 
     experiment: str
     corpus: str
-    prepare: dict[str, Any]
-    view: dict[str, Any]
+    prepare: dict[str, object]
+    view: dict[str, object]
     configured: Method
     studies: tuple[str, ...]
     name: str = ""
     part: str = ""
     seed: int = 0
     view_seed: int = 0
-    settings: dict[str, Any] = field(default_factory=dict)
-    varied: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, object] = field(default_factory=dict)
+    varied: dict[str, object] = field(default_factory=dict)
     skip: str | None = None
 
     @property
@@ -69,7 +69,7 @@ class Run:
         return self.configured.name
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """Everything that may vary, by its whole name: options inside a problem, a kernel or a solver are
         dotted.
 
@@ -85,7 +85,7 @@ class Run:
         )
 
     @property
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> dict[str, object]:
         """What decides the outcome, apart from data and code."""
         return {
             "experiment": self.experiment,
@@ -111,7 +111,7 @@ class Job:
     runs: tuple[Run, ...]
 
 
-def grid(vary: Mapping[str, Sequence[Any]]) -> Iterable[dict[str, Any]]:
+def grid(vary: Mapping[str, Sequence[object]]) -> Iterable[dict[str, object]]:
     """Every combination, the last key moving fastest."""
     for values in itertools.product(*vary.values()):
         yield dict(zip(vary, values, strict=True))
@@ -139,7 +139,7 @@ def column_names(runs: Sequence[Run]) -> dict[str, str]:
     them, or has the same value for all in every run; otherwise each goes by its whole name. So two runs of
     one method that differ in an option differ under these names too.
     """
-    options: dict[str, list[dict[str, Any]]] = {}
+    options: dict[str, list[dict[str, object]]] = {}
     for run in runs:
         options.setdefault(run.method, []).append(run.options)
     sharing: dict[str, dict[str, None]] = {}
@@ -157,7 +157,7 @@ def last_part(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _agree(runs: Sequence[Mapping[str, Any]], names: Iterable[str]) -> bool:
+def _agree(runs: Sequence[Mapping[str, object]], names: Iterable[str]) -> bool:
     """Whether the runs of one method have at most one of these options, or one value for all in every run."""
     used = [name for name in names if any(name in options for options in runs)]
     return len(used) <= 1 or all(
@@ -199,7 +199,7 @@ def named(runs: Sequence[Run], seed: int, order: Sequence[str] = ()) -> list[Run
     return result
 
 
-def _run_name(settings: Mapping[str, Any], everywhere: Sequence[str], varying: Sequence[str]) -> str:
+def _run_name(settings: Mapping[str, object], everywhere: Sequence[str], varying: Sequence[str]) -> str:
     heads = [slug(settings[key]) for key in ("method", "corpus") if key in everywhere]
     tails = [
         f"{slug(key)}={slug(settings[key])}"
@@ -228,7 +228,7 @@ def _refuse_equal_names(runs: Sequence[Run]) -> None:
             )
 
 
-def _varying(settings: Sequence[Mapping[str, Any]], order: Sequence[str]) -> list[str]:
+def _varying(settings: Sequence[Mapping[str, object]], order: Sequence[str]) -> list[str]:
     """The keys that take more than one value, those of `order` first."""
     seen: dict[str, set[str]] = {}
     for one in settings:
@@ -239,7 +239,7 @@ def _varying(settings: Sequence[Mapping[str, Any]], order: Sequence[str]) -> lis
     return sorted(varying, key=lambda key: (order.index(key) if key in order else len(order), key))
 
 
-def slug(value: Any) -> str:
+def slug(value: object) -> str:
     """A value as part of a file name."""
     text = cell(value) if not isinstance(value, (list, dict)) else digest(value)[:8]
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).rstrip("-") or "none"

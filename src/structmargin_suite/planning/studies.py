@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import ModuleType
-from typing import Any
 
 from structmargin_suite.datasets import dataset
 from structmargin_suite.methods.method import NESTED, Method
@@ -108,7 +107,7 @@ class Expansion:
             runs.append(self.judged(run, module, ("studies", study)))
         return runs
 
-    def put(self, run: Run, module: ModuleType, at: Key, key: str, value: Any) -> Run:
+    def put(self, run: Run, module: ModuleType, at: Key, key: str, value: object) -> Run:
         """The run with one key set where it belongs."""
         head, _, inner = key.partition(".")
         options = self.checks.options(run.configured) or {}

@@ -6,8 +6,6 @@ stages, and a digest of its own source. Nothing else in a config, and no other s
 
 from __future__ import annotations
 
-from typing import Any
-
 from structmargin_suite.datasets import dataset
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Experiment, Suite
@@ -44,7 +42,7 @@ def prepare_key(suite: Suite, experiment: str, corpus: str) -> str:
     )
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _part(part: Part) -> dict[str, object]:
     return {
         "name": part.name,
         "source": part.source,

@@ -10,7 +10,6 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 DECISIVE = ("numpy", "scipy", "numba", "scikit-learn")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -35,7 +34,7 @@ def versions() -> dict[str, str]:
 
 
 @functools.cache
-def facts() -> dict[str, Any]:
+def facts() -> dict[str, str | int | None]:
     """Processor, cores, system and Python: they differ between machines, so they stand beside clocks."""
     return {
         "cpu": _cpu(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Work(Protocol):
         """What the run's record depends on, as one short text."""
         ...
 
-    def do(self, run: Run, key: str, parts: PreparedParts) -> Mapping[str, Any]:
+    def do(self, run: Run, key: str, parts: PreparedParts) -> Mapping[str, object]:
         """Do one run; returns its record, with a `status` and a `reason`."""
         ...
 
@@ -86,11 +86,11 @@ def intact(path: Path, key: str, tries_failures_again: bool) -> bool:
 
 
 def row_of(
-    heads: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    metrics: Mapping[str, Any],
-    chosen: Mapping[str, Any],
-) -> dict[str, Any]:
+    heads: Mapping[str, object],
+    settings: Mapping[str, object],
+    metrics: Mapping[str, object],
+    chosen: Mapping[str, object],
+) -> dict[str, object]:
     """A run's row of runs.csv from its parts: what every row has, settings that vary, metrics, chosen
     options.
 

@@ -59,7 +59,7 @@ class Evaluation:
         record = self.record(run)
         return digest([record["key"], record["files"], record["status"], keys.evaluation_code(run)])
 
-    def do(self, run: Run, key: str, parts: PreparedParts) -> dict[str, Any]:
+    def do(self, run: Run, key: str, parts: PreparedParts) -> dict[str, object]:
         folder = self.layout.run(self.experiment.name, run.name)
         outcome = self._judged(run, self.record(run), folder, parts)
         return joined({"a record": {"run": run.name, "key": key}, "its outcome": outcome})
@@ -69,7 +69,9 @@ class Evaluation:
         record: dict[str, Any] = read_json(self.layout.run(self.experiment.name, run.name) / "run.json")
         return record
 
-    def _judged(self, run: Run, record: dict[str, Any], folder: Path, parts: PreparedParts) -> dict[str, Any]:
+    def _judged(
+        self, run: Run, record: dict[str, Any], folder: Path, parts: PreparedParts
+    ) -> dict[str, object]:
         """The metrics of one run, or the reason why there are none."""
         if record["status"] != "done":
             return {"status": record["status"], "reason": record["reason"], "metrics": {}}
@@ -102,14 +104,14 @@ class Measured:
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
     losses: dict[str, np.ndarray] = field(default_factory=dict)
     certificate: dict[str, float] = field(default_factory=dict)
-    training: dict[str, Any] = field(default_factory=dict)
+    training: dict[str, object] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     kept: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
-    def metrics(self) -> dict[str, Any]:
+    def metrics(self) -> dict[str, object]:
         """Every number by its name; two of one name are an error."""
-        parts: dict[str, dict[str, Any]] = {}
+        parts: dict[str, Mapping[str, object]] = {}
         for name, scores in self.scores.items():
             parts[f"the data set's measures on the {name} part"] = {
                 f"{name}_{score}": value for score, value in scores.items()
@@ -121,7 +123,7 @@ class Measured:
 
 
 def measure(
-    method: Method, numbers: Mapping[str, Any], model: Any, split: Split, module: ModuleType
+    method: Method, numbers: Mapping[str, object], model: Any, split: Split, module: ModuleType
 ) -> Measured:
     """Everything that evaluation finds of a model on its split; `numbers` are training's own."""
     measured = Measured()

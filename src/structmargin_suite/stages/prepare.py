@@ -9,7 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+
+import numpy as np
 
 from structmargin_suite.datasets import dataset
 from structmargin_suite.planning.plan import Suite, load
@@ -28,12 +30,12 @@ def prepare(suite: Suite, experiment: str, corpus: str) -> None:
     parts = suite.experiments[experiment].parts_of(corpus)
     first = parts[0]
     module = dataset(first.module)
-    files, kind = _files(suite, layout, module, first.module, first.source, first.path)
+    files, kind = _files(suite, first)
     sums = {name: sha256(path) for name, path in files.items()}
     progress = Progress(f"prepare {experiment} {corpus}", len(parts))
     if first.source == "auto" and kind == "synthetic":
         progress.tell("no real data to be had; using the synthetic stand-in")
-    written: dict[str, Any] = {}
+    written: dict[str, dict[str, object]] = {}
     for part in parts:
         target = layout.part(experiment, part.name)
         write_arrays(target, _arrays(module, part, files, kind))
@@ -54,13 +56,13 @@ def prepare(suite: Suite, experiment: str, corpus: str) -> None:
     )
 
 
-def _arrays(module: Any, part: Part, files: dict[str, Path], kind: str) -> dict[str, Any]:
+def _arrays(module: ModuleType, part: Part, files: dict[str, Path], kind: str) -> dict[str, np.ndarray]:
     """A part's arrays; a file that cannot be parsed is an error for the user, in the parser's words."""
     if kind == "synthetic":
-        made: dict[str, Any] = module.synthesize(part.seed, **part.params)
+        made: dict[str, np.ndarray] = module.synthesize(part.seed, **part.params)
         return made
     try:
-        read: dict[str, Any] = module.parse(files, part.seed, **part.params)
+        read: dict[str, np.ndarray] = module.parse(files, part.seed, **part.params)
     except ValueError as error:
         raise DataError(str(error)) from error
     return read
@@ -73,19 +75,18 @@ def label(corpus: str, kind: str) -> str:
     return f"{corpus} ({'own file' if kind == 'file' else kind})"
 
 
-def _files(
-    suite: Suite, layout: Layout, module: Any, name: str, source: str, path: Any
-) -> tuple[dict[str, Path], str]:
-    """(files by name, kind of data) under the rules of `source`."""
-    if source == "synthetic":
+def _files(suite: Suite, part: Part) -> tuple[dict[str, Path], str]:
+    """(files by name, kind of data) under the rules of a part's source."""
+    files = dataset(part.module).FILES
+    if part.source == "synthetic":
         return {}, "synthetic"
-    if source == "file":
-        return own_files(path, module.FILES, suite.root), "file"
+    if part.source == "file":
+        return own_files(part.path, files, suite.root), "file"
     try:
-        raw = layout.raw(name)
-        return {remote.name: obtain(remote, raw, suite.mirror) for remote in module.FILES}, "real"
+        raw = Layout(suite.root).raw(part.module)
+        return {remote.name: obtain(remote, raw, suite.mirror) for remote in files}, "real"
     except Unavailable as reason:
-        if source == "real":
+        if part.source == "real":
             raise
         print(f"note: {reason}", file=sys.stderr)
         return {}, "synthetic"

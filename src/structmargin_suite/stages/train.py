@@ -9,7 +9,7 @@ where it stopped, and a changed config trains only what changed.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ class Training:
 
     experiment: Experiment
     layout: Layout
-    receipts: dict[str, dict[str, Any]]
+    receipts: Mapping[str, Mapping[str, Any]]
     stage: str = "train"
     file: str = "run.json"
     tries_failures_again: bool = True
@@ -57,7 +57,7 @@ class Training:
     def key(self, run: Run) -> str:
         return digest([run.spec, keys.run_code(self.experiment, run), self.provenance(run)])
 
-    def do(self, run: Run, key: str, parts: PreparedParts) -> dict[str, Any]:
+    def do(self, run: Run, key: str, parts: PreparedParts) -> dict[str, object]:
         folder = self.layout.run(self.experiment.name, run.name)
         sweep(folder)
         code = keys.run_code(self.experiment, run)
@@ -65,7 +65,7 @@ class Training:
         outcome = _train(self.experiment, run, folder, parts)
         return joined({"a run's settings": run.spec, "its origin": origin, "its outcome": outcome})
 
-    def provenance(self, run: Run) -> dict[str, Any]:
+    def provenance(self, run: Run) -> dict[str, object]:
         """What a run's record says of its data."""
         receipt = self.receipts[run.corpus]
         return {
@@ -83,7 +83,7 @@ def sweep(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _train(experiment: Experiment, run: Run, folder: Path, parts: PreparedParts) -> dict[str, Any]:
+def _train(experiment: Experiment, run: Run, folder: Path, parts: PreparedParts) -> dict[str, object]:
     """Train one run and store it; returns the part of its record that training decides."""
     from structmargin_suite.datasets import dataset, predictor
     from structmargin_suite.methods import training
@@ -116,7 +116,7 @@ def _train(experiment: Experiment, run: Run, folder: Path, parts: PreparedParts)
     }
 
 
-def _without_model(status: str, reason: str) -> dict[str, Any]:
+def _without_model(status: str, reason: str) -> dict[str, object]:
     return {"status": status, "reason": reason, "versions": machine.versions(), "files": {}}
 
 
@@ -127,7 +127,7 @@ def _store(run: Run, trained: Trained, clock: dict[str, float], folder: Path) ->
         columns = list(dict.fromkeys(name for step in trained.trace for name in step))
         write_csv(folder / "trace.csv", trained.trace, columns)
     fit_clocks = {f"fit_{name}": value for name, value in trained.clocks.items()}
-    meters = {"job_peak_mb": machine.peak_memory_mb(), "machine": machine.facts()}
+    meters: dict[str, object] = {"job_peak_mb": machine.peak_memory_mb(), "machine": machine.facts()}
     write_json(
         folder / "clock.json", joined({"clocks": clock, "the fit's clocks": fit_clocks, "meters": meters})
     )

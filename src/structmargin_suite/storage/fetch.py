@@ -16,11 +16,13 @@ import urllib.parse
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from structmargin_suite.storage.files import read_json, sha256, write_json, write_with
 
 SECONDS_TO_CONNECT = 10
+OwnFiles = str | Mapping[str, str]
+"""What `path` in a config may say: a file, a folder, or a file for each name."""
 
 
 class Remote(NamedTuple):
@@ -91,7 +93,7 @@ def verify(path: Path, remote: Remote) -> None:
         )
 
 
-def own_files(path: Any, files: Sequence[Remote], root: Path) -> dict[str, Path]:
+def own_files(path: OwnFiles | None, files: Sequence[Remote], root: Path) -> dict[str, Path]:
     """A user's own files by the names of FILES: one file, a folder of them, or a mapping name to path."""
     names = [remote.name for remote in files]
     if isinstance(path, Mapping):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 
 class NameClash(ValueError):
     """Two parts of a record have a value of the same name."""
 
 
-def joined(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def joined(parts: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
     """The parts of a record as one flat mapping, in their order.
 
     Parameters
@@ -23,7 +22,7 @@ def joined(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     NameClash
         If a name stands in two parts; nothing takes precedence.
     """
-    record: dict[str, Any] = {}
+    record: dict[str, object] = {}
     owner: dict[str, str] = {}
     for part, values in parts.items():
         for name, value in values.items():
