@@ -21,8 +21,8 @@ from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.storage.fetch import DataError
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand; returns the exit status."""
+def _parser() -> argparse.ArgumentParser:
+    """All subcommands; --root and --scale may stand before or after a command."""
     parser = argparse.ArgumentParser(
         prog="structmargin", description="Experiments with structured prediction."
     )
@@ -45,6 +45,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         "snapshot", help="copy the small files of results/ to results/snapshot/", parents=[shared]
     )
     commands.add_parser("docs", help="write what docs/ says of configs and modules anew", parents=[shared])
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns the exit status."""
+    parser = _parser()
     options = parser.parse_args(argv)
     if options.command is None:
         parser.print_help()
@@ -142,10 +148,10 @@ def _explain(options: argparse.Namespace) -> int:
     for when, folder in (("last time", results), ("in the snapshot", results / "snapshot")):
         known = Results(options.root, folder)
         if options.experiment in known:
-            mine = known[options.experiment]
-            cost = clocks(mine)
+            last = known[options.experiment]
+            cost = clocks(last)
             print(
-                f"{when} (scale {mine.summary['scale']}): {cost['cpu']:.1f} CPU seconds of training, "
+                f"{when} (scale {last.summary['scale']}): {cost['cpu']:.1f} CPU seconds of training, "
                 f"{cost['peak']:.0f} MB in the largest job, on {'; '.join(cost['machine']) or 'no machine'}"
             )
     return 0
@@ -185,13 +191,17 @@ def _compare(options: argparse.Namespace) -> int:
             raise DataError(f"there is no folder {folder}; give two folders of results")
     if options.exact:
         volatile = frozenset(
-            name for name, one in Catalogue(options.root).claims.items() if one.get("volatile")
+            name for name, claim in Catalogue(options.root).claims.items() if claim.get("volatile")
         )
-        found = exact(options.first, options.second, volatile)
-        for difference in found:
+        differences = exact(options.first, options.second, volatile)
+        for difference in differences:
             print(difference)
-        print(f"{len(found)} files differ outside their volatile parts" if found else "no difference")
-        return 1 if found else 0
+        print(
+            f"{len(differences)} files differ outside their volatile parts"
+            if differences
+            else "no difference"
+        )
+        return 1 if differences else 0
     compared = numbers(options.first, options.second)
     for line in (*compared.notes, *compared.differences):
         print(line)

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 from structmargin_suite.datasets import dataset
 from structmargin_suite.planning.config import ConfigError
-from structmargin_suite.planning.plan import SCALE, Suite, load
-from structmargin_suite.rerun import keys
-from structmargin_suite.rerun.machine import THREADS
+from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
+from structmargin_suite.rerun import job_keys
+from structmargin_suite.rerun.machine import THREAD_VARIABLES
 from structmargin_suite.storage.fetch import own_files
 from structmargin_suite.storage.files import read_csv, read_json
 from structmargin_suite.storage.layout import Layout
@@ -43,7 +43,7 @@ def equip(scale: str) -> None:
     folder = str(Path(sys.executable).parent)
     if os.environ.get("PATH", "").split(os.pathsep)[0] != folder:
         os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", "")])
-    os.environ.update(dict.fromkeys(THREADS, "1"), **{SCALE: scale})
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"), **{SCALE_VARIABLE: scale})
     os.environ.setdefault("STRUCTMARGIN_RUN", f"{os.getpid()}-{time.time():.0f}")
     os.environ.setdefault("PYTHONHASHSEED", "0")
 
@@ -151,18 +151,21 @@ class Pipeline:
         return [str(self.layout.corpus(wildcards.experiment, name)) for name in names]
 
     def prepare_key(self, wildcards: Wildcards) -> str:
-        return keys.prepare_key(self.suite, wildcards.experiment, wildcards.corpus)
+        return job_keys.prepare_key(self.suite, wildcards.experiment, wildcards.corpus)
 
     def train_key(self, wildcards: Wildcards) -> str:
         """The job's key, and which finished run has lost a file: then the job mends it."""
         job = self.suite.experiments[wildcards.experiment].job(wildcards.job)
-        return keys.train_key(self.suite, job) + self.lost[str(self.layout.trained(job.experiment, job.name))]
+        return (
+            job_keys.train_key(self.suite, job)
+            + self.lost[str(self.layout.trained(job.experiment, job.name))]
+        )
 
     def evaluate_key(self, wildcards: Wildcards) -> str:
         """As `train_key`, for evaluations."""
         job = self.suite.experiments[wildcards.experiment].job(wildcards.job)
         return (
-            keys.evaluate_key(self.suite, job)
+            job_keys.evaluate_key(self.suite, job)
             + self.lost[str(self.layout.evaluated(job.experiment, job.name))]
         )
 
@@ -193,11 +196,11 @@ class Pipeline:
         return ""
 
     def tabulate_key(self, experiment: str) -> str:
-        return keys.tabulate_key(self.suite, experiment)
+        return job_keys.tabulate_key(self.suite, experiment)
 
     @property
     def report_key(self) -> str:
-        return keys.report_key(self.suite)
+        return job_keys.report_key(self.suite)
 
 
 def _workflow_error(text: str) -> Exception:

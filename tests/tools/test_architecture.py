@@ -333,7 +333,7 @@ def test_the_checks_themselves_see_what_is_wrong() -> None:
     assert ours(imported(ast.parse(source), types_too=False)) == ours(names) - {"structmargin.fit"}
     assert wrong_imports("structmargin.problems.multiclass.problem", names) == sorted(ours(names))
     assert wrong_imports("structmargin.training.task", names) == ["structmargin.solvers.bcfw"]
-    assert wrong_imports("structmargin_suite.rerun.keys", names) == sorted(ours(names))
+    assert wrong_imports("structmargin_suite.rerun.job_keys", names) == sorted(ours(names))
     assert wrong_imports("structmargin_suite.methods.training", names) == []
     figures = {
         "structmargin_suite.statements.ocr.kernel_terms",

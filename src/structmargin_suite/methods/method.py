@@ -16,13 +16,13 @@ import numpy as np
 from structmargin_suite.methods.choice import PATH_OPTIONS, Choice
 from structmargin_suite.methods.kinds import Baseline, Certificate, Kind, LibraryModel, certificate_of
 
-SHOWN = ("label", "note", "published_as")
+DISPLAY_KEYS = ("label", "note", "published_as")
 """Keys that only say how a method is shown."""
-COMMON = ("baseline", *SHOWN, "choose", "view", "keep_cuts")
+COMMON_KEYS = ("baseline", *DISPLAY_KEYS, "choose", "view", "keep_cuts")
 """Keys that are no options of one kind of method."""
 NESTED = ("problem", "solver_options", "kernel")
 """Options that hold options of their own; a dotted name reaches inside."""
-EITHER = {"C": "C_per_example", "C_per_example": "C"}
+ALTERNATIVES = {"C": "C_per_example", "C_per_example": "C"}
 """Two ways to say one thing: setting one takes the other away."""
 
 
@@ -54,7 +54,9 @@ class Method:
     @classmethod
     def parse(cls, name: str, given: Mapping[str, Any], problem: Mapping[str, Any] | None = None) -> Method:
         """A method from a config's entry and the problem that its experiment's methods share."""
-        settings = copy.deepcopy({key: value for key, value in given.items() if key not in ("view", *SHOWN)})
+        settings = copy.deepcopy(
+            {key: value for key, value in given.items() if key not in ("view", *DISPLAY_KEYS)}
+        )
         if "baseline" not in settings:
             settings["problem"] = {**(problem or {}), **settings.get("problem", {})}
         return cls(
@@ -123,7 +125,7 @@ class Method:
     def with_option(self, name: str, value: Any) -> Method:
         """This method with one option set; a dotted name reaches inside."""
         head, _, inner = name.partition(".")
-        settings = {key: item for key, item in self.settings.items() if key != EITHER.get(head)}
+        settings = {key: item for key, item in self.settings.items() if key != ALTERNATIVES.get(head)}
         settings[head] = {**settings.get(head, {}), inner: value} if inner else value
         return replace(self, settings=settings)
 
@@ -175,6 +177,6 @@ class Method:
 
     def describe(self) -> str:
         """Its settings as the config gives them, in one line."""
-        hidden = (*SHOWN, "choose", "problem")
+        hidden = (*DISPLAY_KEYS, "choose", "problem")
         settings = [f"{key} {value}" for key, value in self.given.items() if key not in hidden]
         return ", ".join([*settings, *([] if self.choice is None else [self.choice.describe()])])

@@ -62,7 +62,12 @@ def train(
             f"choose: by {choice.by} needs a validation part, but this data set's view gives none"
         )
     by = choice.measure(split.problem)
-    measured, on_split = _tried(method, choice, inner, seed, score, predict, by.partition("_")[2])
+    validation, measure = inner.validation, by.partition("_")[2]
+
+    def judge(model: Any) -> float:
+        return float(score(validation.Y, predict(model, validation.X))[measure])
+
+    measured, on_split = _tried(method, choice, inner, seed, judge)
     best = choice.best(measured)
     if inner is split and best in on_split:  # trained from nothing on the whole training part already
         final = on_split[best]
@@ -73,23 +78,15 @@ def train(
 
 
 def _tried(
-    method: Method,
-    choice: Choice,
-    split: Split,
-    seed: int,
-    score: Score,
-    predict: Predict,
-    measure: str,
+    method: Method, choice: Choice, split: Split, seed: int, judge: Callable[[Any], float]
 ) -> tuple[dict[tuple[Value, ...], float], dict[tuple[Value, ...], Trained]]:
     """(the measure of every combination, the best training of those that began from nothing)."""
-    assert split.validation is not None
     measured: dict[tuple[Value, ...], float] = {}
     best: dict[tuple[Value, ...], Trained] = {}
     former = None
     for values in itertools.product(*choice.candidates.values()):
         trained = _fit(_with(method, choice, values), split, seed, former)
-        yhat = predict(trained.model, split.validation.X)
-        measured[values] = float(score(split.validation.Y, yhat)[measure])
+        measured[values] = judge(trained.model)
         if choice.path:
             former = trained.model
         elif min(measured, key=lambda v: choice.sign * measured[v]) == values:

@@ -63,7 +63,7 @@ class Catalogue:
 def _modules(package: ModuleType) -> list[str]:
     """The modules and folders of a package; a leading underscore marks what they share."""
     return sorted(
-        found.name for found in pkgutil.iter_modules(package.__path__) if not found.name.startswith("_")
+        module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_")
     )
 
 
@@ -71,11 +71,11 @@ def declared(file: Path, decorator: str) -> list[str]:
     """The names under which functions of a module stand below @decorator("name"); none if no such file."""
     if not file.is_file():
         return []
-    found = []
+    names = []
     for node in ast.parse(file.read_bytes()).body:
         if not isinstance(node, ast.FunctionDef):
             continue
         for mark in node.decorator_list:
             if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == decorator:
-                found.append(str(ast.literal_eval(mark.args[0])))
-    return found
+                names.append(str(ast.literal_eval(mark.args[0])))
+    return names

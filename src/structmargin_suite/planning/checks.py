@@ -13,7 +13,7 @@ from typing import Any
 
 from structmargin_suite.datasets import dataset
 from structmargin_suite.methods.kinds import LibraryModel
-from structmargin_suite.methods.method import COMMON, Method
+from structmargin_suite.methods.method import COMMON_KEYS, Method
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.config import Document, Faults, Key, located, unknown, validate
 
@@ -35,71 +35,73 @@ class Checks:
         """One fault, at the line of the key or of the scale that overrides it."""
         self.faults.add(self.document, located(self.document, key, self.scale), message, shown=key)
 
-    def of(self, part: str) -> Mapping[str, Any]:
+    def section(self, part: str) -> Mapping[str, Any]:
         """A part of the config; empty where it is missing."""
-        found: Mapping[str, Any] = self.config.get(part, {})
-        return found
+        section: Mapping[str, Any] = self.config.get(part, {})
+        return section
 
     def names(self, part: str) -> list[str]:
         """The names that a part of the file defines, whether or not they are free of faults."""
-        found = self.written.get(part)
-        return list(found) if isinstance(found, Mapping) else []
+        section = self.written.get(part)
+        return list(section) if isinstance(section, Mapping) else []
 
-    def everything(self) -> None:
+    def check_all(self) -> None:
         """All checks."""
-        self.corpora()
+        self.check_data()
         self.check_methods()
-        self.studies()
-        self.tables()
-        self.shown()
+        self.check_studies()
+        self.check_tables()
+        self.check_figures_and_claims()
 
-    def corpora(self) -> None:
+    def check_data(self) -> None:
         """Data sets that exist, with parameters that they know."""
-        for corpus, given in self.of("data").items():
-            at = ("data", corpus)
+        for corpus, given in self.section("data").items():
+            where = ("data", corpus)
             if given["from"] not in self.catalogue.datasets:
-                self.fault((*at, "from"), unknown(given["from"], self.catalogue.datasets, "value"))
+                self.fault((*where, "from"), unknown(given["from"], self.catalogue.datasets, "value"))
                 continue
             module = dataset(given["from"])
             known = {**module.PREPARE, **module.VIEW, "from": {}, "source": {}, "path": {}}
-            self.flat(given, known, at)
+            self.check_values(given, known, where)
             if given["source"] == "file" and "path" not in given:
-                self.fault(at, "the key 'path' is missing; name your own file there")
+                self.fault(where, "the key 'path' is missing; name your own file there")
             if given["source"] in ("real", "file") and not module.FILES:
-                self.fault((*at, "source"), f"data set {given['from']!r} has no files; use source: synthetic")
+                self.fault(
+                    (*where, "source"), f"data set {given['from']!r} has no files; use source: synthetic"
+                )
 
     @cached_property
     def methods(self) -> dict[str, Method]:
         """The methods of the config."""
-        problem = self.of("problem")
-        return {name: Method.parse(name, given, problem) for name, given in self.of("methods").items()}
+        problem = self.section("problem")
+        return {name: Method.parse(name, given, problem) for name, given in self.section("methods").items()}
 
     def check_methods(self) -> None:
         """Methods that exist, with options that they know."""
         for name, method in self.methods.items():
-            at = ("methods", name)
+            where = ("methods", name)
             options = self.options(method)
             if options is None:
-                self.fault((*at, "baseline"), unknown(method.baseline, self.catalogue.baselines, "value"))
+                self.fault((*where, "baseline"), unknown(method.baseline, self.catalogue.baselines, "value"))
                 continue
-            self.flat(method.given, {**options, **{key: {} for key in COMMON}}, at)
+            self.check_values(method.given, {**options, **{key: {} for key in COMMON_KEYS}}, where)
             for key, message in method.faults():
-                self.fault((*at, *key), message)
+                self.fault((*where, *key), message)
             if method.library is not None:
-                self.check_library(method.library, at)
+                self.check_library(method.library, where)
 
-    def check_library(self, model: LibraryModel, at: Key) -> None:
+    def check_library(self, model: LibraryModel, where: Key) -> None:
         """A model of the library: its problem, and its formulation and solver apart from the problem."""
         if "problem" not in self.written:
-            self.fault(at, "trains a model of the library, so the file needs the key 'problem'; add it")
-        written = located(self.document, (*at, "formulation"), self.scale) in self.document.lines
+            self.fault(where, "trains a model of the library, so the file needs the key 'problem'; add it")
+        written = located(self.document, (*where, "formulation"), self.scale) in self.document.lines
         if model.has_formulation and not written:
-            self.fault(at, "has neither 'formulation' nor 'baseline'; add one of them")
+            self.fault(where, "has neither 'formulation' nor 'baseline'; add one of them")
         if model.formulation is not None:
             alone = LibraryModel({"name": "Multiclass"}, formulation=model.formulation, solver=model.solver)
             fault, _ = self.catalogue.refusal(alone)
             if fault:
-                self.fault(at, fault)
+                self.fault(where, fault)
 
     def options(self, method: Method) -> dict[str, Any] | None:
         """The options of a method as schemas by name; None if its baseline does not exist."""
@@ -107,40 +109,40 @@ class Checks:
             return None
         return method.kind.schemas()
 
-    def flat(self, given: Mapping[str, Any], known: Mapping[str, Any], at: Key) -> None:
+    def check_values(self, given: Mapping[str, Any], known: Mapping[str, Any], where: Key) -> None:
         """Values against a flat table of schemas."""
         schema = {"type": "object", "additionalProperties": False, "properties": dict(known)}
-        validate(given, schema, self.document, self.faults, at, self.scale)
+        validate(given, schema, self.document, self.faults, where, self.scale)
 
-    def named(self, key: Key, name: str, part: str) -> None:
+    def check_defined(self, key: Key, name: str, part: str) -> None:
         """A name that another part of the file must define."""
         if part in self.written and name not in self.names(part):
             self.fault(key, unknown(name, self.names(part), "value"))
 
-    def studies(self) -> None:
+    def check_studies(self) -> None:
         """Methods and corpora that studies name."""
-        for study, given in self.of("studies").items():
+        for study, given in self.section("studies").items():
             for position, method in enumerate(given["methods"]):
-                self.named(("studies", study, "methods", str(position)), method, "methods")
+                self.check_defined(("studies", study, "methods", str(position)), method, "methods")
             for position, corpus in enumerate(given.get("data", [])):
-                self.named(("studies", study, "data", str(position)), corpus, "data")
+                self.check_defined(("studies", study, "data", str(position)), corpus, "data")
 
-    def tables(self) -> None:
+    def check_tables(self) -> None:
         """Studies and published files that tables name."""
         folder = self.catalogue.root / "data" / "published"
-        for table, given in self.of("tables").items():
+        for table, given in self.section("tables").items():
             studies = [given["study"]] if isinstance(given["study"], str) else given["study"]
             for study in studies:
-                self.named(("tables", table, "study"), study, "studies")
+                self.check_defined(("tables", table, "study"), study, "studies")
             published = given.get("published")
             if published and not (folder / published).is_file():
                 files = sorted(path.name for path in folder.glob("*.csv"))
                 self.fault(("tables", table, "published"), unknown(published, files, "value"))
 
-    def shown(self) -> None:
+    def check_figures_and_claims(self) -> None:
         """Figures and claims that exist."""
         drawn = self.catalogue.figures(self.name)
-        for figure in self.of("figures"):
+        for figure in self.section("figures"):
             if figure not in drawn:
                 self.fault(("figures", figure), unknown(figure, drawn, "value"))
         for position, claim in enumerate(self.config.get("claims", [])):

@@ -49,22 +49,22 @@ class Faults:
     """Faults found so far, in the order of files and lines."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[str, int, str], None] = {}
+        self.messages: dict[tuple[str, int, str], None] = {}
 
     def add(self, document: Document, key: Key, message: str, shown: Key | None = None) -> None:
         """One fault at a key; `shown` is how the key is called in the message, if otherwise."""
         line = document.line(key)
         name = ".".join(shown if shown is not None else key)
-        self.found[(str(document.path), line or 0, f"{name}: {message}" if name else message)] = None
+        self.messages[(str(document.path), line or 0, f"{name}: {message}" if name else message)] = None
 
     def done(self) -> None:
         """Raise if there is any fault."""
-        if not self.found:
+        if not self.messages:
             return
-        count = len(self.found)
+        count = len(self.messages)
         head = "1 problem in the configuration" if count == 1 else f"{count} problems in the configuration"
         lines = [
-            f"{path}{f', line {line}' if line else ''}: {text}" for path, line, text in sorted(self.found)
+            f"{path}{f', line {line}' if line else ''}: {text}" for path, line, text in sorted(self.messages)
         ]
         raise ConfigError("\n".join([head + ":", *(f"  {line}" for line in lines)]))
 
@@ -101,13 +101,13 @@ def read(path: Path, faults: Faults) -> Document:
     return document
 
 
-def _build(loader: _Loader, node: yaml.Node | None, at: Key, document: Document, faults: Faults) -> Any:
+def _build(loader: _Loader, node: yaml.Node | None, path: Key, document: Document, faults: Faults) -> Any:
     """The value of a node, noting lines and repeated keys on the way."""
     if isinstance(node, yaml.MappingNode):
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = str(key_node.value)
-            where = (*at, key)
+            where = (*path, key)
             if key in result:
                 document.lines[(*where, "again")] = key_node.start_mark.line + 1
                 faults.add(document, (*where, "again"), "given twice; keep one", shown=where)
@@ -117,7 +117,7 @@ def _build(loader: _Loader, node: yaml.Node | None, at: Key, document: Document,
     if isinstance(node, yaml.SequenceNode):
         items = []
         for position, item in enumerate(node.value):
-            where = (*at, str(position))
+            where = (*path, str(position))
             document.lines[where] = item.start_mark.line + 1
             items.append(_build(loader, item, where, document, faults))
         return items
@@ -129,12 +129,12 @@ def validate(
     schema: Mapping[str, Any],
     document: Document,
     faults: Faults,
-    at: Key = (),
+    where: Key = (),
     scale: str = "",
 ) -> None:
-    """Check values against a JSON schema; faults point to `at` (and to the scale that set them)."""
+    """Check values against a JSON schema; faults point to `where` (and to the scale that set them)."""
     for error in Draft202012Validator(schema).iter_errors(values):
-        path = (*at, *(str(part) for part in error.absolute_path))
+        path = (*where, *(str(part) for part in error.absolute_path))
         for key, message in _explain(error):
             place = (*path, *key)
             faults.add(document, located(document, place, scale), message, shown=place)
@@ -146,31 +146,31 @@ def repaired(values: object, schema: Mapping[str, Any]) -> Any:
     An unknown key or a wrong value goes; where a required key is missing, what should hold it goes.
     """
     result: Any = copy.deepcopy(values)
-    doomed: set[tuple[Any, ...]] = set()
+    refused: set[tuple[Any, ...]] = set()
     for error in Draft202012Validator(schema).iter_errors(values):
         path = tuple(error.absolute_path)
         if error.validator == "additionalProperties":
-            doomed |= {
+            refused |= {
                 (*path, key) for key in error.instance if key not in error.schema.get("properties", {})
             }
         elif path:
-            doomed.add(path)
-    for path in sorted(doomed, key=lambda one: (len(one), str(one)), reverse=True):
+            refused.add(path)
+    for path in sorted(refused, key=lambda path: (len(path), str(path)), reverse=True):
         holder = result
         for part in path[:-1]:
             holder = holder[part]
-        holder[path[-1]] = _DOOMED
-    return _swept(result)
+        holder[path[-1]] = _REFUSED
+    return _without_refused(result)
 
 
-_DOOMED = object()
+_REFUSED = object()
 
 
-def _swept(value: object) -> Any:
+def _without_refused(value: object) -> Any:
     if isinstance(value, dict):
-        return {key: _swept(item) for key, item in value.items() if item is not _DOOMED}
+        return {key: _without_refused(item) for key, item in value.items() if item is not _REFUSED}
     if isinstance(value, list):
-        return [_swept(item) for item in value if item is not _DOOMED]
+        return [_without_refused(item) for item in value if item is not _REFUSED]
     return value
 
 
@@ -248,10 +248,12 @@ def merged(base: object, override: object) -> Any:
     return override
 
 
-def changes(base: object, override: object, at: Key = ()) -> list[Change]:
+def changes(base: object, override: object, where: Key = ()) -> list[Change]:
     """(key, value in base, value in override) wherever an override says something else."""
     if isinstance(override, dict) and isinstance(base, dict):
         return [
-            change for key, value in override.items() for change in changes(base.get(key), value, (*at, key))
+            change
+            for key, value in override.items()
+            for change in changes(base.get(key), value, (*where, key))
         ]
-    return [] if base == override else [(at, base, override)]
+    return [] if base == override else [(where, base, override)]

@@ -26,12 +26,20 @@ from structmargin_suite.planning.config import (
     unknown,
     validate,
 )
-from structmargin_suite.planning.runs import Job, Part, Run, dealt, derive, named, united
+from structmargin_suite.planning.runs import (
+    Job,
+    Part,
+    Run,
+    derive,
+    grouped_into_jobs,
+    with_names,
+    without_duplicates,
+)
 from structmargin_suite.planning.studies import expand
 from structmargin_suite.storage.files import read_yaml
 
 SCALES = ("smoke", "standard", "paper")
-SCALE = "STRUCTMARGIN_SCALE"
+SCALE_VARIABLE = "STRUCTMARGIN_SCALE"
 """The environment variable by which a workflow tells its jobs the scale."""
 
 
@@ -102,7 +110,7 @@ def load(
     if scale is not None and scale not in SCALES:
         faults.add(Document(Path("--config scale")), (), unknown(scale, SCALES, "value"))
     values = document.values
-    sound = not faults.found  # if not, the experiments are read all the same, for faults of their own
+    sound = not faults.messages  # if not, the experiments are read all the same, for faults of their own
     chosen: str = (scale or values["scale"]) if sound else SCALES[0]
     seed: int = values["seed"] if sound else 0
     names = values.get("experiments")
@@ -122,9 +130,9 @@ def _experiment(
     root: Path, name: str, seed: int, scale: str, catalogue: Catalogue, faults: Faults
 ) -> Experiment | None:
     """One experiment at `scale`, with every scale checked; None where there were faults."""
-    before = len(faults.found)
+    before = len(faults.messages)
     document = read(root / "configs" / f"{name}.yaml", faults)
-    if len(faults.found) > before:
+    if len(faults.messages) > before:
         return None
     schema = _schema(root, "experiment")
     base = document.values
@@ -139,55 +147,58 @@ def _experiment(
         override = override if isinstance(override, dict) else {}
         config = merged(written, override)
         validate(config, within, document, faults, scale=each)
-        checks = Checks(name, repaired(config, within), config, document, each, catalogue, faults)
+        checks = Checks(
+            name=name,
+            config=repaired(config, within),
+            written=config,
+            document=document,
+            scale=each,
+            catalogue=catalogue,
+            faults=faults,
+        )
         runs = expand(checks)
-        if len(faults.found) > before or each != scale:
+        if len(faults.messages) > before or each != scale:
             continue
         shrunk = tuple(
             (".".join(key), old, new) for key, old, new in changes(base, override) if key[0] != "jobs"
         )
-        plan = _arranged(name, config, shrunk, checks.methods, runs, seed)
+        plan = _arranged(checks, shrunk, runs, seed)
     return plan
 
 
-def _arranged(
-    name: str,
-    config: Mapping[str, Any],
-    shrunk: tuple[Shrunk, ...],
-    methods: dict[str, Method],
-    runs: Sequence[Run],
-    seed: int,
-) -> Experiment:
-    """Names, seeds, parts and jobs for an experiment's runs."""
+def _arranged(checks: Checks, shrunk: tuple[Shrunk, ...], runs: Sequence[Run], seed: int) -> Experiment:
+    """Names, seeds, parts and jobs for the runs of an experiment whose config has no fault."""
+    config = checks.written
     order = [key for study in config["studies"].values() for key in study.get("vary", {})]
-    ready = named(united(runs), seed, order)
+    ready = with_names(without_duplicates(runs), seed, order)
     parts: dict[str, Part] = {}
     for run in ready:
-        source = config["data"][run.corpus]
-        parts.setdefault(
-            run.part,
-            Part(
-                experiment=name,
-                corpus=run.corpus,
-                name=run.part,
-                module=source["from"],
-                source=source["source"],
-                path=source.get("path"),
-                params=run.prepare,
-                seed=derive(seed, "data", source["from"], run.settings.get("repetition", 0)),
-            ),
-        )
-    jobs = config.get("jobs", {})
-    by = jobs.get("by", ["repetition"] if "repetitions" in config else [])
-    dealt_out = dealt(name, ready, by, jobs.get("at_most"))
+        if run.part not in parts:
+            parts[run.part] = _part(run, config["data"][run.corpus], seed)
+    grouping = config.get("jobs", {})
+    by = grouping.get("by", ["repetition"] if "repetitions" in config else [])
     return Experiment(
-        name=name,
+        name=checks.name,
         config=dict(config),
         shrunk=shrunk,
-        methods=methods,
+        methods=checks.methods,
         runs=tuple(ready),
         parts=tuple(parts.values()),
-        jobs=tuple(dealt_out),
+        jobs=tuple(grouped_into_jobs(checks.name, ready, by, grouping.get("at_most"))),
+    )
+
+
+def _part(run: Run, source: Mapping[str, Any], seed: int) -> Part:
+    """The part of the data that a run reads, from the corpus's entry in the config."""
+    return Part(
+        experiment=run.experiment,
+        corpus=run.corpus,
+        name=run.part,
+        module=source["from"],
+        source=source["source"],
+        path=source.get("path"),
+        params=run.prepare,
+        seed=derive(seed, "data", source["from"], run.settings.get("repetition", 0)),
     )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from structmargin_suite.methods.method import Method
+from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.storage.fetch import OwnFiles
 from structmargin_suite.storage.files import cell, digest
 from structmargin_suite.storage.records import joined
@@ -117,17 +118,17 @@ def grid(vary: Mapping[str, Sequence[object]]) -> Iterable[dict[str, object]]:
         yield dict(zip(vary, values, strict=True))
 
 
-def united(runs: Iterable[Run]) -> list[Run]:
+def without_duplicates(runs: Iterable[Run]) -> list[Run]:
     """Runs with equal settings made one, which belongs to all their studies."""
-    kept: dict[str, Run] = {}
+    distinct: dict[str, Run] = {}
     for run in runs:
         key = digest([run.corpus, run.method, run.prepare, run.view, run.configured.record])
-        if key in kept:
-            both = dict.fromkeys(kept[key].studies + run.studies)
-            kept[key] = replace(kept[key], studies=tuple(both))
+        if key in distinct:
+            both = dict.fromkeys(distinct[key].studies + run.studies)
+            distinct[key] = replace(distinct[key], studies=tuple(both))
         else:
-            kept[key] = run
-    return list(kept.values())
+            distinct[key] = run
+    return list(distinct.values())
 
 
 def column_names(runs: Sequence[Run]) -> dict[str, str]:
@@ -166,7 +167,7 @@ def _agree(runs: Sequence[Mapping[str, object]], names: Iterable[str]) -> bool:
     )
 
 
-def named(runs: Sequence[Run], seed: int, order: Sequence[str] = ()) -> list[Run]:
+def with_names(runs: Sequence[Run], seed: int, order: Sequence[str] = ()) -> list[Run]:
     """Names, parts, seeds, settings and what varies, for an experiment's runs.
 
     A name has the method and corpus where there are several, then `key=value` for what varies among
@@ -222,7 +223,7 @@ def _refuse_equal_names(runs: Sequence[Run]) -> None:
         if other is not run:
             ours, theirs = run.options, other.options
             differing = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]
-            raise ValueError(
+            raise ConfigError(
                 f"two runs of {run.experiment!r} would have the name {run.name!r}: they differ in "
                 f"{', '.join(differing) or 'nothing'}, whose values look alike in a file's name; rename one"
             )
@@ -231,10 +232,10 @@ def _refuse_equal_names(runs: Sequence[Run]) -> None:
 def _varying(settings: Sequence[Mapping[str, object]], order: Sequence[str]) -> list[str]:
     """The keys that take more than one value, those of `order` first."""
     seen: dict[str, set[str]] = {}
-    for one in settings:
-        for key, value in one.items():
+    for run in settings:
+        for key, value in run.items():
             seen.setdefault(key, set()).add(digest(value))
-    missing = {key for one in settings for key in seen if key not in one}
+    missing = {key for run in settings for key in seen if key not in run}
     varying = [key for key in seen if len(seen[key]) > 1 or key in missing]
     return sorted(varying, key=lambda key: (order.index(key) if key in order else len(order), key))
 
@@ -245,18 +246,21 @@ def slug(value: object) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).rstrip("-") or "none"
 
 
-def dealt(experiment: str, runs: Sequence[Run], by: Sequence[str], at_most: int | None) -> list[Job]:
-    """Runs that agree in `by` go into one job; with `at_most`, those groups are dealt out in turn."""
+def grouped_into_jobs(
+    experiment: str, runs: Sequence[Run], by: Sequence[str], at_most: int | None
+) -> list[Job]:
+    """The jobs of an experiment: runs that agree in the settings `by` belong to one group, and each group is
+    a
+    job; with more groups than `at_most`, the groups go to that many jobs in turn."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
-        settings = run.settings
-        label = ",".join(f"{slug(key)}={slug(settings.get(key))}" for key in by) or "all"
+        label = ",".join(f"{slug(key)}={slug(run.settings.get(key))}" for key in by) or "all"
         groups.setdefault(label, []).append(run)
     if at_most is None or len(groups) <= at_most:
         return [Job(experiment, label, tuple(members)) for label, members in groups.items()]
-    hands: list[list[Run]] = [[] for _ in range(at_most)]
+    shares: list[list[Run]] = [[] for _ in range(at_most)]
     for position, members in enumerate(groups.values()):
-        hands[position % at_most] += members
+        shares[position % at_most] += members
     return [
-        Job(experiment, f"{position + 1}-of-{at_most}", tuple(hand)) for position, hand in enumerate(hands)
+        Job(experiment, f"{position + 1}-of-{at_most}", tuple(share)) for position, share in enumerate(shares)
     ]

@@ -21,12 +21,12 @@ from structmargin_suite.storage.records import NameClash
 
 def expand(checks: Checks) -> list[Run]:
     """The runs of an experiment at one scale; every fault on the way is added to the checks' own."""
-    checks.everything()
+    checks.check_all()
     expansion = Expansion(checks)
     runs = expansion.runs()
     columns = column_names(runs)
-    expansion.tables(runs, columns)
-    expansion.choices(columns)
+    expansion.check_tables(runs, columns)
+    expansion.check_choices(columns)
     return runs
 
 
@@ -35,24 +35,24 @@ class Expansion:
 
     def __init__(self, checks: Checks) -> None:
         self.checks, self.config = checks, checks.config
-        self.seen: set[tuple[Key, str]] = set()
+        self.reported: set[tuple[Key, str]] = set()
 
     def runs(self) -> list[Run]:
         """Every run of every study; runs that cannot be have a reason to skip."""
-        corpora = self.checks.of("data")
+        corpora = self.checks.section("data")
         result = []
-        for study, given in self.checks.of("studies").items():
+        for study, given in self.checks.section("studies").items():
             for corpus in given.get("data", list(corpora)):
                 for method in given["methods"]:
                     source = corpora.get(corpus, {}).get("from")
                     known = method in self.checks.methods and source in self.checks.catalogue.datasets
                     if known:
-                        result += self.of(study, corpus, self.checks.methods[method], dataset(source))
+                        result += self.runs_of(study, corpus, self.checks.methods[method], dataset(source))
         return result
 
-    def tables(self, runs: list[Run], columns: Mapping[str, str]) -> None:
+    def check_tables(self, runs: list[Run], columns: Mapping[str, str]) -> None:
         """Tables keyed by settings that their study's runs have."""
-        for table, spec in self.checks.of("tables").items():
+        for table, spec in self.checks.section("tables").items():
             studies = {spec["study"]} if isinstance(spec["study"], str) else set(spec["study"])
             shown = [run for run in runs if studies & set(run.studies)]
             known = list(dict.fromkeys(columns[name] for run in shown for name in run.options))
@@ -63,7 +63,7 @@ class Expansion:
                             ("tables", table, part, str(position)), unknown(key, known, "value")
                         )
 
-    def choices(self, columns: Mapping[str, str]) -> None:
+    def check_choices(self, columns: Mapping[str, str]) -> None:
         """Chosen options that have a column of their own in results."""
         for name, method in self.checks.methods.items():
             for option, column in (method.choice.columns if method.choice is not None else {}).items():
@@ -72,7 +72,7 @@ class Expansion:
                     message = f"cannot choose {option!r}: results could not tell it from {', '.join(twins)}"
                     self.checks.fault(("methods", name, "choose"), f"{message}; give all of them one value")
 
-    def of(self, study: str, corpus: str, method: Method, module: ModuleType) -> list[Run]:
+    def runs_of(self, study: str, corpus: str, method: Method, module: ModuleType) -> list[Run]:
         """The runs of one method on one corpus in one study."""
         given = self.config["studies"][study]
         if self.checks.options(method) is None:
@@ -84,7 +84,7 @@ class Expansion:
         if choice is not None and choice.over_all_runs and choice.option not in vary:
             vary[choice.option] = list(choice.among)
         start = self.config["data"][corpus]
-        self.checks.flat(method.view, module.VIEW, ("methods", method.name, "view"))
+        self.checks.check_values(method.view, module.VIEW, ("methods", method.name, "view"))
         base = Run(
             experiment=self.checks.name,
             corpus=corpus,
@@ -98,45 +98,45 @@ class Expansion:
             run = replace(base, prepare={**base.prepare}, view={**base.view})
             for source, values in (("fixed", given.get("fixed", {})), ("vary", point)):
                 for key, value in values.items():
-                    run = self.put(run, module, ("studies", study, source, key), key, value)
+                    run = self.with_option(run, module, ("studies", study, source, key), key, value)
             try:
                 _ = run.options
             except NameClash as clash:
                 self.checks.fault(("methods", method.name), f"on {corpus!r}: {clash}")
                 continue
-            runs.append(self.judged(run, module, ("studies", study)))
+            runs.append(self.with_reason_to_skip(run, module, ("studies", study)))
         return runs
 
-    def put(self, run: Run, module: ModuleType, at: Key, key: str, value: object) -> Run:
+    def with_option(self, run: Run, module: ModuleType, where: Key, key: str, value: object) -> Run:
         """The run with one key set where it belongs."""
         head, _, inner = key.partition(".")
         options = self.checks.options(run.configured) or {}
         homes = [known for known in (module.PREPARE, module.VIEW, options) if head in known]
         if not homes:
-            if (at, "unknown") not in self.seen:
-                self.seen.add((at, "unknown"))
-                written = self.config["studies"][at[1]].get(at[2], {}).get(key, value)
+            if (where, "unknown") not in self.reported:
+                self.reported.add((where, "unknown"))
+                written = self.config["studies"][where[1]].get(where[2], {}).get(key, value)
                 said = unknown(key, [*module.PREPARE, *module.VIEW, *options], "key", written)
-                self.checks.fault(at, f"for {run.method!r} on {run.corpus!r}: {said}")
+                self.checks.fault(where, f"for {run.method!r} on {run.corpus!r}: {said}")
             return run
         if len(homes) > 1:
             self.checks.fault(
-                at, f"both the data set and the method {run.method!r} have {head!r}; rename one"
+                where, f"both the data set and the method {run.method!r} have {head!r}; rename one"
             )
             return run
         if inner and head in NESTED:
             return replace(run, configured=run.configured.with_option(key, value))
-        if (at, repr(value)) not in self.seen:
-            self.seen.add((at, repr(value)))
+        if (where, repr(value)) not in self.reported:
+            self.reported.add((where, repr(value)))
             schema = homes[0][head]
-            validate(value, schema, self.checks.document, self.checks.faults, at, self.checks.scale)
+            validate(value, schema, self.checks.document, self.checks.faults, where, self.checks.scale)
         if head in module.PREPARE:
             return replace(run, prepare={**run.prepare, head: value})
         if head in module.VIEW:
             return replace(run, view={**run.view, head: value})
         return replace(run, configured=run.configured.with_option(head, value))
 
-    def judged(self, run: Run, module: ModuleType, at: Key) -> Run:
+    def with_reason_to_skip(self, run: Run, module: ModuleType, where: Key) -> Run:
         """The run, with its reason to skip if there is one."""
         refuse = getattr(module, "refuse", None)
         given = {**run.prepare, **run.view}
@@ -146,7 +146,7 @@ class Expansion:
         except (KeyError, TypeError):
             reason = None  # a parameter is missing or faulty, which is a fault of its own
         if reason:
-            self.checks.fault(at, reason)
+            self.checks.fault(where, reason)
         model = run.configured.library
         if model is None or not model.complete:
             return run

@@ -11,26 +11,26 @@ import subprocess
 import sys
 from pathlib import Path
 
-DECISIVE = ("numpy", "scipy", "numba", "scikit-learn")
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+DECISIVE_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def one_thread() -> None:
     """Keep linear algebra to one thread in this process; call before numpy is imported."""
-    for name in THREADS:
+    for name in THREAD_VARIABLES:
         os.environ.setdefault(name, "1")
 
 
 @functools.cache
 def versions() -> dict[str, str]:
     """The packages whose code makes the numbers, and ours."""
-    found = {}
-    for name in ("structmargin", *DECISIVE):
+    installed = {}
+    for name in ("structmargin", *DECISIVE_PACKAGES):
         try:
-            found[name] = importlib.metadata.version(name)
+            installed[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            installed[name] = "not installed"
+    return installed
 
 
 @functools.cache

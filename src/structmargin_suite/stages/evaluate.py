@@ -19,7 +19,7 @@ from structmargin_suite.datasets import Examples, Split, dataset, predictor
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Run
-from structmargin_suite.rerun import keys
+from structmargin_suite.rerun import job_keys
 from structmargin_suite.stages._command import guarded, job_of
 from structmargin_suite.stages._runs import PreparedParts, do_runs
 from structmargin_suite.storage.files import digest, read_arrays, read_json, sha256, write_arrays
@@ -57,7 +57,7 @@ class Evaluation:
 
     def key(self, run: Run) -> str:
         record = self.record(run)
-        return digest([record["key"], record["files"], record["status"], keys.evaluation_code(run)])
+        return digest([record["key"], record["files"], record["status"], job_keys.evaluation_code(run)])
 
     def do(self, run: Run, key: str, parts: PreparedParts) -> dict[str, object]:
         folder = self.layout.run(self.experiment.name, run.name)

@@ -17,7 +17,7 @@ from typing import Any
 from structmargin_suite.methods.kinds import Trained
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Run
-from structmargin_suite.rerun import keys, machine
+from structmargin_suite.rerun import job_keys, machine
 from structmargin_suite.stages._command import guarded, job_of
 from structmargin_suite.stages._runs import PreparedParts, do_runs
 from structmargin_suite.storage.files import (
@@ -55,12 +55,12 @@ class Training:
     tries_failures_again: bool = True
 
     def key(self, run: Run) -> str:
-        return digest([run.spec, keys.run_code(self.experiment, run), self.provenance(run)])
+        return digest([run.spec, job_keys.run_code(self.experiment, run), self.provenance(run)])
 
     def do(self, run: Run, key: str, parts: PreparedParts) -> dict[str, object]:
         folder = self.layout.run(self.experiment.name, run.name)
         sweep(folder)
-        code = keys.run_code(self.experiment, run)
+        code = job_keys.run_code(self.experiment, run)
         origin = {"key": key, "data": self.provenance(run), "code": code}
         outcome = _train(self.experiment, run, folder, parts)
         return joined({"a run's settings": run.spec, "its origin": origin, "its outcome": outcome})

@@ -80,15 +80,15 @@ def obtain(remote: Remote, raw: Path, mirror: Path) -> Path:
 
 def at_hand(files: Sequence[Remote], raw: Path, mirror: Path) -> bool:
     """Whether all files can be had without the network."""
-    return all((raw / one.name).is_file() or (mirror / one.mirror).is_file() for one in files)
+    return all((raw / file.name).is_file() or (mirror / file.mirror).is_file() for file in files)
 
 
 def verify(path: Path, remote: Remote) -> None:
     """Raise unless the file has the sum that it should have."""
-    found = sha256(path)
-    if found not in (remote.sha256, remote.packed):
+    total = sha256(path)
+    if total not in (remote.sha256, remote.packed):
         raise DataError(
-            f"{path} has the SHA-256 sum {found}, but {remote.name} must have {remote.sha256}; "
+            f"{path} has the SHA-256 sum {total}, but {remote.name} must have {remote.sha256}; "
             "delete the file and fetch it again, or use source: file if it is meant to differ"
         )
 
@@ -97,20 +97,20 @@ def own_files(path: OwnFiles | None, files: Sequence[Remote], root: Path) -> dic
     """A user's own files by the names of FILES: one file, a folder of them, or a mapping name to path."""
     names = [remote.name for remote in files]
     if isinstance(path, Mapping):
-        found = {name: root / str(place) for name, place in path.items()}
+        places = {name: root / str(place) for name, place in path.items()}
     elif (root / str(path)).is_dir():
-        found = {name: root / str(path) / name for name in names}
+        places = {name: root / str(path) / name for name in names}
     else:
-        found = {names[0]: root / str(path)}
-    missing = [name for name in names if name not in found]
+        places = {names[0]: root / str(path)}
+    missing = [name for name in names if name not in places]
     if missing:
         raise DataError(
             f"path names no file for {', '.join(missing)}; give a folder or a mapping with all of {names}"
         )
-    for place in found.values():
+    for place in places.values():
         if not place.is_file():
             raise DataError(f"there is no file {place}; correct `path` in the config")
-    return found
+    return places
 
 
 def _take(source: Path, target: Path) -> None:
@@ -165,7 +165,7 @@ def _run_id() -> str:
 def _failures(raw: Path) -> dict[str, str]:
     """Hosts that already failed in this run."""
     try:
-        kept = read_json(raw / UNREACHABLE)
+        stored = read_json(raw / UNREACHABLE)
     except (FileNotFoundError, json.JSONDecodeError):
         return {}
-    return dict(kept["hosts"]) if kept.get("run") == _run_id() else {}
+    return dict(stored["hosts"]) if stored.get("run") == _run_id() else {}

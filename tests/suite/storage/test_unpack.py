@@ -87,7 +87,7 @@ def test_links_in_zip_files_are_refused(tmp_path):
 
 
 def test_a_bomb_and_a_text_file_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "LARGEST", 1000)
+    monkeypatch.setattr(module, "MAX_UNPACKED_BYTES", 1000)
     with pytest.raises(UnsafeArchive, match="would unpack to 2000 bytes"):
         unpack(zipped(tmp_path / "a.zip", [("x", "a" * 2000)]), tmp_path / "d")
     (tmp_path / "x.txt").write_text("not an archive")

@@ -10,21 +10,23 @@ from structmargin_suite.datasets import dataset
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Part, Run
-from structmargin_suite.rerun.sources import LISTS, modules_in, source_digest, source_of
+from structmargin_suite.rerun.sources import LISTING_MODULES, modules_in, source_digest, source_of
 from structmargin_suite.storage.fetch import at_hand
 from structmargin_suite.storage.files import digest, sha256
 from structmargin_suite.storage.layout import Layout
 
-PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.keys"]
+PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.job_keys"]
 METHODS = modules_in("structmargin_suite.methods")
 """Of these, each run counts what its own method uses, in training and in evaluation."""
 
 
-def stage(name: str, *more: str) -> str:
+def stage_code(name: str, *more: str) -> str:
     """A digest of a stage's source, without the planning that every stage shares and without what a run's
     own code already counts (`code_of`).
     """
-    return source_digest([f"structmargin_suite.stages.{name}", *more], without=[*PLANNING, *LISTS, *METHODS])
+    return source_digest(
+        [f"structmargin_suite.stages.{name}", *more], without=[*PLANNING, *LISTING_MODULES, *METHODS]
+    )
 
 
 def prepare_key(suite: Suite, experiment: str, corpus: str) -> str:
@@ -37,7 +39,7 @@ def prepare_key(suite: Suite, experiment: str, corpus: str) -> str:
         [
             [_part(part) for part in parts],
             here,
-            stage("prepare", f"structmargin_suite.datasets.{parts[0].module}"),
+            stage_code("prepare", f"structmargin_suite.datasets.{parts[0].module}"),
         ]
     )
 
@@ -55,12 +57,12 @@ def _part(part: Part) -> dict[str, object]:
 def code_of(method: Method, dataset_module: str) -> str:
     """A digest of the source that this method on this data set uses; of the library, what it imports."""
     modules = [*method.modules, f"structmargin_suite.datasets.{dataset_module}"]
-    return source_digest(modules, without=LISTS)
+    return source_digest(modules, without=LISTING_MODULES)
 
 
 def run_code(experiment: Experiment, run: Run) -> str:
     """A digest of the source that training this run uses."""
-    return digest([code_of(run.configured, experiment.part(run.part).module), stage("train")])
+    return digest([code_of(run.configured, experiment.part(run.part).module), stage_code("train")])
 
 
 def train_key(suite: Suite, job: Job) -> str:
@@ -75,7 +77,7 @@ def evaluation_code(run: Run) -> str:
     """A digest of the source that evaluating this run uses, its certificate's included."""
     certificate = run.configured.kind.certificate
     modules = [] if certificate is None else [certificate]
-    return digest([source_digest(modules, without=LISTS), stage("evaluate")])
+    return digest([source_digest(modules, without=LISTING_MODULES), stage_code("evaluate")])
 
 
 def evaluate_key(suite: Suite, job: Job) -> str:
@@ -88,9 +90,9 @@ def tabulate_key(suite: Suite, name: str) -> str:
     experiment = suite.experiments[name]
     runs = [[run.name, run.studies, run.varied] for run in experiment.runs]
     code = (
-        stage("tabulate", f"structmargin_suite.figures.{name}")
+        stage_code("tabulate", f"structmargin_suite.figures.{name}")
         if experiment.config.get("figures")
-        else stage("tabulate")
+        else stage_code("tabulate")
     )
     return digest(
         [
@@ -108,4 +110,4 @@ def report_key(suite: Suite) -> str:
     checks = modules_in("structmargin_suite.statements")
     folder = source_of("structmargin_suite.publish.page")[0].parent
     looks = {path.name: sha256(path) for path in sorted(folder.glob("page.*"))}
-    return digest([stage("report", *checks), looks, suite.scale])
+    return digest([stage_code("report", *checks), looks, suite.scale])
