@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Value = float | int | str | bool
+Settings = Mapping[str, Any]
+"""Values of a config by their names; what each may be is for its schema to say."""
 VALIDATION, INNER, TEST = "validation_", "inner_", "test_"
 """How the measure of a choice begins: measured on the validation part, on a part of the training part, or on
 the
@@ -47,7 +49,7 @@ class Choice:
     ties: str = "first"
 
     @classmethod
-    def parse(cls, given: Mapping[str, Any]) -> Choice:
+    def parse(cls, given: Settings) -> Choice:
         """The choice that a config's `choose` describes."""
         return cls(
             option=given["option"],
@@ -92,7 +94,7 @@ class Choice:
         """What makes the best measure the smallest one."""
         return -1.0 if self.largest else 1.0
 
-    def measure(self, problem: Mapping[str, Any]) -> str:
+    def measure(self, problem: Settings) -> str:
         """The measure with parameters of the problem filled in, its beginning included."""
         return self.by.format(**problem)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from structmargin_suite.baselines import baseline
 from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.methods.choice import Settings
 
 SVM, JKSE = "StructuredSVM", "JKSE"
 DEFAULT_SOLVER = "n_slack"
@@ -63,12 +64,19 @@ ESTIMATORS = {
 }  # fmt: skip
 
 
+class Model(Protocol):
+    """A trained model of any kind."""
+
+    def predict(self, X: Any) -> Any: ...
+    def to_arrays(self) -> dict[str, np.ndarray]: ...
+
+
 @dataclass
 class Trained:
     """A trained model and what is known of its training."""
 
-    model: Any
-    numbers: dict[str, Any] = field(default_factory=dict)
+    model: Model
+    numbers: dict[str, object] = field(default_factory=dict)
     clocks: dict[str, float] = field(default_factory=dict)
     trace: list[dict[str, float]] = field(default_factory=list)
     chosen: dict[str, Any] = field(default_factory=dict)
@@ -87,7 +95,7 @@ class Kind(Protocol):
         `reusable` model is one that another may start from."""
         ...
 
-    def load(self, arrays: Mapping[str, np.ndarray]) -> Any:
+    def load(self, arrays: Mapping[str, np.ndarray]) -> Model:
         """The model that was stored as these arrays."""
         ...
 
@@ -112,10 +120,10 @@ class Baseline:
     """A module of `structmargin_suite.baselines` and the options that a config gives it."""
 
     name: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Settings = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, settings: Mapping[str, Any]) -> Baseline:
+    def parse(cls, settings: Settings) -> Baseline:
         return cls(settings["baseline"], {key: value for key, value in settings.items() if key != "baseline"})
 
     def schemas(self) -> dict[str, Any]:
@@ -126,8 +134,9 @@ class Baseline:
         options = {name: self.options[name] for name in module.OPTIONS if name in self.options}
         return Trained(module.train(split.train.X, split.train.Y, seed=seed, **options))
 
-    def load(self, arrays: Mapping[str, np.ndarray]) -> Any:
-        return baseline(self.name).from_arrays(arrays)
+    def load(self, arrays: Mapping[str, np.ndarray]) -> Model:
+        model: Model = baseline(self.name).from_arrays(arrays)
+        return model
 
     def weights(self, model: Any) -> np.ndarray:
         return np.asarray(model.w, dtype=float)
@@ -147,19 +156,19 @@ class LibraryModel:
     trainer. `C_per_example` stands for C = value * n, the reading in which the penalty is not divided by
     n."""
 
-    problem: Mapping[str, Any]
+    problem: Settings
     estimator: str = SVM
     formulation: str | None = None
     solver: str = DEFAULT_SOLVER
-    solver_options: Mapping[str, Any] = field(default_factory=dict)
-    kernel: Mapping[str, Any] | None = None
+    solver_options: Settings = field(default_factory=dict)
+    kernel: Settings | None = None
     trainer: str | None = None
     C: float | None = None
     C_per_example: float | None = None
-    training: Mapping[str, Any] = field(default_factory=dict)
+    training: Settings = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, settings: Mapping[str, Any]) -> LibraryModel:
+    def parse(cls, settings: Settings) -> LibraryModel:
         return cls(
             problem=settings.get("problem", {}),
             estimator=settings.get("model", SVM),
@@ -214,8 +223,9 @@ class LibraryModel:
             trace=fit.trace,
         )
 
-    def load(self, arrays: Mapping[str, np.ndarray]) -> Any:
-        return _estimator(self.estimator).from_arrays(arrays)
+    def load(self, arrays: Mapping[str, np.ndarray]) -> Model:
+        model: Model = _estimator(self.estimator).from_arrays(arrays)
+        return model
 
     def weights(self, model: Any) -> np.ndarray:
         return np.asarray(model.w_, dtype=float)
@@ -251,7 +261,7 @@ def _estimator(name: str) -> Any:
     return {SVM: StructuredSVM, JKSE: JointKernelSupport}[name]
 
 
-def kernel_of(given: Mapping[str, Any] | None, problem: Mapping[str, Any] | None = None) -> Any:
+def kernel_of(given: Settings | None, problem: Settings | None = None) -> Any:
     """A kernel from its name and parameters, which may be kernels themselves; None for none.
 
     A parameter that the problem has too (the words of a histogram, say) is the problem's unless given.

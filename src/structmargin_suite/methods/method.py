@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.methods.choice import PATH_OPTIONS, Choice
+from structmargin_suite.methods.choice import PATH_OPTIONS, Choice, Settings
 from structmargin_suite.methods.kinds import Baseline, Certificate, Kind, LibraryModel, certificate_of
 
 DISPLAY_KEYS = ("label", "note", "published_as")
@@ -44,15 +44,15 @@ class Method:
     """
 
     name: str
-    settings: Mapping[str, Any]
-    view: Mapping[str, Any] = field(default_factory=dict)
+    settings: Settings
+    view: Settings = field(default_factory=dict)
     label: str = ""
     note: str = ""
     published_as: str = ""
-    given: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    given: Settings = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
-    def parse(cls, name: str, given: Mapping[str, Any], problem: Mapping[str, Any] | None = None) -> Method:
+    def parse(cls, name: str, given: Settings, problem: Settings | None = None) -> Method:
         """A method from a config's entry and the problem that its experiment's methods share."""
         settings = copy.deepcopy(
             {key: value for key, value in given.items() if key not in ("view", *DISPLAY_KEYS)}
@@ -70,7 +70,7 @@ class Method:
         )
 
     @classmethod
-    def from_record(cls, name: str, settings: Mapping[str, Any]) -> Method:
+    def from_record(cls, name: str, settings: Settings) -> Method:
         """The method of a run from the run's record."""
         return cls(name, settings, label=name, published_as=name)
 
@@ -102,7 +102,7 @@ class Method:
         return bool(self.settings.get("keep_cuts", True))
 
     @property
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """What a run's record says of it."""
         return dict(self.settings)
 
@@ -112,7 +112,7 @@ class Method:
         value = self.settings.get(head, default)
         return value.get(inner, default) if inner and isinstance(value, Mapping) else value
 
-    def options(self) -> Iterator[tuple[str, Any]]:
+    def options(self) -> Iterator[tuple[str, object]]:
         """(dotted name, value) of all its options."""
         for key, value in self.settings.items():
             if key == "choose":
@@ -122,14 +122,14 @@ class Method:
             else:
                 yield key, value
 
-    def with_option(self, name: str, value: Any) -> Method:
+    def with_option(self, name: str, value: object) -> Method:
         """This method with one option set; a dotted name reaches inside."""
         head, _, inner = name.partition(".")
         settings = {key: item for key, item in self.settings.items() if key != ALTERNATIVES.get(head)}
         settings[head] = {**settings.get(head, {}), inner: value} if inner else value
         return replace(self, settings=settings)
 
-    def with_options(self, options: Mapping[str, Any]) -> Method:
+    def with_options(self, options: Mapping[str, object]) -> Method:
         """This method with several options set."""
         method = self
         for name, value in options.items():

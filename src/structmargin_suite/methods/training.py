@@ -18,14 +18,16 @@ import scipy.sparse as sp
 
 from structmargin_suite.datasets import Examples, Split
 from structmargin_suite.methods.choice import Choice, Value
-from structmargin_suite.methods.kinds import Trained
+from structmargin_suite.methods.kinds import Model, Trained
 from structmargin_suite.methods.method import Method
 
 HELD_OUT = 4
 """One training example in so many is held out to choose by, where the data set does not say which."""
 
 Score = Callable[[Any, Any], Mapping[str, float]]
-Predict = Callable[[Any, Any], Any]
+"""(Y, yhat) -> measures by name."""
+Predict = Callable[[Model, Any], Any]
+"""(model, X) -> yhat."""
 
 
 def train(
@@ -64,7 +66,7 @@ def train(
     by = choice.measure(split.problem)
     validation, measure = inner.validation, by.partition("_")[2]
 
-    def judge(model: Any) -> float:
+    def judge(model: Model) -> float:
         return float(score(validation.Y, predict(model, validation.X))[measure])
 
     measured, on_split = _tried(method, choice, inner, seed, judge)
@@ -78,7 +80,7 @@ def train(
 
 
 def _tried(
-    method: Method, choice: Choice, split: Split, seed: int, judge: Callable[[Any], float]
+    method: Method, choice: Choice, split: Split, seed: int, judge: Callable[[Model], float]
 ) -> tuple[dict[tuple[Value, ...], float], dict[tuple[Value, ...], Trained]]:
     """(the measure of every combination, the best training of those that began from nothing)."""
     measured: dict[tuple[Value, ...], float] = {}
@@ -101,9 +103,9 @@ def _with(method: Method, choice: Choice, values: tuple[Value, ...]) -> Method:
 
 def _record(
     choice: Choice, by: str, best: tuple[Value, ...], measured: Mapping[tuple[Value, ...], float]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What a run's record says of its choice."""
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "option": choice.option, "value": best[0], by: [[*values, measured[values]] for values in measured],
     }  # fmt: skip
     if choice.others:

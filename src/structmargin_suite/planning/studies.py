@@ -84,12 +84,12 @@ class Expansion:
         if choice is not None and choice.over_all_runs and choice.option not in vary:
             vary[choice.option] = list(choice.among)
         start = self.config["data"][corpus]
-        self.checks.check_values(method.view, module.VIEW, ("methods", method.name, "view"))
+        self.check_view(method, corpus, module)
         base = Run(
             experiment=self.checks.name,
             corpus=corpus,
             prepare={key: value for key, value in start.items() if key in module.PREPARE},
-            view={key: value for key, value in {**start, **method.view}.items() if key in module.VIEW},
+            view={key: value for key, value in start.items() if key in module.VIEW} | dict(method.view),
             configured=method,
             studies=(study,),
         )
@@ -106,6 +106,14 @@ class Expansion:
                 continue
             runs.append(self.with_reason_to_skip(run, module, ("studies", study)))
         return runs
+
+    def check_view(self, method: Method, corpus: str, module: ModuleType) -> None:
+        """A method's own view of the data: parameters that the view knows and that the corpus leaves open."""
+        where = ("methods", method.name, "view")
+        self.checks.check_values(method.view, module.VIEW, where)
+        for key in method.view:
+            if key in self.config["data"][corpus]:
+                self.checks.fault((*where, key), f"data.{corpus}.{key} is given too; keep one of them")
 
     def with_option(self, run: Run, module: ModuleType, where: Key, key: str, value: object) -> Run:
         """The run with one key set where it belongs."""
