@@ -1,11 +1,11 @@
-"""The command `structmargin`: what there is, what a config will do, whether all is well, what differs.
+"""The command `structmargin`: list experiments, explain and check configs, compare and copy results.
 
 structmargin list                     experiments, problems, solvers, formulations and what goes together
 structmargin explain alignment        what the config will run, and how long it took last time
 structmargin check                    configs and data, before anything runs
 structmargin compare results other    number by number; --exact for bytes outside volatile parts
 structmargin snapshot                 copy the small files of results/ to results/snapshot/
-structmargin docs                     write what docs/ says of the configs and the modules anew
+structmargin docs                     write the parts of docs/ that follow from configs and modules
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def _parser() -> argparse.ArgumentParser:
         either.add_argument("--root", type=Path, default=root, help="the project's folder (this one)")
         either.add_argument("--scale", default=scale, help="smoke, standard or paper (the suite's)")
     commands = parser.add_subparsers(dest="command")
-    commands.add_parser("list", help="what there is, and what goes together", parents=[shared])
+    commands.add_parser(
+        "list", help="experiments, problems, solvers, and what goes together", parents=[shared]
+    )
     explain = commands.add_parser(
         "explain", help="what a config will run, and how long it took", parents=[shared]
     )
@@ -44,7 +46,9 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "snapshot", help="copy the small files of results/ to results/snapshot/", parents=[shared]
     )
-    commands.add_parser("docs", help="write what docs/ says of configs and modules anew", parents=[shared])
+    commands.add_parser(
+        "docs", help="write the parts of docs/ that follow from configs and modules", parents=[shared]
+    )
     return parser
 
 

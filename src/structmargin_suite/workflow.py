@@ -124,7 +124,7 @@ class Pipeline:
         return [str(self.layout.evaluated(experiment, job.name)) for job in jobs]
 
     def published(self, experiment: str) -> list[str]:
-        """The papers' numbers beside which an experiment's tables stand."""
+        """The files with the papers' numbers that an experiment's tables show."""
         tables = self.suite.experiments[experiment].config["tables"].values()
         return sorted(
             {str(self.layout.published / table["published"]) for table in tables if "published" in table}
@@ -154,7 +154,7 @@ class Pipeline:
         return job_keys.prepare_key(self.suite, wildcards.experiment, wildcards.corpus)
 
     def train_key(self, wildcards: Wildcards) -> str:
-        """The job's key, and which finished run has lost a file: then the job mends it."""
+        """The job's key, and which finished run has lost a file: the job then does that run again."""
         job = self.suite.experiments[wildcards.experiment].job(wildcards.job)
         return (
             job_keys.train_key(self.suite, job)

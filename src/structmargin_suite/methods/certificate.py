@@ -1,8 +1,8 @@
-"""A model's own claims held against the data again: evaluation does not trust training.
+"""The certificate of a StructuredSVM: evaluation does not trust what training recorded.
 
 For weights w, dual variables alpha and cuts (a, b) as stored, and a full search of its own at w:
     w = sum alpha_c a_c,   alpha >= 0 and within its block's cap,   the dual value is what was said,
-    the primal found anew is what was said, and no dual value exceeds it.
+    the primal of that search is what training recorded, and no dual value exceeds it.
 """
 
 from __future__ import annotations
@@ -28,28 +28,30 @@ def recomputed(model: Any, part: Examples, losses: np.ndarray) -> tuple[dict[str
     fit: Fit = model.fit_
     n = len(part.Y)
     norm2 = _norm2(model.scorer_)
-    anew = certify(model.problem_, part.X, part.Y, model.scorer_, fit.formulation, fit.C, norm2)
+    certified = certify(model.problem_, part.X, part.Y, model.scorer_, fit.formulation, fit.C, norm2)
     p = max(fit.formulation.p, 1)
     numbers = {
         "norm_w": float(np.sqrt(norm2)),
-        "primal": anew.primal,
-        "mean_slack": float(np.mean(anew.xi**p)),
+        "primal": certified.primal,
+        "mean_slack": float(np.mean(certified.xi**p)),
         "train_risk": float(np.mean(fit.formulation.H.t(losses) ** p)),
     }
     if fit.support is not None and len(fit.support.loss):
         numbers["average_loss"] = float(np.mean(fit.support.loss))
         numbers["support_at_one"] = float(np.mean(fit.support.loss == 1.0))
     wrong = []
-    scale = max(1.0, abs(anew.primal)) if np.isfinite(anew.primal) else 1.0
-    if fit.primal is not None and not np.isclose(anew.primal, fit.primal, rtol=TOLERANCE, atol=TOLERANCE):
-        wrong.append(f"the primal objective is {anew.primal:.10g}, but training said {fit.primal:.10g}")
+    scale = max(1.0, abs(certified.primal)) if np.isfinite(certified.primal) else 1.0
+    if fit.primal is not None and not np.isclose(
+        certified.primal, fit.primal, rtol=TOLERANCE, atol=TOLERANCE
+    ):
+        wrong.append(f"the primal objective is {certified.primal:.10g}, but training said {fit.primal:.10g}")
     if fit.dual is not None:
         numbers["dual"] = fit.dual
-        if fit.exact and fit.dual > anew.primal + TOLERANCE * scale:
-            wrong.append(f"the dual value {fit.dual:.10g} exceeds the primal {anew.primal:.10g}")
+        if fit.exact and fit.dual > certified.primal + TOLERANCE * scale:
+            wrong.append(f"the dual value {fit.dual:.10g} exceeds the primal {certified.primal:.10g}")
         if fit.exact:
-            numbers["gap"] = max(anew.primal - fit.dual, 0.0)
-            numbers["relative_gap"] = relative(numbers["gap"], anew.primal)
+            numbers["gap"] = max(certified.primal - fit.dual, 0.0)
+            numbers["relative_gap"] = relative(numbers["gap"], certified.primal)
         wrong += _dual_faults(fit, n, norm2)
     return numbers, wrong
 

@@ -1,4 +1,4 @@
-"""Evaluation's own certificate for JKSE.
+"""The certificate of JKSE: evaluation does not trust what training recorded.
 
 For coefficients alpha, scores s_i = sum_j alpha_j k_ij and |w|^2 = alpha's, recomputed from the pairs:
     one_class   sum alpha = 1, 0 <= alpha <= 1/(nu n); primal 1/2 |w|^2 + 1/(nu n) sum (rho - s)+ - rho,
@@ -47,9 +47,11 @@ def recomputed(model: JKSE, part: Examples, losses: np.ndarray) -> tuple[dict[st
             primal = 0.5 * norm2 / margin**2 if margin > 0.0 else math.inf
     if np.any(alpha < 0.0) or np.any(alpha > cap * (1.0 + TOLERANCE)):
         wrong.append(f"coefficients run from {alpha.min():.3g} to {alpha.max():.3g}, beyond 0 and {cap:.3g}")
-    for name, anew, said in (("primal", primal, fit.primal), ("dual", dual, fit.dual)):
-        if said is not None and not np.isclose(anew, said, rtol=TOLERANCE, atol=TOLERANCE * abs(dual)):
-            wrong.append(f"the {name} objective is {anew:.10g}, but training said {said:.10g}")
+    for name, value, recorded in (("primal", primal, fit.primal), ("dual", dual, fit.dual)):
+        if recorded is not None and not np.isclose(
+            value, recorded, rtol=TOLERANCE, atol=TOLERANCE * abs(dual)
+        ):
+            wrong.append(f"the {name} objective is {value:.10g}, but training said {recorded:.10g}")
     gap = max(primal - dual, 0.0)
     return {
         "norm_w": math.sqrt(norm2),

@@ -28,7 +28,7 @@ TRAINING_OPTIONS = ("eps", "gap_tol", "max_iter", "nu", "trainer")
 """Options that go to the estimator under their own names."""
 
 Certificate = Callable[[Any, Examples, np.ndarray], tuple[dict[str, float], list[str]]]
-"""(model, training part, losses of its predictions) -> (measures found anew, what does not hold)."""
+"""(model, training part, losses of its predictions) -> (recomputed measures, what does not hold)."""
 
 
 class Estimator(NamedTuple):

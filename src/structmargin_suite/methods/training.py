@@ -1,7 +1,7 @@
 """Training what a method says, and choosing options on the way.
 
 A method may choose an option, or several, by a measure on the validation part, or on a part of the training
-part (inner_...): every combination is trained, and the best is trained anew from nothing on the whole
+part (inner_...): every combination is trained, and the best is trained again, from nothing, on the whole
 training part, so that what is recorded of a fit does not depend on the others. With `path` the values of C
 are tried in the order given, each training from the cuts of the one before.
 """

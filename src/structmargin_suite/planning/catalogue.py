@@ -27,7 +27,7 @@ FIGURES = Path(__file__).parent.parent / "figures"
 
 
 class Catalogue:
-    """Look-ups over the installed modules, and over the library unless told to leave it alone."""
+    """The names that configs may use: of installed modules and, if `library`, of what the library offers."""
 
     def __init__(self, root: Path, library: bool = True) -> None:
         self.root = root

@@ -27,7 +27,7 @@ MAX_LISTED = 16
 
 
 class ConfigError(ValueError):
-    """Every fault of a configuration, one a line."""
+    """Every fault of a configuration, one per line."""
 
 
 @dataclass
@@ -224,7 +224,7 @@ _LIMITS = {
 
 
 def unknown(name: object, known: Sequence[str], what: str, value: object = None) -> str:
-    """The sentence for a name that is not known: the nearest one, and what there is."""
+    """The sentence for an unknown name: the nearest known name, and the names there are."""
     near = nearest(str(name), known)
     said = f" (its value is {short(value)})" if what == "key" else ""
     hint = f"the nearest known is {near[0]!r}; " if near else ""

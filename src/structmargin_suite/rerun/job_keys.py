@@ -106,7 +106,7 @@ def tabulate_key(suite: Suite, name: str) -> str:
 
 
 def report_key(suite: Suite) -> str:
-    """What the claims and the page depend on, beside the results themselves."""
+    """What the claims and the page depend on apart from the results themselves."""
     checks = modules_in("structmargin_suite.statements")
     folder = source_of("structmargin_suite.publish.page")[0].parent
     looks = {path.name: sha256(path) for path in sorted(folder.glob("page.*"))}

@@ -1,4 +1,5 @@
-"""What ran a job: versions of what decides numbers, and the facts of the machine beside its clocks."""
+"""What ran a job: versions of the packages that decide numbers, and facts of the machine that explain its
+clocks."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def versions() -> dict[str, str]:
 
 @functools.cache
 def facts() -> dict[str, str | int | None]:
-    """Processor, cores, system and Python: they differ between machines, so they stand beside clocks."""
+    """Processor, cores, system and Python: they differ between machines, so they are stored with the
+    clocks."""
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),

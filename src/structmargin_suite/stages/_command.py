@@ -34,7 +34,7 @@ def job_of(argv: Sequence[str] | None, stage: str, about: str, library: bool = T
 
 
 def guarded(main: Callable[[Sequence[str] | None], None]) -> None:
-    """Run a command; what a user can mend is one sentence and exit status 1."""
+    """Run a command; an error that a user can correct is one sentence and exit status 1."""
     try:
         main(None)
     except (ConfigError, DataError, OSError) as error:

@@ -1,8 +1,8 @@
-"""Stage 3: every model of a job judged anew. runs/R/{run.json, model.npz} -> runs/R/metrics.json.
+"""Stage 3: evaluate every model of a job. runs/R/{run.json, model.npz} -> runs/R/metrics.json.
 
-Losses and the primal objective are recomputed by a full search over the data; training's numbers are
-held against them. A model that does not keep its word is a failed run with the reason. What a data set
-keeps of its test part beside the measures, for figures, is written to runs/R/kept.npz.
+Losses and the primal objective are recomputed by a full search over the data and compared with the numbers
+that training recorded. A model for which they differ is a failed run, with the reason. Arrays of the test
+part that figures need are written to runs/R/kept.npz.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ AS_TRAINED = ("C", "bound", "exact", "converged")
 
 
 def evaluate(suite: Suite, job: Job) -> None:
-    """Judge every run of a job that is not judged yet, then write the job's receipt."""
+    """Evaluate every run of a job that is not evaluated yet, then write the job's receipt."""
     layout = Layout(suite.root)
     evaluation = Evaluation(suite.experiments[job.experiment], layout)
     do_runs(layout, job, evaluation, layout.evaluated(job.experiment, job.name))
@@ -61,15 +61,15 @@ class Evaluation:
 
     def do(self, run: Run, key: str, parts: PreparedParts) -> dict[str, object]:
         folder = self.layout.run(self.experiment.name, run.name)
-        outcome = self._judged(run, self.record(run), folder, parts)
+        outcome = self._outcome(run, self.record(run), folder, parts)
         return joined({"a record": {"run": run.name, "key": key}, "its outcome": outcome})
 
     def record(self, run: Run) -> dict[str, Any]:
-        """What training said of a run."""
+        """What training recorded of a run."""
         record: dict[str, Any] = read_json(self.layout.run(self.experiment.name, run.name) / "run.json")
         return record
 
-    def _judged(
+    def _outcome(
         self, run: Run, record: dict[str, Any], folder: Path, parts: PreparedParts
     ) -> dict[str, object]:
         """The metrics of one run, or the reason why there are none."""
@@ -148,7 +148,7 @@ def measure(
 
 
 def _best(model: Any, part: Examples) -> list[Any]:
-    """The model's own outputs; where the truth scores above what the search found, the truth.
+    """The model's predictions; the truth where it scores above what the search found.
 
     A search may look at a coarser set than truths are from (boxes 16 pixels apart), and slacks bound the risk
     of a prediction among all that were constrained, the truth included.

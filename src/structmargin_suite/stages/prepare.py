@@ -1,7 +1,7 @@
-"""Stage 1: a corpus of an experiment, made ready. configs (and files) -> data/ready/E/*.npz and a receipt.
+"""Stage 1: prepare a corpus of an experiment. configs (and files) -> data/ready/E/*.npz and a receipt.
 
 The receipt says where the data came from: real files with their sums, a user's own with theirs, or a
-seed. Where `source: auto` finds no real data, the stand-in is taken and everything downstream says so.
+seed. Where `source: auto` finds no real data, the synthetic stand-in is used, and all results say so.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def prepare(suite: Suite, experiment: str, corpus: str) -> None:
     sums = {name: sha256(path) for name, path in files.items()}
     progress = Progress(f"prepare {experiment} {corpus}", len(parts))
     if first.source == "auto" and kind == "synthetic":
-        progress.tell("no real data to be had; using the synthetic stand-in")
+        progress.tell("real data are not available; using the synthetic stand-in")
     written: dict[str, dict[str, object]] = {}
     for part in parts:
         target = layout.part(experiment, part.name)

@@ -1,4 +1,4 @@
-"""Stage 5: the verdict on every claim and the page. results/*/ -> results/claims.csv, results/index.html.
+"""Stage 5: judge every claim and write the page. results/*/ -> results/claims.csv, results/index.html.
 
 Everything that has results is shown, whichever experiments were asked for this time; results made
 under an earlier configuration are shown with a note that says so.

@@ -1,4 +1,4 @@
-"""Stage 2: the trainings of one job. data/ready -> results/E/runs/R/{run.json, model.npz, trace.csv}.
+"""Stage 2: train the runs of one job. data/ready -> results/E/runs/R/{run.json, model.npz, trace.csv}.
 
 run.json holds everything about a run but clocks: settings, seed, data, code, versions, the fit's numbers, and
 why it was skipped or failed if it was. What a clock or a memory meter says is in clock.json and

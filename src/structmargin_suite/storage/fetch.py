@@ -44,11 +44,11 @@ def mirrored(folder: str, sums: Mapping[str, str]) -> tuple[Remote, ...]:
 
 
 class DataError(RuntimeError):
-    """A file is not what it should be, or cannot be had."""
+    """A file is not what it should be, or is not available."""
 
 
 class Unavailable(DataError):
-    """A file can be had nowhere."""
+    """A file is not available anywhere."""
 
 
 def obtain(remote: Remote, raw: Path, mirror: Path) -> Path:
@@ -79,7 +79,7 @@ def obtain(remote: Remote, raw: Path, mirror: Path) -> Path:
 
 
 def at_hand(files: Sequence[Remote], raw: Path, mirror: Path) -> bool:
-    """Whether all files can be had without the network."""
+    """Whether all files are available without the network."""
     return all((raw / file.name).is_file() or (mirror / file.mirror).is_file() for file in files)
 
 

@@ -77,7 +77,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write `value` as JSON, one key a line."""
+    """Write `value` as JSON, one key per line."""
     write_text(path, json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 

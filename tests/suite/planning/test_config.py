@@ -96,6 +96,10 @@ def test_faults_of_meaning_come_together(tmp_path):
         (lambda c: c["methods"]["margin"].update(formulation="SVM1 margins"), "did you mean 'SVM1 margin'"),
         (lambda c: c["methods"]["margin"].update(solver="n_slak"), "unknown solver 'n_slak'"),
         (lambda c: c["methods"]["margin"].update(C_per_example=1.0), "both C and C_per_example"),
+        (
+            lambda c: c["methods"]["margin"].update(view={"n_train": 5}),
+            "methods.margin.view.n_train: data.clusters.n_train is given too",
+        ),
         (lambda c: c["methods"]["margin"].pop("formulation"), "neither 'formulation' nor 'baseline'"),
         (lambda c: c["methods"]["margin"].update(problem={"n_clases": 2}), "n_clases"),
         (lambda c: c["data"]["clusters"].update(source="real"), "has no files; use source: synthetic"),
