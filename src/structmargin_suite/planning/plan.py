@@ -96,12 +96,30 @@ class Suite:
 def load(
     root: Path, scale: str | None = None, library: bool = True, only: Sequence[str] | None = None
 ) -> Suite:
-    """Read and check the whole configuration; raise ConfigError with every fault there is.
+    """Read and check the whole configuration.
 
-    `scale` overrides the suite's. With `only` no other experiment is read or planned. Without `library`,
-    as the stages ask that run after a whole plan was made, the other scales are not checked again, nor are
-    the methods' settings against the library's registry (which must be imported for it), and no run is
-    known to be impossible.
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    scale : str, optional
+        smoke, standard or paper, in place of the suite's own.
+    library : bool
+        Whether methods are checked against the library, which must be imported for it, and all scales are
+        checked. Stages that run after a whole plan was made do without; then no run is known to be
+        impossible.
+    only : sequence of str, optional
+        The experiments to read and plan; all of the suite's by default.
+
+    Returns
+    -------
+    Suite
+        Every experiment with its methods, runs, parts and jobs.
+
+    Raises
+    ------
+    ConfigError
+        With every fault there is.
     """
     faults = Faults()
     catalogue = Catalogue(root, library)

@@ -27,6 +27,7 @@ def expand(checks: Checks) -> list[Run]:
     columns = column_names(runs)
     expansion.check_tables(runs, columns)
     expansion.check_choices(columns)
+    expansion.check_jobs(runs, columns)
     return runs
 
 
@@ -71,6 +72,15 @@ class Expansion:
                     twins = [other for other in columns if last_part(other) == column and other != option]
                     message = f"cannot choose {option!r}: results could not tell it from {', '.join(twins)}"
                     self.checks.fault(("methods", name, "choose"), f"{message}; give all of them one value")
+
+    def check_jobs(self, runs: list[Run], columns: Mapping[str, str]) -> None:
+        """Jobs grouped by settings that runs have."""
+        known = list(
+            dict.fromkeys([*columns.values(), "repetition"])
+        )  # which a faulty `repetitions` leaves out
+        for position, key in enumerate(self.checks.section("jobs").get("by", [])):
+            if runs and key not in known:
+                self.checks.fault(("jobs", "by", str(position)), unknown(key, known, "value"))
 
     def runs_of(self, study: str, corpus: str, method: Method, module: ModuleType) -> list[Run]:
         """The runs of one method on one corpus in one study."""

@@ -22,10 +22,19 @@ LISTING_MODULES = ("structmargin", "structmargin.registry", "structmargin.proble
 
 
 def source_digest(modules: Iterable[str], without: Iterable[str] = ()) -> str:
-    """A digest of the source of `modules` and of all they import of ours, but for `without`.
+    """A digest of the source of modules and of all that they import of ours.
 
-    `without` names modules that only list others (a registry): neither they nor what they import
-    through that list counts.
+    Parameters
+    ----------
+    modules : iterable of str
+        Where to begin.
+    without : iterable of str
+        Modules that do not count, and whose imports are not followed: those that only list others, say.
+
+    Returns
+    -------
+    str
+        Equal for equal source.
     """
     return _source_digest(tuple(sorted(set(modules))), frozenset(without))
 

@@ -95,11 +95,11 @@ def row_of(
     options.
 
     The value of an option is the one that training chose, where it chose; else the one that the run was
-    given; else, for `REPORTED` options, the one that evaluation reports. Any other name in two parts is
-    refused.
+    given; else, for `REPORTED` options, the one that evaluation reports. Any other name with a value in two
+    parts is refused; a setting that other runs have and this one lacks (None) leaves its column to a metric.
     """
     given = {name: value for name, value in settings.items() if value is not None}
     measured = {name: value for name, value in metrics.items() if name not in REPORTED}
-    joined({"every row": heads, "the settings of a run": settings, "its metrics": measured})
+    joined({"every row": heads, "the settings of a run": given, "its metrics": measured})
     joined({"every row": heads, "the chosen options": chosen, "the metrics of a run": measured})
     return {**heads, **settings, **metrics, **given, **chosen}

@@ -108,6 +108,7 @@ def test_faults_of_meaning_come_together(tmp_path):
         (lambda c: c["scales"]["smoke"].update(methds={}), "the nearest known is 'methods'"),
         (lambda c: c["tables"]["toy"].update(keys=["n_trian"]), "the nearest known is 'n_train'"),
         (lambda c: c["studies"]["sizes"]["vary"].update(gap=[1]), "unknown key 'gap'"),
+        (lambda c: c.update(jobs={"by": ["repetitoin"]}), "the nearest known is 'repetition'"),
         (lambda c: c.update(figures={"curve": {"caption": "x"}}), "unknown value 'curve'"),
     ],
 )
