@@ -58,7 +58,7 @@ def test_remembered_trainings_are_those_of_the_same_rows_only():
 
 def split(held=None):
     X, y = sample()
-    return Split(Examples(X, y), Examples(X, y), problem={"measure": "told"}, held=held)
+    return Split(Examples(X, y), Examples(X, y), problem={"measure": "f1"}, held=held)
 
 
 def test_a_choice_tries_every_combination_on_the_rows_held_out(monkeypatch):
@@ -74,7 +74,7 @@ def test_a_choice_tries_every_combination_on_the_rows_held_out(monkeypatch):
 
     def score(Y, yhat):
         assert yhat[2] == 30 and Y.tolist() == sample()[1][held].tolist()
-        return {"told": 1.0 if yhat[:2] in ((1.0, 4.0), (2.0, 1.0), (2.0, 4.0)) else 0.0}
+        return {"f1": 1.0 if yhat[:2] in ((1.0, 4.0), (2.0, 1.0), (2.0, 4.0)) else 0.0}
 
     choose = {"option": "C", "among": [1.0, 2.0], "with": {"cost": [1.0, 4.0]}, "by": "inner_{measure}"}
     for more, best in (
@@ -83,11 +83,11 @@ def test_a_choice_tries_every_combination_on_the_rows_held_out(monkeypatch):
         ({}, (1.0, 1.0)),
     ):
         seen.clear()
-        found = training.train(Method.parse("m", {"choose": {**choose, **more}}), split(held), 0, score)
-        assert [one[:2] for one in seen] == [(1.0, 1.0), (1.0, 4.0), (2.0, 1.0), (2.0, 4.0), best]
-        assert all(len(one[2]) == 60 for one in seen[:-1]) and len(seen[-1][2]) == 90
-        assert (found.chosen["value"], found.chosen["with"]["cost"]) == best
-        assert found.chosen["inner_told"][1] == [1.0, 4.0, 1.0]
+        trained = training.train(Method.parse("m", {"choose": {**choose, **more}}), split(held), 0, score)
+        assert [fit[:2] for fit in seen] == [(1.0, 1.0), (1.0, 4.0), (2.0, 1.0), (2.0, 4.0), best]
+        assert all(len(fit[2]) == 60 for fit in seen[:-1]) and len(seen[-1][2]) == 90
+        assert (trained.chosen["value"], trained.chosen["with"]["cost"]) == best
+        assert trained.chosen["inner_f1"][1] == [1.0, 4.0, 1.0]
 
 
 def test_a_path_along_C_starts_from_the_cuts_before_and_ends_from_nothing():
@@ -151,6 +151,6 @@ def test_a_row_has_the_value_that_its_training_chose_and_the_page_tells_it(tmp_p
         want = record["chosen"]["value"] if run.method == "chosen" else run.configured.option("C")
         assert float(rows[run.name]["C"]) == want == record["numbers"]["C"]
         values += [f"{want:g}"] if run.method == "chosen" else []
-    told = ", ".join(f"{v} ({values.count(v)})" for v in dict.fromkeys(values))
+    chosen = ", ".join(f"{v} ({values.count(v)})" for v in dict.fromkeys(values))
     page = (root / "results" / "index.html").read_text()
-    assert f"CHOSEN: C chosen by inner_error, in 2 runs: {told}" in page
+    assert f"CHOSEN: C chosen by inner_error, in 2 runs: {chosen}" in page

@@ -58,14 +58,14 @@ def broken():
 def test_faults_of_form_come_together(tmp_path, broken):
     lines = faults_of(project(tmp_path), broken)
     assert lines[0] == "5 problems in the configuration:"
-    told = "\n".join(lines)
+    text = "\n".join(lines)
     path = str(tmp_path / "configs" / "toy.yaml")
     assert all(path in line for line in lines[1:])
-    assert "repetitions: is 0, but must be at least 1" in told
-    assert "methods.margin.C: is 'much', but must be a number" in told
-    assert "unknown value 'sde'; the nearest known is 'se'" in told
-    assert "studies.sizes.varry: unknown key 'varry'" in told and "the nearest known is 'vary'" in told
-    assert "the key 'where' is missing; add it" in told
+    assert "repetitions: is 0, but must be at least 1" in text
+    assert "methods.margin.C: is 'much', but must be a number" in text
+    assert "unknown value 'sde'; the nearest known is 'se'" in text
+    assert "studies.sizes.varry: unknown key 'varry'" in text and "the nearest known is 'vary'" in text
+    assert "the key 'where' is missing; add it" in text
 
 
 def test_faults_of_meaning_come_together(tmp_path):
@@ -76,13 +76,13 @@ def test_faults_of_meaning_come_together(tmp_path):
     config["tables"]["toy"]["study"] = "size"
     config["tables"]["toy"]["published"] = "toys.csv"
     config["claims"] = ["bound-risks"]
-    told = "\n".join(lines := faults_of(project(tmp_path), config))
+    text = "\n".join(lines := faults_of(project(tmp_path), config))
     assert lines[0] == "6 problems in the configuration:"
     for wrong, right in (
         ("scater", "scatter"), ("epsilon", "eps"), ("margins", "margin"), ("size", "sizes"),
         ("toys.csv", "toy.csv"), ("bound-risks", "bound-risk"),
     ):  # fmt: skip
-        assert any(f"'{wrong}'" in line and f"'{right}'" in line for line in lines), (wrong, told)
+        assert any(f"'{wrong}'" in line and f"'{right}'" in line for line in lines), (wrong, text)
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,8 @@ def test_plain_archives_give_their_files_and_a_second_time_nothing_is_touched(tm
     )
     for archive in (one, two):
         folder = unpack(archive, tmp_path / f"{archive.name}.d")
-        found = {p.relative_to(folder).as_posix(): p.read_text() for p in folder.rglob("*") if p.is_file()}
-        assert found == {"x/1.txt": "one", "2.txt": "two"}
+        written = {p.relative_to(folder).as_posix(): p.read_text() for p in folder.rglob("*") if p.is_file()}
+        assert written == {"x/1.txt": "one", "2.txt": "two"}
         (folder / "2.txt").write_text("kept")
         assert (unpack(archive, folder) / "2.txt").read_text() == "kept"
 
