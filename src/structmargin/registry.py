@@ -6,13 +6,13 @@ means it can be trained.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from structmargin import kernels as _kernels
 from structmargin.cuts import FactoredRows
 from structmargin.formulation import FORMULATIONS, Formulation
+from structmargin.names import nearest
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.problems.alignment.problem import Alignment
 from structmargin.problems.diversity.problem import Diversity
@@ -72,7 +72,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
 def unknown(kind: str, name: Any, known: Iterable[str]) -> ValueError:
     """The error for a name nobody knows: what is known, and the nearest."""
     known = list(known)
-    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
+    near = nearest(str(name), known)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     return ValueError(f"unknown {kind} {name!r}{hint}; known: {', '.join(known)}")
 

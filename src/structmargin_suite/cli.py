@@ -1,11 +1,11 @@
-"""The command `structmargin`: what there is, what a config will do, whether all is well, what differs.
+"""The command `structmargin`: list experiments, explain and check configs, compare and copy results.
 
 structmargin list                     experiments, problems, solvers, formulations and what goes together
 structmargin explain alignment        what the config will run, and how long it took last time
 structmargin check                    configs and data, before anything runs
 structmargin compare results other    number by number; --exact for bytes outside volatile parts
 structmargin snapshot                 copy the small files of results/ to results/snapshot/
-structmargin docs                     write what docs/ says of the configs and the modules anew
+structmargin docs                     write the parts of docs/ that follow from configs and modules
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ except ModuleNotFoundError as error:
     ) from None
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand; returns the exit status."""
+def _parser() -> argparse.ArgumentParser:
+    """All subcommands; --root and --scale may stand before or after a command."""
     parser = argparse.ArgumentParser(
         prog="structmargin", description="Experiments with structured prediction."
     )
@@ -37,7 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         either.add_argument("--root", type=Path, default=root, help="the project's folder (this one)")
         either.add_argument("--scale", default=scale, help="smoke, standard or paper (the suite's)")
     commands = parser.add_subparsers(dest="command")
-    commands.add_parser("list", help="what there is, and what goes together", parents=[shared])
+    commands.add_parser(
+        "list", help="experiments, problems, solvers, and what goes together", parents=[shared]
+    )
     explain = commands.add_parser(
         "explain", help="what a config will run, and how long it took", parents=[shared]
     )
@@ -50,7 +52,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands.add_parser(
         "snapshot", help="copy the small files of results/ to results/snapshot/", parents=[shared]
     )
-    commands.add_parser("docs", help="write what docs/ says of configs and modules anew", parents=[shared])
+    commands.add_parser(
+        "docs", help="write the parts of docs/ that follow from configs and modules", parents=[shared]
+    )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns the exit status."""
+    parser = _parser()
     options = parser.parse_args(argv)
     if options.command is None:
         parser.print_help()
@@ -105,7 +115,8 @@ def _combinations() -> list[str]:
     """Which solver takes which formulation and joint kernels, as a table, and each reason why not, once."""
     from structmargin import registry
     from structmargin.formulation import FORMULATIONS
-    from structmargin_suite.methods.combinations import combination
+    from structmargin_suite.methods.combinations import refusal
+    from structmargin_suite.methods.kinds import LibraryModel
 
     reasons: dict[str, None] = {}
     columns: list[tuple[str, str, dict[str, Any] | None]] = [(name, name, None) for name in FORMULATIONS]
@@ -118,8 +129,9 @@ def _combinations() -> list[str]:
         for (_, formulation, kernel), width in zip(columns, widths):
             able = 0
             for problem in registry.PROBLEMS:
-                spec = {"problem": {"name": problem}, "solver": solver, "formulation": formulation}
-                why = combination({**spec, "kernel": kernel})
+                why = refusal(
+                    LibraryModel({"name": problem}, formulation=formulation, solver=solver, kernel=kernel)
+                )
                 able += why == (None, None)
                 reasons |= dict.fromkeys(filter(None, why))
             whole = {0: "no", len(registry.PROBLEMS): "yes"}
@@ -155,10 +167,10 @@ def _explain(options: argparse.Namespace) -> int:
     for when, folder in (("last time", results), ("in the snapshot", results / "snapshot")):
         known = Results(options.root, folder)
         if options.experiment in known:
-            mine = known[options.experiment]
-            cost = clocks(mine)
+            last = known[options.experiment]
+            cost = clocks(last)
             print(
-                f"{when} (scale {mine.summary['scale']}): {cost['cpu']:.1f} CPU seconds of training, "
+                f"{when} (scale {last.summary['scale']}): {cost['cpu']:.1f} CPU seconds of training, "
                 f"{cost['peak']:.0f} MB in the largest job, on {'; '.join(cost['machine']) or 'no machine'}"
             )
     return 0
@@ -198,13 +210,17 @@ def _compare(options: argparse.Namespace) -> int:
             raise DataError(f"there is no folder {folder}; give two folders of results")
     if options.exact:
         volatile = frozenset(
-            name for name, one in Catalogue(options.root).claims.items() if one.get("volatile")
+            name for name, claim in Catalogue(options.root).claims.items() if claim.get("volatile")
         )
-        found = exact(options.first, options.second, volatile)
-        for difference in found:
+        differences = exact(options.first, options.second, volatile)
+        for difference in differences:
             print(difference)
-        print(f"{len(found)} files differ outside their volatile parts" if found else "no difference")
-        return 1 if found else 0
+        print(
+            f"{len(differences)} files differ outside their volatile parts"
+            if differences
+            else "no difference"
+        )
+        return 1 if differences else 0
     compared = numbers(options.first, options.second)
     for line in (*compared.notes, *compared.differences):
         print(line)

@@ -16,11 +16,13 @@ Nothing here computes a result; nothing here writes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from structmargin_suite.methods.method import Method
 from structmargin_suite.storage.files import cell, read_arrays, read_json
 from structmargin_suite.storage.frames import ColumnType, read_frame
 from structmargin_suite.storage.layout import Layout
@@ -158,6 +160,12 @@ class ExperimentResults:
         config: dict[str, Any] = self.summary["config"]
         return config
 
+    @cached_property
+    def methods(self) -> dict[str, Method]:
+        """The experiment's methods by name."""
+        given, problem = self.config["methods"], self.config.get("problem")
+        return {name: Method.parse(name, entry, problem) for name, entry in given.items()}
+
     def select(
         self, study: str | Sequence[str] | None = None, done: bool = True, **settings: Any
     ) -> pd.DataFrame:
@@ -215,7 +223,7 @@ class ExperimentResults:
 
     def label(self, method: str) -> str:
         """How a method is called in figures and tables."""
-        return str(self.config["methods"].get(method, {}).get("label", method))
+        return self.methods[method].label if method in self.methods else method
 
     def record(self, run: str) -> dict[str, Any]:
         """The record of one run."""
@@ -228,9 +236,12 @@ class ExperimentResults:
 
     def model(self, run: str) -> Any:
         """The trained model of one run."""
-        from structmargin_suite.methods.models import from_arrays
+        return self.method_of(run).from_arrays(self.arrays(run))
 
-        return from_arrays(self.record(run)["model"], self.arrays(run))
+    def method_of(self, run: str) -> Method:
+        """The method of one run, with the run's options set."""
+        record = self.record(run)
+        return Method.from_record(record["method"], record["model"])
 
     def kept_predictions(self, run: str) -> dict[str, Any]:
         """The predictions on the test part that evaluation kept of one run."""

@@ -11,13 +11,13 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from structmargin_suite.datasets import dataset
 from structmargin_suite.planning.config import ConfigError
-from structmargin_suite.planning.plan import SCALE, Suite, load
-from structmargin_suite.rerun import keys
-from structmargin_suite.rerun.machine import THREADS
+from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
+from structmargin_suite.rerun import job_keys
+from structmargin_suite.rerun.machine import THREAD_VARIABLES
 from structmargin_suite.storage.fetch import own_files
 from structmargin_suite.storage.files import read_csv, read_json
 from structmargin_suite.storage.layout import Layout
@@ -43,9 +43,17 @@ def equip(scale: str) -> None:
     folder = str(Path(sys.executable).parent)
     if os.environ.get("PATH", "").split(os.pathsep)[0] != folder:
         os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", "")])
-    os.environ.update(dict.fromkeys(THREADS, "1"), **{SCALE: scale})
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"), **{SCALE_VARIABLE: scale})
     os.environ.setdefault("STRUCTMARGIN_RUN", f"{os.getpid()}-{time.time():.0f}")
     os.environ.setdefault("PYTHONHASHSEED", "0")
+
+
+class Wildcards(Protocol):
+    """What Snakemake knows of a job: the parts of its files' names."""
+
+    experiment: str
+    corpus: str
+    job: str
 
 
 class Pipeline:
@@ -56,7 +64,7 @@ class Pipeline:
         self.lost = self._lost()
 
     @classmethod
-    def open(cls, workflow: Any, config: dict[str, Any]) -> Pipeline:
+    def open(cls, workflow: Any, config: dict[str, str]) -> Pipeline:
         """Plan from the configs of the working folder; every fault of theirs ends the workflow at once."""
         extra = [name for name in config if name != "scale"]
         if extra:
@@ -116,18 +124,18 @@ class Pipeline:
         return [str(self.layout.evaluated(experiment, job.name)) for job in jobs]
 
     def published(self, experiment: str) -> list[str]:
-        """The papers' numbers beside which an experiment's tables stand."""
+        """The files with the papers' numbers that an experiment's tables show."""
         tables = self.suite.experiments[experiment].config["tables"].values()
         return sorted(
             {str(self.layout.published / table["published"]) for table in tables if "published" in table}
         )
 
-    def wanted(self, wildcards: Any) -> list[str]:
+    def wanted(self, wildcards: Wildcards) -> list[str]:
         """What the report needs: the summaries of the experiments asked for."""
         summaries = [str(self.layout.experiment(name) / "summary.json") for name in self.asked]
         return [*summaries, str(self.layout.published / "claims.yaml")]
 
-    def own_files(self, wildcards: Any) -> list[str]:
+    def own_files(self, wildcards: Wildcards) -> list[str]:
         """A user's own data files, so that a changed file is read again."""
         part = self.suite.experiments[wildcards.experiment].parts_of(wildcards.corpus)[0]
         if part.source != "file":
@@ -136,25 +144,28 @@ class Pipeline:
             str(path) for path in own_files(part.path, dataset(part.module).FILES, self.suite.root).values()
         ]
 
-    def corpora(self, wildcards: Any) -> list[str]:
+    def corpora(self, wildcards: Wildcards) -> list[str]:
         """The receipts of the corpora that a job reads."""
         job = self.suite.experiments[wildcards.experiment].job(wildcards.job)
         names = dict.fromkeys(run.corpus for run in job.runs)
         return [str(self.layout.corpus(wildcards.experiment, name)) for name in names]
 
-    def prepare_key(self, wildcards: Any) -> str:
-        return keys.prepare_key(self.suite, wildcards.experiment, wildcards.corpus)
+    def prepare_key(self, wildcards: Wildcards) -> str:
+        return job_keys.prepare_key(self.suite, wildcards.experiment, wildcards.corpus)
 
-    def train_key(self, wildcards: Any) -> str:
-        """The job's key, and which finished run has lost a file: then the job mends it."""
+    def train_key(self, wildcards: Wildcards) -> str:
+        """The job's key, and which finished run has lost a file: the job then does that run again."""
         job = self.suite.experiments[wildcards.experiment].job(wildcards.job)
-        return keys.train_key(self.suite, job) + self.lost[str(self.layout.trained(job.experiment, job.name))]
+        return (
+            job_keys.train_key(self.suite, job)
+            + self.lost[str(self.layout.trained(job.experiment, job.name))]
+        )
 
-    def evaluate_key(self, wildcards: Any) -> str:
+    def evaluate_key(self, wildcards: Wildcards) -> str:
         """As `train_key`, for evaluations."""
         job = self.suite.experiments[wildcards.experiment].job(wildcards.job)
         return (
-            keys.evaluate_key(self.suite, job)
+            job_keys.evaluate_key(self.suite, job)
             + self.lost[str(self.layout.evaluated(job.experiment, job.name))]
         )
 
@@ -185,11 +196,11 @@ class Pipeline:
         return ""
 
     def tabulate_key(self, experiment: str) -> str:
-        return keys.tabulate_key(self.suite, experiment)
+        return job_keys.tabulate_key(self.suite, experiment)
 
     @property
     def report_key(self) -> str:
-        return keys.report_key(self.suite)
+        return job_keys.report_key(self.suite)
 
 
 def _workflow_error(text: str) -> Exception:

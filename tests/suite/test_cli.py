@@ -21,15 +21,15 @@ def root(tmp_path):
 
 def test_alone_it_says_what_it_can_do(capsys):
     assert main([]) == 0
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     for command in ("list", "explain", "check", "compare", "snapshot", "docs"):
-        assert re.search(rf"^    {command} +\w", told, re.MULTILINE)
+        assert re.search(rf"^    {command} +\w", output, re.MULTILINE)
 
 
 def test_in_a_folder_that_is_no_project_it_says_where_to_go(tmp_path, capsys):
     assert main(["--root", str(tmp_path), "check"]) == 1
-    told = capsys.readouterr().err
-    assert str(tmp_path) in told and "--root" in told and told.count("\n") == 1
+    output = capsys.readouterr().err
+    assert str(tmp_path) in output and "--root" in output and output.count("\n") == 1
 
 
 def test_outside_a_project_it_lists_what_the_library_offers(tmp_path, root, capsys):
@@ -56,8 +56,8 @@ def test_without_the_packages_of_the_suite_it_says_what_to_install(tmp_path):
 def test_options_stand_before_or_after_the_command(root, before, capsys):
     given, command = ["--root", str(root), "--scale", "smoke"], ["explain", "toy"]
     assert main([*given, *command] if before else [*command, *given]) == 0
-    told = capsys.readouterr().out
-    assert "5 runs in 1 jobs at scale smoke" in told and "repetitions 1 instead of 2" in told
+    output = capsys.readouterr().out
+    assert "5 runs in 1 jobs at scale smoke" in output and "repetitions 1 instead of 2" in output
 
 
 def test_faults_of_the_suite_and_of_an_experiment_come_together(root, capsys):

@@ -51,13 +51,13 @@ def snakemake(root: Path, *options: str) -> str:
 
 def planned(root: Path, *options: str) -> set[str]:
     """The jobs that a dry run would do: rule names, with the job or corpus."""
-    told = snakemake(root, "-n", *options)
-    found = set()
-    for block in re.split(r"^(?:local)?rule (?=\w+:$)", told, flags=re.MULTILINE)[1:]:
+    output = snakemake(root, "-n", *options)
+    rules = set()
+    for block in re.split(r"^(?:local)?rule (?=\w+:$)", output, flags=re.MULTILINE)[1:]:
         rule = block.partition(":")[0]
         wildcards = re.search(r"wildcards: experiment=\w+, \w+=(\S+)", block)
-        found.add(rule + (f" {wildcards.group(1)}" if wildcards else ""))
-    return found - {"all"}
+        rules.add(rule + (f" {wildcards.group(1)}" if wildcards else ""))
+    return rules - {"all"}
 
 
 @pytest.fixture(scope="module")
@@ -83,15 +83,15 @@ def workflow_in(root: Path, source: Path, *folders: str) -> Path:
 def toy(tmp_path_factory, source):
     config = {**copy.deepcopy(TOY), "jobs": {"by": ["method"]}}
     root = project(workflow_in(tmp_path_factory.mktemp("toy"), source), config)
-    told = snakemake(root, "-c2")
-    return root, config, told
+    output = snakemake(root, "-c2")
+    return root, config, output
 
 
 def test_it_runs_to_the_page_and_says_what_it_leaves_out(toy):
-    root, _, told = toy
+    root, _, output = toy
     assert (root / "results" / "index.html").is_file() and (root / "results" / "claims.csv").is_file()
-    assert "see results/index.html: of the papers' claims 2 hold, 0 fail, 34 are not tested" in told
-    assert "toy: 10 runs in 3 jobs, scale standard" in told and "left out: solver 'bcfw'" in told
+    assert "see results/index.html: of the papers' claims 2 hold, 0 fail, 34 are not tested" in output
+    assert "toy: 10 runs in 3 jobs, scale standard" in output and "left out: solver 'bcfw'" in output
     assert planned(root) == set()
 
 
@@ -153,9 +153,9 @@ def test_faults_of_a_config_end_the_workflow_with_all_of_them(toy):
     write_config(root, wrong)
     done = attempt(root, "-n")
     write_config(root, config)
-    told = done.stdout + done.stderr
-    assert done.returncode != 0 and "2 problems in the configuration" in told
-    assert "repetitions: is 0" in told and "'epz'" in told and "Traceback" not in told
+    output = done.stdout + done.stderr
+    assert done.returncode != 0 and "2 problems in the configuration" in output
+    assert "repetitions: is 0" in output and "'epz'" in output and "Traceback" not in output
 
 
 @pytest.fixture(scope="module")
@@ -168,8 +168,8 @@ def small(tmp_path_factory, source):
 
 def test_one_core_and_two_give_the_same_bytes_and_one_experiment_can_be_asked_for(small, source, tmp_path):
     other = workflow_in(tmp_path / "two", source, "configs", "data/published")
-    told = snakemake(other, "-c2", "theory", "--config", "scale=smoke")
-    assert "smaller than the paper: repetitions" in told
+    output = snakemake(other, "-c2", "theory", "--config", "scale=smoke")
+    assert "smaller than the paper: repetitions" in output
     assert not (other / "results" / "alignment").exists() and (other / "results" / "index.html").is_file()
     snakemake(other, "-c2", "--config", "scale=smoke")
     assert exact(small / "results", other / "results") == []

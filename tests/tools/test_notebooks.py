@@ -54,9 +54,9 @@ def made_up(root: Path, name: str, experiment) -> None:
     write_json(folder / "summary.json", {**summary, "config": plain(config)})
     for table, spec in config["tables"].items():
         mine = [row for row in rows if spec["study"] in row["studies"].split("; ")]
-        tidy = tables.tidy(spec, frame(mine), frame_of([]), config["methods"])
+        tidy = tables.tidy(spec, frame(mine), frame_of([]), experiment.methods)
         write_frame(folder / f"{table}.csv", tidy)
-        text = tables.markdown(spec["caption"], *tables.wide(spec, tidy, config["methods"]))
+        text = tables.markdown(spec["caption"], *tables.wide(spec, tidy, experiment.methods))
         write_text(folder / f"{table}.md", text)
     for figure in config.get("figures", {}):
         write_text(folder / "figures" / f"{figure}.svg", SQUARE)

@@ -1,4 +1,4 @@
-# Losses and objectives found anew from the models and the data.
+# Losses and objectives, recomputed from the models and the data.
 rule evaluate:
     input:
         PIPELINE.corpora,

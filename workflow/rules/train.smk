@@ -1,4 +1,4 @@
-# The trainings of one job: one record and one model a run.
+# The trainings of one job: one record and one model per run.
 rule train:
     input:
         PIPELINE.corpora,

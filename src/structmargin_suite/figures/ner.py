@@ -19,9 +19,8 @@ MAX_WRONG = 8  # more wrong labels than this are drawn together: hardly any supp
 
 def _paper(results: ExperimentResults, method: str) -> float | None:
     """The paper's token error for a method, or None."""
-    name = results.config["methods"][method].get("published_as", method)
     papers = results.published("ner_methods")
-    values = papers.loc[papers["method"] == name, "value"]
+    values = papers.loc[papers["method"] == results.methods[method].published_as, "value"]
     return None if values.empty else float(values.iloc[0])
 
 

@@ -29,7 +29,7 @@ def errors(results: ExperimentResults, fig: Any) -> None:
         ax.plot(
             [np.mean(rates)], [k], linestyle="none", color=series.colour, marker=series.marker, markersize=7
         )
-        paper = papers.get(results.config["methods"][name].get("published_as", name))
+        paper = papers.get(results.methods[name].published_as)
         if paper is not None:
             series.paper(ax, [paper], [k], None)
     handles = [

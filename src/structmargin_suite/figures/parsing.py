@@ -25,7 +25,7 @@ def table_5(results: ExperimentResults, fig: Any) -> None:
     papers = results.published("parsing")
     fig.set_size_inches(7.2, 1.4 + 0.34 * len(methods))
     panels = fig.subplots(1, 2, sharey=True)
-    named = {name: results.config["methods"][name].get("published_as", name) for name in methods}
+    named = {name: results.methods[name].published_as for name in methods}
     for ax, measure, label in zip(
         panels, ("accuracy", "f1"), ("whole trees right (%)", "F1 over brackets (%)"), strict=True
     ):
@@ -185,7 +185,7 @@ def parsing_time(results: ExperimentResults, fig: Any) -> None:
                 label=label if place == 0 else None,
             )  # fmt: skip
             left += spent
-        paper = hours.get(results.config["methods"][name].get("published_as", name))
+        paper = hours.get(results.methods[name].published_as)
         text = f" {left:.1f} s" + (f" (the paper: {paper:g} h)" if paper else "")
         ax.annotate(text, (left, place), va="center", color=GREY, fontsize=8)
     ax.set_yticks(range(len(methods)), [results.label(name) for name in methods])

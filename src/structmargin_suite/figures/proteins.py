@@ -32,17 +32,15 @@ def _methods(results: ExperimentResults) -> list[str]:
 
 def n_weights(results: ExperimentResults, method: str) -> int:
     """How many weights a match and its gaps can have under a method; a substitution matrix has 400."""
-    spec = results.config["methods"][method]
-    if "baseline" in spec:
-        return MATRIX.get(spec["baseline"]) or COUNTED[spec["kinds"]]
-    settings = {**results.config["problem"], **spec["problem"]}
-    return ProteinAlignment(settings["model"], settings["gaps"]).n_weights
+    spec = results.methods[method]
+    if spec.baseline is not None:
+        return MATRIX.get(spec.baseline) or COUNTED[spec.option("kinds")]
+    return ProteinAlignment(spec.option("problem.model"), spec.option("problem.gaps")).n_weights
 
 
 def _colour(results: ExperimentResults, method: str) -> tuple[str, str]:
     """(colour, hatch) by kind of method: nothing learnt, generative, discriminative."""
-    spec = results.config["methods"][method]
-    kind = {"blosum": 0, "log_odds": 1}.get(spec.get("baseline"), 2)
+    kind = {"blosum": 0, "log_odds": 1}.get(results.methods[method].baseline or "", 2)
     return (GREY, COLOURS[0], COLOURS[1])[kind], ("..", "//", "")[kind]
 
 

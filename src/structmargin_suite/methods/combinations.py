@@ -1,45 +1,58 @@
-"""Which settings of a library method go together, asked of the library before anything is trained."""
+"""Which settings of a model of the library go together, asked of the library before anything is trained."""
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
+from dataclasses import asdict, fields
+from typing import Any, NamedTuple
 
-from structmargin_suite.methods.models import kernel_of
+from structmargin_suite.methods.kinds import LibraryModel, kernel_of
 from structmargin_suite.storage.files import plain
 
 
-def combination(spec: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """(what is unknown in a library method's settings, why known things do not go together), or Nones."""
-    keys = ("model", "formulation", "solver", "solver_options", "trainer", "problem", "kernel")
-    return _combination(json.dumps(plain({key: spec.get(key) for key in keys}), sort_keys=True))
+class Refusal(NamedTuple):
+    """What is unknown in a model's settings, and why known things do not go together; None where all is
+    well."""
+
+    unknown: str | None = None
+    reason: str | None = None
+
+
+def refusal(model: LibraryModel) -> Refusal:
+    """Why a model of the library cannot be trained, if so."""
+    decisive = {**asdict(model), "C": None, "C_per_example": None, "training": {}}
+    return _refusal(json.dumps(plain(decisive), sort_keys=True))
 
 
 @functools.cache
-def _combination(text: str) -> tuple[str | None, str | None]:
+def _refusal(text: str) -> Refusal:
     from structmargin import registry
     from structmargin.jkse.trainers import trainer
 
-    spec = json.loads(text)
+    model = LibraryModel(**json.loads(text))
     try:
-        named = dict(spec["problem"])
-        name = named.pop("name")
-        make: Any = registry.PROBLEMS.get(name)
-        if make is None:
-            registry.problem(name)
-        for one in fields(make):
-            if one.init and one.name.startswith("n_") and one.name not in named:
-                named[one.name] = 2  # only the data know; any number will do to ask what goes together
-        problem, kernel = registry.problem(name, **named), kernel_of(spec["kernel"])
-        space = registry.space(kernel)
-        if spec["formulation"] is None:
-            trainer(spec["trainer"] or "one_class")
-            return None, registry.check_space(problem, space)
-        formulation = registry.formulation(spec["formulation"])
-        solver = registry.solver(spec.get("solver") or "n_slack", **(spec.get("solver_options") or {}))
+        params = _filled(dict(model.problem))
+        problem = registry.problem(params.pop("name"), **params)
+        space = registry.space(kernel_of(model.kernel, params))
+        if model.formulation is None:
+            trainer(model.trainer or "one_class")
+            return Refusal(reason=registry.check_space(problem, space))
+        formulation = registry.formulation(model.formulation)
+        solver = registry.solver(model.solver, **model.solver_options)
     except (TypeError, ValueError) as error:
-        return str(error), None
-    return None, registry.check(problem, formulation, solver, space)
+        return Refusal(unknown=str(error))
+    return Refusal(reason=registry.check(problem, formulation, solver, space))
+
+
+def _filled(params: dict[str, Any]) -> dict[str, Any]:
+    """A problem's parameters with numbers that only the data know: any number serves to ask what goes
+    together."""
+    from structmargin import registry
+
+    make: Any = registry.PROBLEMS.get(params["name"])
+    if make is not None:  # an unknown name is for the registry to refuse
+        for parameter in fields(make):
+            if parameter.init and parameter.name.startswith("n_") and parameter.name not in params:
+                params[parameter.name] = 2
+    return params

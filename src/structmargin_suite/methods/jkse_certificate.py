@@ -1,4 +1,4 @@
-"""Evaluation's own certificate for JKSE.
+"""The certificate of JKSE: evaluation does not trust what training recorded.
 
 For coefficients alpha, scores s_i = sum_j alpha_j k_ij and |w|^2 = alpha's, recomputed from the pairs:
     one_class   sum alpha = 1, 0 <= alpha <= 1/(nu n); primal 1/2 |w|^2 + 1/(nu n) sum (rho - s)+ - rho,
@@ -18,7 +18,7 @@ from structmargin.jkse.estimator import JKSE
 from structmargin.jkse.pairs import pairs_of
 from structmargin_suite.datasets import Examples
 
-LOOSE = 1e-6
+TOLERANCE = 1e-6
 
 
 def recomputed(model: JKSE, part: Examples, losses: np.ndarray) -> tuple[dict[str, float], list[str]]:
@@ -30,13 +30,13 @@ def recomputed(model: JKSE, part: Examples, losses: np.ndarray) -> tuple[dict[st
     w = pairs.combine(held, alpha[held]) if pairs.explicit else None
     s = pairs.all_scores(alpha, w)
     norm2, total, margin = float(alpha @ s), float(alpha.sum()), float(s.min())
-    if w is not None and np.linalg.norm(w - model.w_) > LOOSE * max(1.0, math.sqrt(norm2)):
+    if w is not None and np.linalg.norm(w - model.w_) > TOLERANCE * max(1.0, math.sqrt(norm2)):
         wrong.append(f"w differs from sum alpha_i psi_i by {np.linalg.norm(w - model.w_):.3g}")
     if fit.C is None:
         cap = 1.0 / (fit.nu * n)
         primal = 0.5 * norm2 + cap * float(np.maximum(fit.rho - s, 0.0).sum()) - fit.rho
         dual = -0.5 * norm2
-        if abs(total - 1.0) > LOOSE:
+        if abs(total - 1.0) > TOLERANCE:
             wrong.append(f"the coefficients add up to {total:.10g}, not to 1")
     else:
         cap = fit.C / n
@@ -45,11 +45,13 @@ def recomputed(model: JKSE, part: Examples, losses: np.ndarray) -> tuple[dict[st
             primal = 0.5 * norm2 + cap * float(np.maximum(1.0 - s, 0.0).sum())
         else:
             primal = 0.5 * norm2 / margin**2 if margin > 0.0 else math.inf
-    if np.any(alpha < 0.0) or np.any(alpha > cap * (1.0 + LOOSE)):
+    if np.any(alpha < 0.0) or np.any(alpha > cap * (1.0 + TOLERANCE)):
         wrong.append(f"coefficients run from {alpha.min():.3g} to {alpha.max():.3g}, beyond 0 and {cap:.3g}")
-    for name, found, said in (("primal", primal, fit.primal), ("dual", dual, fit.dual)):
-        if said is not None and not np.isclose(found, said, rtol=LOOSE, atol=LOOSE * abs(dual)):
-            wrong.append(f"the {name} objective is {found:.10g}, but training said {said:.10g}")
+    for name, value, recorded in (("primal", primal, fit.primal), ("dual", dual, fit.dual)):
+        if recorded is not None and not np.isclose(
+            value, recorded, rtol=TOLERANCE, atol=TOLERANCE * abs(dual)
+        ):
+            wrong.append(f"the {name} objective is {value:.10g}, but training said {recorded:.10g}")
     gap = max(primal - dual, 0.0)
     return {
         "norm_w": math.sqrt(norm2),

@@ -1,1 +1,1 @@
-"""From configs to a checked plan: configs, checks, studies, runs, and what there is to name."""
+"""From configs to a checked plan: configs, checks, studies, runs, and the names that configs may use."""

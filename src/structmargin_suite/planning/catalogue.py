@@ -15,19 +15,19 @@ from __future__ import annotations
 import ast
 import functools
 import pkgutil
-from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from structmargin_suite import baselines, datasets
+from structmargin_suite.methods.kinds import LibraryModel
 from structmargin_suite.storage.files import read_yaml
 
 FIGURES = Path(__file__).parent.parent / "figures"
 
 
 class Catalogue:
-    """Look-ups over the installed modules, and over the library unless told to leave it alone."""
+    """The names that configs may use: of installed modules and, if `library`, of what the library offers."""
 
     def __init__(self, root: Path, library: bool = True) -> None:
         self.root = root
@@ -50,19 +50,20 @@ class Catalogue:
         """The figures that structmargin_suite/figures/<experiment>.py draws."""
         return declared(FIGURES / f"{experiment}.py", "figure")
 
-    def refusal(self, model: Mapping[str, Any]) -> tuple[str | None, str | None]:
-        """(fault, reason to skip) of a library method: an unknown name, or a combination that cannot be."""
+    def refusal(self, model: LibraryModel) -> tuple[str | None, str | None]:
+        """(fault, reason to skip) of a model of the library: an unknown name, or a combination that cannot
+        be."""
         if not self.library:
             return None, None
-        from structmargin_suite.methods.combinations import combination
+        from structmargin_suite.methods.combinations import refusal
 
-        return combination(model)
+        return refusal(model)
 
 
 def _modules(package: ModuleType) -> list[str]:
     """The modules and folders of a package; a leading underscore marks what they share."""
     return sorted(
-        found.name for found in pkgutil.iter_modules(package.__path__) if not found.name.startswith("_")
+        module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_")
     )
 
 
@@ -70,11 +71,11 @@ def declared(file: Path, decorator: str) -> list[str]:
     """The names under which functions of a module stand below @decorator("name"); none if no such file."""
     if not file.is_file():
         return []
-    found = []
+    names = []
     for node in ast.parse(file.read_bytes()).body:
         if not isinstance(node, ast.FunctionDef):
             continue
         for mark in node.decorator_list:
             if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name) and mark.func.id == decorator:
-                found.append(str(ast.literal_eval(mark.args[0])))
-    return found
+                names.append(str(ast.literal_eval(mark.args[0])))
+    return names

@@ -7,7 +7,6 @@ to do. Nothing stops at the first fault: `Faults` collects them, and `Faults.don
 from __future__ import annotations
 
 import copy
-import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,14 +16,18 @@ from typing import Any
 import yaml
 from jsonschema import Draft202012Validator
 
+from structmargin.names import nearest
 from structmargin_suite.storage.files import YAML
 
 Key = tuple[str, ...]
-MOST_LISTED = 16
+Change = tuple[Key, object, object]
+"""A key, its value in a config as written, and its value at a scale."""
+MAX_LISTED = 16
+"""Of more known names than this, a message lists only those most alike."""
 
 
 class ConfigError(ValueError):
-    """Every fault of a configuration, one a line."""
+    """Every fault of a configuration, one per line."""
 
 
 @dataclass
@@ -46,22 +49,22 @@ class Faults:
     """Faults found so far, in the order of files and lines."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[str, int, str], None] = {}
+        self.messages: dict[tuple[str, int, str], None] = {}
 
     def add(self, document: Document, key: Key, message: str, shown: Key | None = None) -> None:
         """One fault at a key; `shown` is how the key is called in the message, if otherwise."""
         line = document.line(key)
         name = ".".join(shown if shown is not None else key)
-        self.found[(str(document.path), line or 0, f"{name}: {message}" if name else message)] = None
+        self.messages[(str(document.path), line or 0, f"{name}: {message}" if name else message)] = None
 
     def done(self) -> None:
         """Raise if there is any fault."""
-        if not self.found:
+        if not self.messages:
             return
-        count = len(self.found)
+        count = len(self.messages)
         head = "1 problem in the configuration" if count == 1 else f"{count} problems in the configuration"
         lines = [
-            f"{path}{f', line {line}' if line else ''}: {text}" for path, line, text in sorted(self.found)
+            f"{path}{f', line {line}' if line else ''}: {text}" for path, line, text in sorted(self.messages)
         ]
         raise ConfigError("\n".join([head + ":", *(f"  {line}" for line in lines)]))
 
@@ -98,13 +101,13 @@ def read(path: Path, faults: Faults) -> Document:
     return document
 
 
-def _build(loader: _Loader, node: Any, at: Key, document: Document, faults: Faults) -> Any:
+def _build(loader: _Loader, node: yaml.Node | None, path: Key, document: Document, faults: Faults) -> Any:
     """The value of a node, noting lines and repeated keys on the way."""
     if isinstance(node, yaml.MappingNode):
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = str(key_node.value)
-            where = (*at, key)
+            where = (*path, key)
             if key in result:
                 document.lines[(*where, "again")] = key_node.start_mark.line + 1
                 faults.add(document, (*where, "again"), "given twice; keep one", shown=where)
@@ -114,7 +117,7 @@ def _build(loader: _Loader, node: Any, at: Key, document: Document, faults: Faul
     if isinstance(node, yaml.SequenceNode):
         items = []
         for position, item in enumerate(node.value):
-            where = (*at, str(position))
+            where = (*path, str(position))
             document.lines[where] = item.start_mark.line + 1
             items.append(_build(loader, item, where, document, faults))
         return items
@@ -122,47 +125,52 @@ def _build(loader: _Loader, node: Any, at: Key, document: Document, faults: Faul
 
 
 def validate(
-    values: Any, schema: Mapping[str, Any], document: Document, faults: Faults, at: Key = (), scale: str = ""
+    values: object,
+    schema: Mapping[str, Any],
+    document: Document,
+    faults: Faults,
+    where: Key = (),
+    scale: str = "",
 ) -> None:
-    """Check values against a JSON schema; faults point to `at` (and to the scale that set them)."""
+    """Check values against a JSON schema; faults point to `where` (and to the scale that set them)."""
     for error in Draft202012Validator(schema).iter_errors(values):
-        path = (*at, *(str(part) for part in error.absolute_path))
+        path = (*where, *(str(part) for part in error.absolute_path))
         for key, message in _explain(error):
             place = (*path, *key)
             faults.add(document, located(document, place, scale), message, shown=place)
 
 
-def repaired(values: Any, schema: Mapping[str, Any]) -> Any:
+def repaired(values: object, schema: Mapping[str, Any]) -> Any:
     """A copy of the values without what a schema refuses: what is left can be checked further.
 
     An unknown key or a wrong value goes; where a required key is missing, what should hold it goes.
     """
-    result = copy.deepcopy(values)
-    doomed: set[tuple[Any, ...]] = set()
+    result: Any = copy.deepcopy(values)
+    refused: set[tuple[Any, ...]] = set()
     for error in Draft202012Validator(schema).iter_errors(values):
         path = tuple(error.absolute_path)
         if error.validator == "additionalProperties":
-            doomed |= {
+            refused |= {
                 (*path, key) for key in error.instance if key not in error.schema.get("properties", {})
             }
         elif path:
-            doomed.add(path)
-    for path in sorted(doomed, key=lambda one: (len(one), str(one)), reverse=True):
+            refused.add(path)
+    for path in sorted(refused, key=lambda path: (len(path), str(path)), reverse=True):
         holder = result
         for part in path[:-1]:
             holder = holder[part]
-        holder[path[-1]] = _DOOMED
-    return _swept(result)
+        holder[path[-1]] = _REFUSED
+    return _without_refused(result)
 
 
-_DOOMED = object()
+_REFUSED = object()
 
 
-def _swept(value: Any) -> Any:
+def _without_refused(value: object) -> Any:
     if isinstance(value, dict):
-        return {key: _swept(item) for key, item in value.items() if item is not _DOOMED}
+        return {key: _without_refused(item) for key, item in value.items() if item is not _REFUSED}
     if isinstance(value, list):
-        return [_swept(item) for item in value if item is not _DOOMED]
+        return [_without_refused(item) for item in value if item is not _REFUSED]
     return value
 
 
@@ -215,42 +223,37 @@ _LIMITS = {
 }
 
 
-def unknown(name: Any, known: Sequence[str], what: str, value: Any = None) -> str:
-    """The sentence for a name that is not known: the nearest one, and what there is."""
+def unknown(name: object, known: Sequence[str], what: str, value: object = None) -> str:
+    """The sentence for an unknown name: the nearest known name, and the names there are."""
     near = nearest(str(name), known)
     said = f" (its value is {short(value)})" if what == "key" else ""
-    hint = f"the nearest known is {near!r}; " if near else ""
+    hint = f"the nearest known is {near[0]!r}; " if near else ""
     listed = ", ".join(known) or "none"
-    if len(known) > MOST_LISTED:
-        like = difflib.get_close_matches(str(name), known, n=4, cutoff=0.0)
-        listed = f"{', '.join(like)} or another of the {len(known)} there are"
+    if len(known) > MAX_LISTED:
+        alike = nearest(str(name), known, n=4, cutoff=0.0)
+        listed = f"{', '.join(alike)} or another of the {len(known)} there are"
     return f"unknown {what} {str(name)!r}{said}; {hint}use one of {listed}, or remove it"
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like `name`, if one is like it at all."""
-    lower = {item.lower(): item for item in known}
-    found = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
-    return lower[found[0]] if found else None
-
-
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """A value, in at most some sixty characters."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def merged(base: Any, override: Any) -> Any:
+def merged(base: object, override: object) -> Any:
     """`base` with the values of `override`: mappings key by key, everything else as a whole."""
     if isinstance(base, dict) and isinstance(override, dict):
         return {**base, **{key: merged(base.get(key), value) for key, value in override.items()}}
     return override
 
 
-def changes(base: Any, override: Any, at: Key = ()) -> list[tuple[Key, Any, Any]]:
+def changes(base: object, override: object, where: Key = ()) -> list[Change]:
     """(key, value in base, value in override) wherever an override says something else."""
     if isinstance(override, dict) and isinstance(base, dict):
         return [
-            change for key, value in override.items() for change in changes(base.get(key), value, (*at, key))
+            change
+            for key, value in override.items()
+            for change in changes(base.get(key), value, (*where, key))
         ]
-    return [] if base == override else [(at, base, override)]
+    return [] if base == override else [(where, base, override)]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.checks import Checks
 from structmargin_suite.planning.config import (
@@ -25,22 +26,35 @@ from structmargin_suite.planning.config import (
     unknown,
     validate,
 )
-from structmargin_suite.planning.runs import Job, Part, Run, dealt, derive, named, united
+from structmargin_suite.planning.runs import (
+    Job,
+    Part,
+    Run,
+    derive,
+    grouped_into_jobs,
+    with_names,
+    without_duplicates,
+)
 from structmargin_suite.planning.studies import expand
 from structmargin_suite.storage.files import read_yaml
 
 SCALES = ("smoke", "standard", "paper")
-SCALE = "STRUCTMARGIN_SCALE"
+SCALE_VARIABLE = "STRUCTMARGIN_SCALE"
 """The environment variable by which a workflow tells its jobs the scale."""
+
+
+Shrunk = tuple[str, object, object]
+"""A key of a config, its value at the paper's scale, and its smaller value here."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment at one scale: its configuration, what was shrunk, its runs, parts and jobs."""
+    """One experiment at one scale: its configuration, what was shrunk, its methods, runs, parts and jobs."""
 
     name: str
     config: dict[str, Any]
-    shrunk: tuple[tuple[str, Any, Any], ...]
+    shrunk: tuple[Shrunk, ...]
+    methods: dict[str, Method]
     runs: tuple[Run, ...]
     parts: tuple[Part, ...]
     jobs: tuple[Job, ...]
@@ -53,6 +67,10 @@ class Experiment:
         raise KeyError(
             f"experiment {self.name!r} has no job {name!r}; it has {[job.name for job in self.jobs]}"
         )
+
+    def part(self, name: str) -> Part:
+        """The part of that name."""
+        return next(part for part in self.parts if part.name == name)
 
     def parts_of(self, corpus: str) -> list[Part]:
         """The parts of one corpus."""
@@ -78,12 +96,30 @@ class Suite:
 def load(
     root: Path, scale: str | None = None, library: bool = True, only: Sequence[str] | None = None
 ) -> Suite:
-    """Read and check the whole configuration; raise ConfigError with every fault there is.
+    """Read and check the whole configuration.
 
-    `scale` overrides the suite's. With `only` no other experiment is read or planned. Without `library`,
-    as the stages ask that run after a whole plan was made, the other scales are not checked again, nor are
-    the methods' settings against the library's registry (which must be imported for it), and no run is
-    known to be impossible.
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    scale : str, optional
+        smoke, standard or paper, in place of the suite's own.
+    library : bool
+        Whether methods are checked against the library, which must be imported for it, and all scales are
+        checked. Stages that run after a whole plan was made do without; then no run is known to be
+        impossible.
+    only : sequence of str, optional
+        The experiments to read and plan; all of the suite's by default.
+
+    Returns
+    -------
+    Suite
+        Every experiment with its methods, runs, parts and jobs.
+
+    Raises
+    ------
+    ConfigError
+        With every fault there is.
     """
     faults = Faults()
     catalogue = Catalogue(root, library)
@@ -92,7 +128,7 @@ def load(
     if scale is not None and scale not in SCALES:
         faults.add(Document(Path("--config scale")), (), unknown(scale, SCALES, "value"))
     values = document.values
-    sound = not faults.found  # if not, the experiments are read all the same, for faults of their own
+    sound = not faults.messages  # if not, the experiments are read all the same, for faults of their own
     chosen: str = (scale or values["scale"]) if sound else SCALES[0]
     seed: int = values["seed"] if sound else 0
     names = values.get("experiments")
@@ -112,9 +148,9 @@ def _experiment(
     root: Path, name: str, seed: int, scale: str, catalogue: Catalogue, faults: Faults
 ) -> Experiment | None:
     """One experiment at `scale`, with every scale checked; None where there were faults."""
-    before = len(faults.found)
+    before = len(faults.messages)
     document = read(root / "configs" / f"{name}.yaml", faults)
-    if len(faults.found) > before:
+    if len(faults.messages) > before:
         return None
     schema = _schema(root, "experiment")
     base = document.values
@@ -129,46 +165,59 @@ def _experiment(
         override = override if isinstance(override, dict) else {}
         config = merged(written, override)
         validate(config, within, document, faults, scale=each)
-        runs = expand(Checks(name, repaired(config, within), config, document, each, catalogue, faults))
-        if len(faults.found) > before or each != scale:
+        checks = Checks(
+            name=name,
+            config=repaired(config, within),
+            written=config,
+            document=document,
+            scale=each,
+            catalogue=catalogue,
+            faults=faults,
+        )
+        runs = expand(checks)
+        if len(faults.messages) > before or each != scale:
             continue
         shrunk = tuple(
             (".".join(key), old, new) for key, old, new in changes(base, override) if key[0] != "jobs"
         )
-        plan = _arranged(name, config, shrunk, runs, seed)
+        plan = _arranged(checks, shrunk, runs, seed)
     return plan
 
 
-def _arranged(
-    name: str,
-    config: Mapping[str, Any],
-    shrunk: tuple[tuple[str, Any, Any], ...],
-    runs: Sequence[Run],
-    seed: int,
-) -> Experiment:
-    """Names, seeds, parts and jobs for an experiment's runs."""
+def _arranged(checks: Checks, shrunk: tuple[Shrunk, ...], runs: Sequence[Run], seed: int) -> Experiment:
+    """Names, seeds, parts and jobs for the runs of an experiment whose config has no fault."""
+    config = checks.written
     order = [key for study in config["studies"].values() for key in study.get("vary", {})]
-    ready = named(united(runs), seed, [key.rpartition(".")[2] for key in order])
+    ready = with_names(without_duplicates(runs), seed, order)
     parts: dict[str, Part] = {}
     for run in ready:
-        source = config["data"][run.corpus]
-        parts.setdefault(
-            run.part,
-            Part(
-                experiment=name,
-                corpus=run.corpus,
-                name=run.part,
-                module=source["from"],
-                source=source["source"],
-                path=source.get("path"),
-                params=run.prepare,
-                seed=derive(seed, "data", source["from"], run.settings.get("repetition", 0)),
-            ),
-        )
-    jobs = config.get("jobs", {})
-    by = jobs.get("by", ["repetition"] if "repetitions" in config else [])
-    dealt_out = dealt(name, ready, by, jobs.get("at_most"))
-    return Experiment(name, dict(config), shrunk, tuple(ready), tuple(parts.values()), tuple(dealt_out))
+        if run.part not in parts:
+            parts[run.part] = _part(run, config["data"][run.corpus], seed)
+    grouping = config.get("jobs", {})
+    by = grouping.get("by", ["repetition"] if "repetitions" in config else [])
+    return Experiment(
+        name=checks.name,
+        config=dict(config),
+        shrunk=shrunk,
+        methods=checks.methods,
+        runs=tuple(ready),
+        parts=tuple(parts.values()),
+        jobs=tuple(grouped_into_jobs(checks.name, ready, by, grouping.get("at_most"))),
+    )
+
+
+def _part(run: Run, source: Mapping[str, Any], seed: int) -> Part:
+    """The part of the data that a run reads, from the corpus's entry in the config."""
+    return Part(
+        experiment=run.experiment,
+        corpus=run.corpus,
+        name=run.part,
+        module=source["from"],
+        source=source["source"],
+        path=source.get("path"),
+        params=run.prepare,
+        seed=derive(seed, "data", source["from"], run.settings.get("repetition", 0)),
+    )
 
 
 @functools.cache

@@ -9,20 +9,19 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
+from structmargin_suite.methods.method import Method
+from structmargin_suite.planning.config import ConfigError
+from structmargin_suite.storage.fetch import OwnFiles
 from structmargin_suite.storage.files import cell, digest
-
-WORDS = ("label", "note", "published_as")
-"""Keys of a method that only say how it is shown."""
+from structmargin_suite.storage.records import joined
 
 
-def derive(seed: int, *words: Any) -> int:
+def derive(seed: int, *words: object) -> int:
     """A seed of its own for what the words name, from the suite's one seed."""
     name = int.from_bytes(hashlib.sha256(repr(words).encode("utf-8")).digest()[:16], "little")
     return int(np.random.SeedSequence([seed, name]).generate_state(1)[0])
@@ -37,8 +36,8 @@ class Part:
     name: str
     module: str
     source: str
-    path: Any
-    params: dict[str, Any]
+    path: OwnFiles | None
+    params: dict[str, object]
     seed: int
 
 
@@ -46,38 +45,48 @@ class Part:
 class Run:
     """One training and its evaluation.
 
-    `view` are the parameters of the data set's own view of a part, `model` the method's resolved
-    settings, `varied` what varies within the experiment, and `skip` why it cannot be done.
+    `view` are the parameters of the data set's own view of a part, `configured` is the method with this run's
+    options set, `settings` are all its options by the names that results give them (see `column_names`),
+    `varied` those that vary within the experiment, and `skip` says why it cannot be done.
     """
 
     experiment: str
-    method: str
     corpus: str
-    prepare: dict[str, Any]
-    view: dict[str, Any]
-    model: dict[str, Any]
+    prepare: dict[str, object]
+    view: dict[str, object]
+    configured: Method
     studies: tuple[str, ...]
     name: str = ""
     part: str = ""
     seed: int = 0
     view_seed: int = 0
-    varied: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, object] = field(default_factory=dict)
+    varied: dict[str, object] = field(default_factory=dict)
     skip: str | None = None
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """Everything that may vary, flat: nested options go by their last name."""
-        flat: dict[str, Any] = {"corpus": self.corpus, "method": self.method}
-        for group in (self.prepare, self.view, self.model):
-            for key, value in group.items():
-                if isinstance(value, Mapping) and key != "choose":
-                    flat.update({inner: item for inner, item in value.items() if inner != "name"})
-                elif key not in (*WORDS, "choose"):
-                    flat[key] = value
-        return flat
+    def method(self) -> str:
+        """The name of its method."""
+        return self.configured.name
 
     @property
-    def spec(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
+        """Everything that may vary, by its whole name: options inside a problem, a kernel or a solver are
+        dotted.
+
+        Raises NameClash where the data set and the method have an option of the same name.
+        """
+        return joined(
+            {
+                "every run": {"corpus": self.corpus, "method": self.method},
+                "the data's preparation": self.prepare,
+                "the data's view": self.view,
+                f"the method {self.method!r}": dict(self.configured.options()),
+            }
+        )
+
+    @property
+    def spec(self) -> dict[str, object]:
         """What decides the outcome, apart from data and code."""
         return {
             "experiment": self.experiment,
@@ -87,7 +96,7 @@ class Run:
             "part": self.part,
             "prepare": self.prepare,
             "view": self.view,
-            "model": {key: value for key, value in self.model.items() if key not in WORDS},
+            "model": self.configured.record,
             "seed": self.seed,
             "view_seed": self.view_seed,
             "skip": self.skip,
@@ -103,98 +112,155 @@ class Job:
     runs: tuple[Run, ...]
 
 
-def grid(vary: Mapping[str, Sequence[Any]]) -> Iterable[dict[str, Any]]:
+def grid(vary: Mapping[str, Sequence[object]]) -> Iterable[dict[str, object]]:
     """Every combination, the last key moving fastest."""
     for values in itertools.product(*vary.values()):
         yield dict(zip(vary, values, strict=True))
 
 
-def united(runs: Iterable[Run]) -> list[Run]:
+def without_duplicates(runs: Iterable[Run]) -> list[Run]:
     """Runs with equal settings made one, which belongs to all their studies."""
-    kept: dict[str, Run] = {}
+    distinct: dict[str, Run] = {}
     for run in runs:
-        key = digest([run.corpus, run.method, run.prepare, run.view, run.model])
-        if key in kept:
-            both = dict.fromkeys(kept[key].studies + run.studies)
-            kept[key] = replace(kept[key], studies=tuple(both))
+        key = digest([run.corpus, run.method, run.prepare, run.view, run.configured.record])
+        if key in distinct:
+            both = dict.fromkeys(distinct[key].studies + run.studies)
+            distinct[key] = replace(distinct[key], studies=tuple(both))
         else:
-            kept[key] = run
-    return list(kept.values())
+            distinct[key] = run
+    return list(distinct.values())
 
 
-def named(runs: Sequence[Run], seed: int, order: Sequence[str] = ()) -> list[Run]:
-    """Names, parts, seeds and varied settings for an experiment's runs.
+def column_names(runs: Sequence[Run]) -> dict[str, str]:
+    """What names of runs and columns of results call each option: the last part of its whole name, where that
+    is
+    clear.
+
+    Options with one last part (problem.loss, kernel.loss) share it as long as each method has only one of
+    them, or has the same value for all in every run; otherwise each goes by its whole name. So two runs of
+    one method that differ in an option differ under these names too.
+    """
+    options: dict[str, list[dict[str, object]]] = {}
+    for run in runs:
+        options.setdefault(run.method, []).append(run.options)
+    sharing: dict[str, dict[str, None]] = {}
+    for name in (name for method in options.values() for values in method for name in values):
+        sharing.setdefault(last_part(name), {})[name] = None
+    columns: dict[str, str] = {}
+    for last, names in sharing.items():
+        clear = len(names) == 1 or all(_agree(method, names) for method in options.values())
+        columns |= {name: last if clear else name for name in names}
+    return columns
+
+
+def last_part(name: str) -> str:
+    """The last part of a dotted name."""
+    return name.rpartition(".")[2]
+
+
+def _agree(runs: Sequence[Mapping[str, object]], names: Iterable[str]) -> bool:
+    """Whether the runs of one method have at most one of these options, or one value for all in every run."""
+    used = [name for name in names if any(name in options for options in runs)]
+    return len(used) <= 1 or all(
+        all(name in options for name in used) and len({digest(options[name]) for name in used}) == 1
+        for options in runs
+    )
+
+
+def with_names(runs: Sequence[Run], seed: int, order: Sequence[str] = ()) -> list[Run]:
+    """Names, parts, seeds, settings and what varies, for an experiment's runs.
 
     A name has the method and corpus where there are several, then `key=value` for what varies among
-    the runs of that method, in `order`.
+    the runs of that method; keys that `order` lists by their whole names come first.
     """
-    everywhere = _varying([run.settings for run in runs], order)
-    mine = {
-        method: _varying([run.settings for run in runs if run.method == method], order)
+    columns = column_names(runs)
+    order = [columns.get(key, last_part(key)) for key in order]
+    settings = [{columns[name]: value for name, value in run.options.items()} for run in runs]
+    everywhere = _varying(settings, order)
+    by_method = {
+        method: _varying([values for values in settings if values["method"] == method], order)
         for method in dict.fromkeys(run.method for run in runs)
     }
     parts = _varying([{"corpus": run.corpus, **run.prepare} for run in runs], order)
-    result: list[Run] = []
-    for run in runs:
-        settings = run.settings
-        heads = [slug(settings[key]) for key in ("method", "corpus") if key in everywhere]
-        tails = [
-            f"{slug(key)}={slug(settings[key])}"
-            for key in mine[run.method]
-            if key not in ("method", "corpus") and key in settings
-        ]
-        name = ",".join([*heads, *tails]) or slug(run.method)
-        piece = [slug(run.corpus)] + [
-            f"{slug(key)}={slug(run.prepare[key])}" for key in parts if key in run.prepare
-        ]
-        repetition = settings.get("repetition", 0)
+    result = []
+    for run, values in zip(runs, settings, strict=True):
+        name = _run_name(values, everywhere, by_method[run.method])
         result.append(
             replace(
                 run,
                 name=name,
-                part=",".join(piece),
+                part=_part_name(run, parts),
                 seed=derive(seed, run.experiment, name),
-                view_seed=derive(seed, "view", run.corpus, repetition),
-                varied={key: settings.get(key) for key in everywhere},
+                view_seed=derive(seed, "view", run.corpus, values.get("repetition", 0)),
+                settings=values,
+                varied={key: values.get(key) for key in everywhere},
             )
         )
-    twice = [name for name, times in Counter(run.name for run in result).items() if times > 1]
-    if twice:
-        raise ValueError(
-            f"two runs of {runs[0].experiment!r} would have the name {twice[0]!r}; rename a method or value"
-        )
+    _refuse_equal_names(result)
     return result
 
 
-def _varying(settings: Sequence[Mapping[str, Any]], order: Sequence[str]) -> list[str]:
+def _run_name(settings: Mapping[str, object], everywhere: Sequence[str], varying: Sequence[str]) -> str:
+    heads = [slug(settings[key]) for key in ("method", "corpus") if key in everywhere]
+    tails = [
+        f"{slug(key)}={slug(settings[key])}"
+        for key in varying
+        if key not in ("method", "corpus") and key in settings
+    ]
+    return ",".join([*heads, *tails]) or slug(settings["method"])
+
+
+def _part_name(run: Run, varying: Sequence[str]) -> str:
+    tails = [f"{slug(key)}={slug(run.prepare[key])}" for key in varying if key in run.prepare]
+    return ",".join([slug(run.corpus), *tails])
+
+
+def _refuse_equal_names(runs: Sequence[Run]) -> None:
+    """Raise where two runs have one name, since values may look alike in a file's name ("a b", "a-b")."""
+    seen: dict[str, Run] = {}
+    for run in runs:
+        other = seen.setdefault(run.name, run)
+        if other is not run:
+            ours, theirs = run.options, other.options
+            differing = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]
+            raise ConfigError(
+                f"two runs of {run.experiment!r} would have the name {run.name!r}: they differ in "
+                f"{', '.join(differing) or 'nothing'}, whose values look alike in a file's name; rename one"
+            )
+
+
+def _varying(settings: Sequence[Mapping[str, object]], order: Sequence[str]) -> list[str]:
     """The keys that take more than one value, those of `order` first."""
     seen: dict[str, set[str]] = {}
-    for one in settings:
-        for key, value in one.items():
+    for run in settings:
+        for key, value in run.items():
             seen.setdefault(key, set()).add(digest(value))
-    missing = {key for one in settings for key in seen if key not in one}
+    missing = {key for run in settings for key in seen if key not in run}
     varying = [key for key in seen if len(seen[key]) > 1 or key in missing]
     return sorted(varying, key=lambda key: (order.index(key) if key in order else len(order), key))
 
 
-def slug(value: Any) -> str:
+def slug(value: object) -> str:
     """A value as part of a file name."""
     text = cell(value) if not isinstance(value, (list, dict)) else digest(value)[:8]
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).rstrip("-") or "none"
 
 
-def dealt(experiment: str, runs: Sequence[Run], by: Sequence[str], at_most: int | None) -> list[Job]:
-    """Runs that agree in `by` go into one job; with `at_most`, those groups are dealt out in turn."""
+def grouped_into_jobs(
+    experiment: str, runs: Sequence[Run], by: Sequence[str], at_most: int | None
+) -> list[Job]:
+    """The jobs of an experiment: runs that agree in the settings `by` belong to one group, and each group is
+    a
+    job; with more groups than `at_most`, the groups go to that many jobs in turn."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
-        settings = run.settings
-        label = ",".join(f"{slug(key)}={slug(settings.get(key))}" for key in by) or "all"
+        label = ",".join(f"{slug(key)}={slug(run.settings.get(key))}" for key in by) or "all"
         groups.setdefault(label, []).append(run)
     if at_most is None or len(groups) <= at_most:
         return [Job(experiment, label, tuple(members)) for label, members in groups.items()]
-    hands: list[list[Run]] = [[] for _ in range(at_most)]
+    shares: list[list[Run]] = [[] for _ in range(at_most)]
     for position, members in enumerate(groups.values()):
-        hands[position % at_most] += members
+        shares[position % at_most] += members
     return [
-        Job(experiment, f"{position + 1}-of-{at_most}", tuple(hand)) for position, hand in enumerate(hands)
+        Job(experiment, f"{position + 1}-of-{at_most}", tuple(share)) for position, share in enumerate(shares)
     ]

@@ -7,26 +7,26 @@ have is a fault, as is one that both the data set and the method have.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from structmargin_suite.datasets import DataSet, dataset
+from structmargin_suite.methods.method import NESTED, Method
 from structmargin_suite.planning.checks import Checks
 from structmargin_suite.planning.config import Key, unknown, validate
-from structmargin_suite.planning.runs import Run, grid
-
-NESTED = ("problem", "solver_options", "kernel")
-POOLED = "test_"
+from structmargin_suite.planning.runs import Run, column_names, grid, last_part
+from structmargin_suite.storage.records import NameClash
 
 
 def expand(checks: Checks) -> list[Run]:
     """The runs of an experiment at one scale; every fault on the way is added to the checks' own."""
-    checks.everything()
+    checks.check_all()
     expansion = Expansion(checks)
     runs = expansion.runs()
-    expansion.tables(runs)
+    columns = column_names(runs)
+    expansion.check_tables(runs, columns)
+    expansion.check_choices(columns)
+    expansion.check_jobs(runs, columns)
     return runs
 
 
@@ -35,104 +35,125 @@ class Expansion:
 
     def __init__(self, checks: Checks) -> None:
         self.checks, self.config = checks, checks.config
-        self.seen: set[tuple[Key, str]] = set()
+        self.reported: set[tuple[Key, str]] = set()
 
     def runs(self) -> list[Run]:
         """Every run of every study; runs that cannot be have a reason to skip."""
-        corpora = self.checks.of("data")
+        corpora = self.checks.section("data")
         result = []
-        for study, given in self.checks.of("studies").items():
+        for study, given in self.checks.section("studies").items():
             for corpus in given.get("data", list(corpora)):
                 for method in given["methods"]:
                     source = corpora.get(corpus, {}).get("from")
-                    spec = self.checks.of("methods").get(method)
-                    if source in self.checks.catalogue.datasets and spec is not None:
-                        result += self.of(study, corpus, method, dataset(source))
+                    known = method in self.checks.methods and source in self.checks.catalogue.datasets
+                    if known:
+                        result += self.runs_of(study, corpus, self.checks.methods[method], dataset(source))
         return result
 
-    def tables(self, runs: list[Run]) -> None:
+    def check_tables(self, runs: list[Run], columns: Mapping[str, str]) -> None:
         """Tables keyed by settings that their study's runs have."""
-        for table, spec in self.checks.of("tables").items():
+        for table, spec in self.checks.section("tables").items():
             studies = {spec["study"]} if isinstance(spec["study"], str) else set(spec["study"])
-            mine = [run for run in runs if studies & set(run.studies)]
-            known = list(dict.fromkeys(key for run in mine for key in run.settings))
+            shown = [run for run in runs if studies & set(run.studies)]
+            known = list(dict.fromkeys(columns[name] for run in shown for name in run.options))
             for part in ("keys", "over"):
                 for position, key in enumerate(spec.get(part, [])):
-                    if mine and spec.get("found_as", {}).get(key, key) not in known:
+                    if shown and spec.get("found_as", {}).get(key, key) not in known:
                         self.checks.fault(
                             ("tables", table, part, str(position)), unknown(key, known, "value")
                         )
 
-    def of(self, study: str, corpus: str, method: str, module: DataSet) -> list[Run]:
+    def check_choices(self, columns: Mapping[str, str]) -> None:
+        """Chosen options that have a column of their own in results."""
+        for name, method in self.checks.methods.items():
+            for option, column in (method.choice.columns if method.choice is not None else {}).items():
+                if columns.get(option, column) != column:
+                    twins = [other for other in columns if last_part(other) == column and other != option]
+                    message = f"cannot choose {option!r}: results could not tell it from {', '.join(twins)}"
+                    self.checks.fault(("methods", name, "choose"), f"{message}; give all of them one value")
+
+    def check_jobs(self, runs: list[Run], columns: Mapping[str, str]) -> None:
+        """Jobs grouped by settings that runs have."""
+        known = list(
+            dict.fromkeys([*columns.values(), "repetition"])
+        )  # which a faulty `repetitions` leaves out
+        for position, key in enumerate(self.checks.section("jobs").get("by", [])):
+            if runs and key not in known:
+                self.checks.fault(("jobs", "by", str(position)), unknown(key, known, "value"))
+
+    def runs_of(self, study: str, corpus: str, method: Method, module: DataSet) -> list[Run]:
         """The runs of one method on one corpus in one study."""
-        given, spec = self.config["studies"][study], self.config["methods"][method]
-        if self.checks.options(spec) is None:
+        given = self.config["studies"][study]
+        if self.checks.options(method) is None:
             return []
         vary = {key: list(range(v)) if isinstance(v, int) else v for key, v in given.get("vary", {}).items()}
         if "repetitions" in self.config and "repetition" not in vary:
             vary["repetition"] = list(range(self.config["repetitions"]))
-        choose = spec.get("choose")
-        if choose is not None and choose["by"].startswith(POOLED) and choose["option"] not in vary:
-            vary[choose["option"]] = choose["among"]
+        choice = method.choice
+        if choice is not None and choice.over_all_runs and choice.option not in vary:
+            vary[choice.option] = list(choice.among)
         start = self.config["data"][corpus]
-        own = spec.get("view", {})
-        self.checks.flat(own, module.VIEW, ("methods", method, "view"))
+        self.check_view(method, corpus, module)
         base = Run(
             experiment=self.checks.name,
-            method=method,
             corpus=corpus,
             prepare={key: value for key, value in start.items() if key in module.PREPARE},
-            view={key: value for key, value in {**start, **own}.items() if key in module.VIEW},
-            model=self.model(spec),
+            view={key: value for key, value in start.items() if key in module.VIEW} | dict(method.view),
+            configured=method,
             studies=(study,),
         )
         runs = []
         for point in grid(vary):
-            run = replace(base, prepare={**base.prepare}, view={**base.view}, model={**base.model})
+            run = replace(base, prepare={**base.prepare}, view={**base.view})
             for source, values in (("fixed", given.get("fixed", {})), ("vary", point)):
                 for key, value in values.items():
-                    self.put(run, module, ("studies", study, source, key), key, value)
-            runs.append(self.judged(run, module, ("studies", study)))
+                    run = self.with_option(run, module, ("studies", study, source, key), key, value)
+            try:
+                _ = run.options
+            except NameClash as clash:
+                self.checks.fault(("methods", method.name), f"on {corpus!r}: {clash}")
+                continue
+            runs.append(self.with_reason_to_skip(run, module, ("studies", study)))
         return runs
 
-    def model(self, spec: Mapping[str, Any]) -> dict[str, Any]:
-        """A method's settings with the experiment's problem filled in."""
-        model = copy.deepcopy({key: value for key, value in spec.items() if key != "view"})
-        if "baseline" not in model:
-            model["problem"] = {**self.checks.of("problem"), **model.get("problem", {})}
-        return model
+    def check_view(self, method: Method, corpus: str, module: DataSet) -> None:
+        """A method's own view of the data: parameters that the view knows and that the corpus leaves open."""
+        where = ("methods", method.name, "view")
+        self.checks.check_values(method.view, module.VIEW, where)
+        for key in method.view:
+            if key in self.config["data"][corpus]:
+                self.checks.fault((*where, key), f"data.{corpus}.{key} is given too; keep one of them")
 
-    def put(self, run: Run, module: DataSet, at: Key, key: str, value: Any) -> None:
-        """Set one key of a run where it belongs."""
+    def with_option(self, run: Run, module: DataSet, where: Key, key: str, value: object) -> Run:
+        """The run with one key set where it belongs."""
         head, _, inner = key.partition(".")
-        options = self.checks.options(run.model) or {}
-        stages = ((run.prepare, module.PREPARE), (run.view, module.VIEW), (run.model, options))
-        homes = [(home, known[head]) for home, known in stages if head in known]
+        options = self.checks.options(run.configured) or {}
+        homes = [known for known in (module.PREPARE, module.VIEW, options) if head in known]
         if not homes:
-            if (at, "unknown") not in self.seen:
-                self.seen.add((at, "unknown"))
-                written = self.config["studies"][at[1]].get(at[2], {}).get(key, value)
+            if (where, "unknown") not in self.reported:
+                self.reported.add((where, "unknown"))
+                written = self.config["studies"][where[1]].get(where[2], {}).get(key, value)
                 said = unknown(key, [*module.PREPARE, *module.VIEW, *options], "key", written)
-                self.checks.fault(at, f"for {run.method!r} on {run.corpus!r}: {said}")
-            return
+                self.checks.fault(where, f"for {run.method!r} on {run.corpus!r}: {said}")
+            return run
         if len(homes) > 1:
             self.checks.fault(
-                at, f"both the data set and the method {run.method!r} have {head!r}; rename one"
+                where, f"both the data set and the method {run.method!r} have {head!r}; rename one"
             )
-            return
-        home, schema = homes[0]
+            return run
         if inner and head in NESTED:
-            home[head] = {**home.get(head, {}), inner: value}
-            return
-        if (at, repr(value)) not in self.seen:
-            self.seen.add((at, repr(value)))
-            validate(value, schema, self.checks.document, self.checks.faults, at, self.checks.scale)
-        home[head] = value
-        for this, other in (("C", "C_per_example"), ("C_per_example", "C")):
-            if head == this:
-                home.pop(other, None)
+            return replace(run, configured=run.configured.with_option(key, value))
+        if (where, repr(value)) not in self.reported:
+            self.reported.add((where, repr(value)))
+            schema = homes[0][head]
+            validate(value, schema, self.checks.document, self.checks.faults, where, self.checks.scale)
+        if head in module.PREPARE:
+            return replace(run, prepare={**run.prepare, head: value})
+        if head in module.VIEW:
+            return replace(run, view={**run.view, head: value})
+        return replace(run, configured=run.configured.with_option(head, value))
 
-    def judged(self, run: Run, module: DataSet, at: Key) -> Run:
+    def with_reason_to_skip(self, run: Run, module: DataSet, where: Key) -> Run:
         """The run, with its reason to skip if there is one."""
         given = {**run.prepare, **run.view}
         whole = all(isinstance(given.get(key), (int, float, str, bool)) for key in given)
@@ -141,11 +162,11 @@ class Expansion:
         except (KeyError, TypeError):
             reason = None  # a parameter is missing or faulty, which is a fault of its own
         if reason:
-            self.checks.fault(at, reason)
-        named = {"formulation", "model"} & set(run.model)
-        if "baseline" in run.model or not named or "name" not in run.model["problem"]:
+            self.checks.fault(where, reason)
+        model = run.configured.library
+        if model is None or not model.complete:
             return run
-        fault, skip = self.checks.catalogue.refusal(run.model)
+        fault, skip = self.checks.catalogue.refusal(model)
         if fault:
             self.checks.fault(("methods", run.method), fault)
         return run if skip is None else replace(run, skip=skip)

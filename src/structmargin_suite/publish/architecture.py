@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from structmargin_suite.rerun.sources import OURS, imports_of, source_of
+from structmargin_suite.rerun.sources import OUR_PACKAGES, imports_of, source_of
 
 Graph = dict[str, set[str]]
 
@@ -21,7 +21,7 @@ def architecture(root: Path) -> str | None:
     if not path.is_file():
         return None
     text = path.read_text(encoding="utf-8")
-    for package in OURS:
+    for package in OUR_PACKAGES:
         begin, end = f"<!-- {package} -->", f"<!-- /{package} -->"
         before, rest = text.split(begin, 1)
         text = "\n".join([before + begin, *drawn(package), end + rest.split(end, 1)[1]])

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.config import Faults, read
 from structmargin_suite.publish.architecture import architecture
 from structmargin_suite.publish.page import PAPERS
@@ -53,9 +54,9 @@ def readings(root: Path) -> str:
         readings = list(config.get("reading", [])) or ["Nothing was left open."]
         lines += ["", *(f"- {_line(text)}" for text in readings)]
         notes = {
-            method.get("label", key): method["note"]
-            for key, method in config["methods"].items()
-            if "note" in method
+            method.label: method.note
+            for method in (Method.parse(key, given) for key, given in config["methods"].items())
+            if method.note
         }
         if notes:
             lines += [

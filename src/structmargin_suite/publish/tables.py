@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from structmargin_suite.methods.method import Method
 from structmargin_suite.results import column
 from structmargin_suite.storage.frames import is_missing, records
 
@@ -56,7 +57,7 @@ def tidy(
     spec: Mapping[str, Any],
     runs: pd.DataFrame,
     published: pd.DataFrame,
-    methods: Mapping[str, Mapping[str, Any]],
+    methods: Mapping[str, Method],
 ) -> pd.DataFrame:
     """One row for each combination of keys, data and measure, values in the order in which runs have them.
 
@@ -118,7 +119,7 @@ def _published(
     table: pd.DataFrame,
     keys: Sequence[str],
     published: pd.DataFrame,
-    methods: Mapping[str, Mapping[str, Any]],
+    methods: Mapping[str, Method],
 ) -> pd.Series:
     """The paper's number for each row, or NaN: that of the first published row equal in all keys it has."""
     shared = [key for key in keys if key in published]
@@ -129,14 +130,14 @@ def _published(
         numbers.setdefault(tuple(row[key] for key in shared), row["value"])
     values = []
     for row in records(table[shared]):
-        if "method" in row:
-            row["method"] = methods.get(str(row["method"]), {}).get("published_as", str(row["method"]))
+        if row.get("method") in methods:
+            row["method"] = methods[row["method"]].published_as
         values.append(numbers.get(tuple(row.values()), math.nan))
     return pd.Series(values, index=table.index, dtype="float64")
 
 
 def wide(
-    spec: Mapping[str, Any], table: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]
+    spec: Mapping[str, Any], table: pd.DataFrame, methods: Mapping[str, Method]
 ) -> tuple[list[str], list[list[str]]]:
     """(header, cells as text) for reading: keys and data, then ours, the paper's and the difference.
 
@@ -189,10 +190,10 @@ def digits(spec: Mapping[str, Any], measure: str) -> int:
     return int(spec.get("digits", {}).get(measure, 1))
 
 
-def named(key: str, value: Any, methods: Mapping[str, Mapping[str, Any]]) -> str:
+def named(key: str, value: Any, methods: Mapping[str, Method]) -> str:
     """A key's value as text; methods by their labels."""
     if key == "method":
-        return str(methods.get(str(value), {}).get("label", value))
+        return methods[str(value)].label if str(value) in methods else str(value)
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 

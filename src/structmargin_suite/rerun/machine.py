@@ -1,4 +1,5 @@
-"""What ran a job: versions of what decides numbers, and the facts of the machine beside its clocks."""
+"""What ran a job: versions of the packages that decide numbers, and facts of the machine that explain its
+clocks."""
 
 from __future__ import annotations
 
@@ -10,33 +11,33 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-DECISIVE = ("numpy", "scipy", "numba", "scikit-learn")
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+DECISIVE_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def one_thread() -> None:
     """Keep linear algebra to one thread in this process; call before numpy is imported."""
-    for name in THREADS:
+    for name in THREAD_VARIABLES:
         os.environ.setdefault(name, "1")
 
 
 @functools.cache
 def versions() -> dict[str, str]:
     """The packages whose code makes the numbers, and ours."""
-    found = {}
-    for name in ("structmargin", *DECISIVE):
+    installed = {}
+    for name in ("structmargin", *DECISIVE_PACKAGES):
         try:
-            found[name] = importlib.metadata.version(name)
+            installed[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            installed[name] = "not installed"
+    return installed
 
 
 @functools.cache
-def facts() -> dict[str, Any]:
-    """Processor, cores, system and Python: they differ between machines, so they stand beside clocks."""
+def facts() -> dict[str, str | int | None]:
+    """Processor, cores, system and Python: they differ between machines, so they are stored with the
+    clocks."""
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),

@@ -16,16 +16,25 @@ from pathlib import Path
 
 from structmargin_suite.storage.files import digest
 
-OURS = ("structmargin", "structmargin_suite")
-LISTS = ("structmargin", "structmargin.registry", "structmargin.problems", "structmargin.solvers")
+OUR_PACKAGES = ("structmargin", "structmargin_suite")
+LISTING_MODULES = ("structmargin", "structmargin.registry", "structmargin.problems", "structmargin.solvers")
 """Modules that only list others: what a run uses of the library is counted without them."""
 
 
 def source_digest(modules: Iterable[str], without: Iterable[str] = ()) -> str:
-    """A digest of the source of `modules` and of all they import of ours, but for `without`.
+    """A digest of the source of modules and of all that they import of ours.
 
-    `without` names modules that only list others (a registry): neither they nor what they import
-    through that list counts.
+    Parameters
+    ----------
+    modules : iterable of str
+        Where to begin.
+    without : iterable of str
+        Modules that do not count, and whose imports are not followed: those that only list others, say.
+
+    Returns
+    -------
+    str
+        Equal for equal source.
     """
     return _source_digest(tuple(sorted(set(modules))), frozenset(without))
 
@@ -49,7 +58,7 @@ def source_of(module: str) -> tuple[Path, bytes]:
     """The file of a module of ours and its bytes."""
     path = _path(module)
     if path is None:
-        raise ModuleNotFoundError(f"no module {module!r} in {' or '.join(OURS)}")
+        raise ModuleNotFoundError(f"no module {module!r} in {' or '.join(OUR_PACKAGES)}")
     return path, path.read_bytes()
 
 
@@ -64,25 +73,27 @@ def imports_of(module: str) -> tuple[str, ...]:
     """The modules of ours that a module's import statements name, at any depth of the file."""
     path, text = source_of(module)
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
                 parts = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*parts, base] if base else parts)
-            found.add(base)
-            found.update(f"{base}.{alias.name}" for alias in node.names)
-    return tuple(sorted(name for name in found if name.split(".")[0] in OURS and _path(name) is not None))
+            names.add(base)
+            names.update(f"{base}.{alias.name}" for alias in node.names)
+    return tuple(
+        sorted(name for name in names if name.split(".")[0] in OUR_PACKAGES and _path(name) is not None)
+    )
 
 
 @functools.cache
 def _path(module: str) -> Path | None:
     """The file of a module of ours, found without importing anything but the top package."""
     top, *rest = module.split(".")
-    if top not in OURS:
+    if top not in OUR_PACKAGES:
         return None
     spec = importlib.util.find_spec(top)
     if spec is None or spec.origin is None:

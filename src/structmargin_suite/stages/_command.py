@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from structmargin_suite.planning.config import ConfigError
-from structmargin_suite.planning.plan import SCALE, Suite, load
+from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
 from structmargin_suite.planning.runs import Job
 from structmargin_suite.rerun import machine
 from structmargin_suite.storage.fetch import DataError
@@ -19,7 +19,7 @@ def arguments(stage: str, about: str, *names: str) -> argparse.ArgumentParser:
     """A parser with --root, --scale and one required option for each name."""
     parser = argparse.ArgumentParser(prog=f"python -m structmargin_suite.stages.{stage}", description=about)
     parser.add_argument("--root", type=Path, default=Path("."), help="the project's folder")
-    parser.add_argument("--scale", default=os.environ.get(SCALE), help="smoke, standard or paper")
+    parser.add_argument("--scale", default=os.environ.get(SCALE_VARIABLE), help="smoke, standard or paper")
     for name in names:
         parser.add_argument(f"--{name}", required=True)
     return parser
@@ -34,7 +34,7 @@ def job_of(argv: Sequence[str] | None, stage: str, about: str, library: bool = T
 
 
 def guarded(main: Callable[[Sequence[str] | None], None]) -> None:
-    """Run a command; what a user can mend is one sentence and exit status 1."""
+    """Run a command; an error that a user can correct is one sentence and exit status 1."""
     try:
         main(None)
     except (ConfigError, DataError, OSError) as error:

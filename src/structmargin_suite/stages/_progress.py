@@ -1,4 +1,4 @@
-"""How far a stage is: a plain bar on a terminal, a log line now and then elsewhere."""
+"""The progress of a stage: a plain bar on a terminal, a log line every few seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TextIO
 
 
 class Progress:
-    """Counts steps of one stage; `tell` adds a line that stays."""
+    """Counts steps of one stage; `tell` prints a line that stays on the screen."""
 
     def __init__(self, title: str, total: int, out: TextIO | None = None, every: float = 5.0) -> None:
         self.title, self.total, self.every = title, total, every
@@ -20,7 +20,7 @@ class Progress:
             print(f"{title}: {total} to do", file=self.out, flush=True)
 
     def step(self, what: str = "") -> None:
-        """One more is done."""
+        """Count one more step as done."""
         self.done += 1
         now = time.monotonic()
         if self.bar:
@@ -36,7 +36,7 @@ class Progress:
             self.last = now
 
     def tell(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays on the screen."""
         lead = "\r" + " " * 110 + "\r" if self.bar else ""
         print(f"{lead}{self.title}: {text}", file=self.out, flush=True)
 

@@ -1,140 +1,162 @@
-"""Stage 3: every model of a job judged anew. runs/R/{run.json, model.npz} -> runs/R/metrics.json.
+"""Stage 3: evaluate every model of a job. runs/R/{run.json, model.npz} -> runs/R/metrics.json.
 
-Losses and the primal objective are recomputed by a full search over the data; training's numbers are
-held against them. A model that does not keep its word is a failed run with the reason. What a data set
-keeps of its test part beside the measures, for figures, is written to runs/R/kept.npz.
+Losses and the primal objective are recomputed by a full search over the data and compared with the numbers
+that training recorded. A model for which they differ is a failed run, with the reason. Arrays of the test
+part that figures need are written to runs/R/kept.npz.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from structmargin_suite.datasets import DataSet, Examples, Split, dataset
-from structmargin_suite.planning.plan import Suite
+from structmargin_suite.methods.method import Method
+from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Run
-from structmargin_suite.rerun import keys
+from structmargin_suite.rerun import job_keys
 from structmargin_suite.stages._command import guarded, job_of
-from structmargin_suite.stages._progress import Progress
-from structmargin_suite.storage.files import digest, read_arrays, read_json, sha256, write_arrays, write_json
+from structmargin_suite.stages._runs import PreparedParts, do_runs
+from structmargin_suite.storage.files import digest, read_arrays, read_json, sha256, write_arrays
 from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.records import joined
 
-KEPT = "kept.npz"
+KEPT_FILE = "kept.npz"
 COUNTS = {
     "constraints": "n_constraints",
     "active": "n_active",
     "iterations": "n_iter",
     "oracle_calls": "oracle_calls",
 }
+"""Metrics that are training's own counts, and what its record calls them."""
+AS_TRAINED = ("C", "bound", "exact", "converged")
+"""Metrics that are training's own numbers."""
 
 
 def evaluate(suite: Suite, job: Job) -> None:
-    """Judge every run of a job, then write the job's receipt."""
+    """Evaluate every run of a job that is not evaluated yet, then write the job's receipt."""
     layout = Layout(suite.root)
-    experiment = suite.experiments[job.experiment]
-    modules = {part.name: dataset(part.module) for part in experiment.parts}
-    progress = Progress(f"evaluate {job.experiment} {job.name}", len(job.runs))
-    code = keys.stage("evaluate")
-    stored: dict[str, Any] = {}
-    for run in job.runs:
-        folder = layout.run(job.experiment, run.name)
-        record = read_json(folder / "run.json")
-        key = digest([record["key"], record["files"], record["status"], code])
-        if not _intact(folder / "metrics.json", key):
-            if record["status"] == "done" and run.part not in stored:
-                stored = {run.part: read_arrays(layout.part(job.experiment, run.part))}
-            outcome = _one(run, record, folder, stored.get(run.part, {}), modules[run.part])
-            write_json(folder / "metrics.json", {"run": run.name, "key": key, **outcome})
-            if outcome["status"] == "failed":
-                progress.tell(f"{run.name} failed: {outcome['reason']}")
-        progress.step(run.name)
-    progress.close()
-    write_json(
-        layout.evaluated(job.experiment, job.name),
-        {run.name: sha256(layout.run(job.experiment, run.name) / "metrics.json") for run in job.runs},
-    )
+    evaluation = Evaluation(suite.experiments[job.experiment], layout)
+    do_runs(layout, job, evaluation, layout.evaluated(job.experiment, job.name))
 
 
-def _intact(path: Path, key: str) -> bool:
-    try:
-        told = read_json(path)
-        files = told.get("files", {})
-        return bool(told["key"] == key) and all(
-            (path.parent / name).is_file() and sha256(path.parent / name) == total
-            for name, total in files.items()
-        )
-    except (OSError, ValueError, KeyError):
-        return False
+@dataclass(frozen=True)
+class Evaluation:
+    """Evaluation as `do_runs` asks for it."""
+
+    experiment: Experiment
+    layout: Layout
+    stage: str = "evaluate"
+    file: str = "metrics.json"
+    tries_failures_again: bool = False
+
+    def key(self, run: Run) -> str:
+        record = self.record(run)
+        return digest([record["key"], record["files"], record["status"], job_keys.evaluation_code(run)])
+
+    def do(self, run: Run, key: str, parts: PreparedParts) -> dict[str, object]:
+        folder = self.layout.run(self.experiment.name, run.name)
+        outcome = self._outcome(run, self.record(run), folder, parts)
+        return joined({"a record": {"run": run.name, "key": key}, "its outcome": outcome})
+
+    def record(self, run: Run) -> dict[str, Any]:
+        """What training recorded of a run."""
+        record: dict[str, Any] = read_json(self.layout.run(self.experiment.name, run.name) / "run.json")
+        return record
+
+    def _outcome(
+        self, run: Run, record: dict[str, Any], folder: Path, parts: PreparedParts
+    ) -> dict[str, object]:
+        """The metrics of one run, or the reason why there are none."""
+        if record["status"] != "done":
+            return {"status": record["status"], "reason": record["reason"], "metrics": {}}
+        module = dataset(self.experiment.part(run.part).module)
+        arrays = parts[run.part]
+        try:
+            model = run.configured.from_arrays(read_arrays(folder / "model.npz"))
+            split: Split = module.view(arrays, run.view_seed, **run.view)
+            measured = measure(run.configured, record["numbers"], model, split, module)
+            metrics = measured.metrics
+        except OSError:
+            raise
+        except Exception as error:  # a failed run is a row with its reason
+            reason = f"evaluation: {type(error).__name__}: {error}"
+            return {"status": "failed", "reason": reason, "metrics": {}}
+        if measured.kept:
+            write_arrays(folder / KEPT_FILE, measured.kept)
+        if measured.faults:
+            reason = "evaluation: " + "; ".join(measured.faults)
+            return {"status": "failed", "reason": reason, "metrics": metrics}
+        files = {KEPT_FILE: sha256(folder / KEPT_FILE)} if measured.kept else {}
+        return {"status": "done", "reason": None, "metrics": metrics, "files": files}
 
 
-def _one(
-    run: Run, record: dict[str, Any], folder: Path, arrays: dict[str, Any], module: DataSet
-) -> dict[str, Any]:
-    """The metrics of one run, or the reason why there are none."""
-    if record["status"] != "done":
-        return {"status": record["status"], "reason": record["reason"], "metrics": {}}
-    from structmargin_suite.methods import models
+@dataclass
+class Measured:
+    """What evaluation finds of one model, part by part; `faults` says what does not hold, and `kept` are the
+    arrays of the test part that figures need."""
 
-    try:
-        model = models.from_arrays(run.model, read_arrays(folder / "model.npz"))
-        split = module.view(arrays, run.view_seed, **run.view)
-        metrics, wrong, kept = _measured(run, record, model, split, module)
-    except OSError:
-        raise
-    except Exception as error:  # a failed run is a row with its reason
-        return {"status": "failed", "reason": f"evaluation: {type(error).__name__}: {error}", "metrics": {}}
-    if kept:
-        write_arrays(folder / KEPT, kept)
-    if wrong:
-        return {"status": "failed", "reason": "evaluation: " + "; ".join(wrong), "metrics": metrics}
-    files = {KEPT: sha256(folder / KEPT)} if kept else {}
-    return {"status": "done", "reason": None, "metrics": metrics, "files": files}
+    scores: dict[str, dict[str, float]] = field(default_factory=dict)
+    losses: dict[str, np.ndarray] = field(default_factory=dict)
+    certificate: dict[str, float] = field(default_factory=dict)
+    training: dict[str, object] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    kept: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def metrics(self) -> dict[str, object]:
+        """Every number by its name; two of one name are an error."""
+        parts: dict[str, Mapping[str, object]] = {}
+        for name, scores in self.scores.items():
+            parts[f"the data set's measures on the {name} part"] = {
+                f"{name}_{score}": value for score, value in scores.items()
+            }
+            if name in self.losses:
+                parts[f"the loss on the {name} part"] = {f"{name}_loss": float(np.mean(self.losses[name]))}
+        parts |= {"the certificate": self.certificate, "training's own numbers": self.training}
+        return joined(parts)
 
 
-def _measured(
-    run: Run, record: dict[str, Any], model: Any, split: Split, module: DataSet
-) -> tuple[dict[str, Any], list[str], dict[str, np.ndarray]]:
-    """(metrics, what does not hold, what figures need) of a model on its split."""
-    metrics: dict[str, Any] = {}
-    losses: dict[str, np.ndarray] = {}
-    parts = {"train": split.train, "validation": split.validation, "test": split.test}
-    for name, part in parts.items():
+def measure(
+    method: Method, numbers: Mapping[str, object], model: Any, split: Split, module: DataSet
+) -> Measured:
+    """Everything that evaluation finds of a model on its split; `numbers` are training's own."""
+    measured = Measured()
+    certificate = method.certificate
+    for name, part in (("train", split.train), ("validation", split.validation), ("test", split.test)):
         if part is None:
             continue
         yhat = module.predict(model, part.X)
-        metrics.update(
-            {f"{name}_{measure}": float(value) for measure, value in module.score(part.Y, yhat).items()}
-        )
-        if "baseline" not in run.model and (module.predicts_outputs or name == "train"):
-            losses[name] = _losses(model, part, yhat if module.predicts_outputs else _best(model, part))
-            metrics[f"{name}_loss"] = float(np.mean(losses[name]))
-    kept = module.keep(split.test.Y, yhat)  # the test part comes last
-    if "baseline" in run.model:
-        return metrics, [], kept
-    from structmargin_suite.methods import certificate, jkse_certificate
-    from structmargin_suite.methods.models import SVM
+        measured.scores[name] = {key: float(value) for key, value in module.score(part.Y, yhat).items()}
+        if certificate is not None and (module.predicts_outputs or name == "train"):
+            outputs = yhat if module.predicts_outputs else _best(model, part)
+            measured.losses[name] = _losses(model, part, outputs)
+    measured.kept = module.keep(split.test.Y, yhat)  # the test part comes last
+    if certificate is not None:
+        from structmargin_suite.methods.certificate import examples
 
-    check: Any = {SVM: certificate, "JKSE": jkse_certificate}[run.model.get("model", SVM)]
-    examples = certificate.examples(model, split.train)
-    found, wrong = check.recomputed(model, examples, losses["train"])
-    numbers = record["numbers"]
-    metrics.update(found)
-    metrics.update({name: numbers[source] for name, source in COUNTS.items()})
-    metrics.update({name: numbers.get(name) for name in ("C", "bound", "exact", "converged")})
-    return metrics, wrong, kept
+        trained_on = examples(model, split.train)
+        measured.certificate, measured.faults = certificate(model, trained_on, measured.losses["train"])
+        measured.training = {name: numbers[source] for name, source in COUNTS.items()}
+        measured.training |= {name: numbers.get(name) for name in AS_TRAINED}
+    return measured
 
 
 def _best(model: Any, part: Examples) -> list[Any]:
-    """The model's own outputs; where the truth scores above what the search found, the truth.
+    """The model's predictions; the truth where it scores above what the search found.
 
     A search may look at a coarser set than truths are from (boxes 16 pixels apart), and slacks bound the risk
     of a prediction among all that were constrained, the truth included.
     """
     f, yhat = model.scorer_, model.predict(part.X)
-    return [y if f(x, y) > f(x, found) else found for x, y, found in zip(part.X, part.Y, yhat, strict=True)]
+    return [
+        y if f(x, y) > f(x, predicted) else predicted
+        for x, y, predicted in zip(part.X, part.Y, yhat, strict=True)
+    ]
 
 
 def _losses(model: Any, part: Examples, yhat: Any) -> np.ndarray:

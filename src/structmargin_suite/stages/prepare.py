@@ -1,7 +1,7 @@
-"""Stage 1: a corpus of an experiment, made ready. configs (and files) -> data/ready/E/*.npz and a receipt.
+"""Stage 1: prepare a corpus of an experiment. configs (and files) -> data/ready/E/*.npz and a receipt.
 
 The receipt says where the data came from: real files with their sums, a user's own with theirs, or a
-seed. Where `source: auto` finds no real data, the stand-in is taken and everything downstream says so.
+seed. Where `source: auto` finds no real data, the synthetic stand-in is used, and all results say so.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from structmargin_suite.datasets import DataSet, dataset
 from structmargin_suite.planning.plan import Suite, load
@@ -28,12 +29,12 @@ def prepare(suite: Suite, experiment: str, corpus: str) -> None:
     parts = suite.experiments[experiment].parts_of(corpus)
     first = parts[0]
     module = dataset(first.module)
-    files, kind = _files(suite, layout, module, first.module, first.source, first.path)
+    files, kind = _files(suite, first)
     sums = {name: sha256(path) for name, path in files.items()}
     progress = Progress(f"prepare {experiment} {corpus}", len(parts))
     if first.source == "auto" and kind == "synthetic":
-        progress.tell("no real data to be had; using the synthetic stand-in")
-    written: dict[str, Any] = {}
+        progress.tell("real data are not available; using the synthetic stand-in")
+    written: dict[str, dict[str, object]] = {}
     for part in parts:
         target = layout.part(experiment, part.name)
         write_arrays(target, _arrays(module, part, files, kind))
@@ -54,7 +55,7 @@ def prepare(suite: Suite, experiment: str, corpus: str) -> None:
     )
 
 
-def _arrays(module: DataSet, part: Part, files: dict[str, Path], kind: str) -> dict[str, Any]:
+def _arrays(module: DataSet, part: Part, files: dict[str, Path], kind: str) -> dict[str, np.ndarray]:
     """A part's arrays; a file that cannot be parsed is an error for the user, in the parser's words."""
     if kind == "synthetic":
         return module.synthesize(part.seed, **part.params)
@@ -71,19 +72,18 @@ def label(corpus: str, kind: str) -> str:
     return f"{corpus} ({'own file' if kind == 'file' else kind})"
 
 
-def _files(
-    suite: Suite, layout: Layout, module: DataSet, name: str, source: str, path: Any
-) -> tuple[dict[str, Path], str]:
-    """(files by name, kind of data) under the rules of `source`."""
-    if source == "synthetic":
+def _files(suite: Suite, part: Part) -> tuple[dict[str, Path], str]:
+    """(files by name, kind of data) under the rules of a part's source."""
+    files = dataset(part.module).FILES
+    if part.source == "synthetic":
         return {}, "synthetic"
-    if source == "file":
-        return own_files(path, module.FILES, suite.root), "file"
+    if part.source == "file":
+        return own_files(part.path, files, suite.root), "file"
     try:
-        raw = layout.raw(name)
-        return {remote.name: obtain(remote, raw, suite.mirror) for remote in module.FILES}, "real"
+        raw = Layout(suite.root).raw(part.module)
+        return {remote.name: obtain(remote, raw, suite.mirror) for remote in files}, "real"
     except Unavailable as reason:
-        if source == "real":
+        if part.source == "real":
             raise
         print(f"note: {reason}", file=sys.stderr)
         return {}, "synthetic"

@@ -1,4 +1,4 @@
-"""Stage 5: the verdict on every claim and the page. results/*/ -> results/claims.csv, results/index.html.
+"""Stage 5: judge every claim and write the page. results/*/ -> results/claims.csv, results/index.html.
 
 Everything that has results is shown, whichever experiments were asked for this time; results made
 under an earlier configuration are shown with a note that says so.
@@ -28,7 +28,7 @@ def report(suite: Suite) -> None:
     write_csv(layout.claims, claims, ["id", "verdict", "evidence"])
     progress.step("claims.csv")
     current = {name: plain(experiment.config) for name, experiment in suite.experiments.items()}
-    stale = [name for name, mine in results.items() if mine.config != current.get(name)]
+    stale = [name for name, shown in results.items() if shown.config != current.get(name)]
     order = [name for name in suite.experiments if name in results]
     order += [name for name in results if name not in order]
     write_text(layout.page, page([results[name] for name in order], claims, suite, stale))

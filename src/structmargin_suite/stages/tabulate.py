@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from structmargin_suite.planning.plan import Experiment, Suite, load
-from structmargin_suite.planning.studies import POOLED
 from structmargin_suite.publish import tables
 from structmargin_suite.rerun import machine
 from structmargin_suite.results import RUN_TYPES, STUDY_SEPARATOR, ExperimentResults, column, has_value
@@ -57,6 +56,10 @@ def tabulate(suite: Suite, name: str) -> None:
     progress.close()
 
 
+REPORTED = ("C", "nu")
+"""Options of which evaluation reports the value that the fit had, under the same name."""
+
+
 class RunRow(NamedTuple):
     """One run as a row of runs.csv, each kind of column by itself."""
 
@@ -68,12 +71,16 @@ class RunRow(NamedTuple):
     def cells(self) -> dict[str, Any]:
         """All columns together.
 
-        A choice replaces the setting that the training began with. Otherwise a name that has two
+        A choice replaces the setting that the training began with, and the value that a run was given or
+        chose replaces what evaluation reports of the same option (`REPORTED`). Otherwise a name that has two
         different values is refused: neither may hide the other.
         """
         cells: dict[str, Any] = {}
         settings = {name: self.choices.get(name, value) for name, value in self.settings.items()}
-        for kind, values in {**self._asdict(), "settings": settings}.items():
+        given = {name for name, value in {**settings, **self.choices}.items() if not is_missing(value)}
+        hidden = given.intersection(REPORTED)
+        metrics = {name: value for name, value in self.metrics.items() if name not in hidden}
+        for kind, values in {**self._asdict(), "settings": settings, "metrics": metrics}.items():
             for name, value in values.items():
                 known = cells.get(name)
                 if is_missing(known):
@@ -160,16 +167,16 @@ def _clocks(experiment: Experiment, layout: Layout) -> Iterator[dict[str, Any]]:
 
 def _mark_chosen(experiment: Experiment, runs: pd.DataFrame) -> None:
     """Mark the runs with the option's value that does best over all of a method's runs on a corpus."""
-    for method, spec in experiment.config["methods"].items():
-        choose = spec.get("choose")
-        if choose is None or not choose["by"].startswith(POOLED):
+    for method, spec in experiment.methods.items():
+        choice = spec.choice
+        if choice is None or not choice.over_all_runs:
             continue
-        option, sign = choose["option"].rpartition(".")[2], -1.0 if choose.get("largest") else 1.0
+        option, sign = choice.columns[choice.option], choice.sign
         for _, candidates in runs[runs["method"] == method].groupby("corpus"):
             done = candidates[candidates["status"] == "done"]
             means = {}
-            for value in choose["among"]:
-                losses = done[_tried(done, option, value)][choose["by"]]
+            for value in choice.among:
+                losses = done[_tried(done, option, value)][choice.by]
                 if len(losses):
                     means[value] = sign * float(np.mean(losses.to_numpy(float)))
             if means:
@@ -208,7 +215,7 @@ def _summary(
 
 
 def _table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> None:
-    methods = results.config["methods"]
+    methods = results.methods
     table = tables.tidy(spec, results.select(spec["study"], done=False), results.published(name), methods)
     write_frame(results.folder / f"{name}.csv", table)
     header, cells = tables.wide(spec, table, methods)

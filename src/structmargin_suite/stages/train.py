@@ -1,4 +1,4 @@
-"""Stage 2: the trainings of one job. data/ready -> results/E/runs/R/{run.json, model.npz, trace.csv}.
+"""Stage 2: train the runs of one job. data/ready -> results/E/runs/R/{run.json, model.npz, trace.csv}.
 
 run.json holds everything about a run but clocks: settings, seed, data, code, versions, the fit's numbers, and
 why it was skipped or failed if it was. What a clock or a memory meter says is in clock.json and
@@ -9,18 +9,19 @@ where it stopped, and a changed config trains only what changed.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from structmargin_suite.methods.kinds import Trained
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Run
-from structmargin_suite.rerun import keys, machine
+from structmargin_suite.rerun import job_keys, machine
 from structmargin_suite.stages._command import guarded, job_of
-from structmargin_suite.stages._progress import Progress
+from structmargin_suite.stages._runs import PreparedParts, do_runs
 from structmargin_suite.storage.files import (
     digest,
-    read_arrays,
     read_json,
     sha256,
     write_arrays,
@@ -28,58 +29,52 @@ from structmargin_suite.storage.files import (
     write_json,
 )
 from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.records import joined
+
+MODEL = "model.npz"
 
 
 def train(suite: Suite, job: Job) -> None:
     """Do every run of a job that is not done yet, then write the job's receipt."""
     layout = Layout(suite.root)
-    experiment = suite.experiments[job.experiment]
-    progress = Progress(f"train {job.experiment} {job.name}", len(job.runs))
     corpora = dict.fromkeys(run.corpus for run in job.runs)  # others may not be there yet
     receipts = {corpus: read_json(layout.corpus(job.experiment, corpus)) for corpus in corpora}
-    stored: dict[str, Any] = {}
-    for run in job.runs:
-        folder = layout.run(job.experiment, run.name)
-        data = provenance(receipts[run.corpus], run)
-        code = keys.run_code(experiment, run)
-        key = digest([run.spec, code, data])
-        if not intact(folder, key):
-            sweep(folder)
-            if run.part not in stored:
-                stored = {run.part: read_arrays(layout.part(job.experiment, run.part))}
-            record = _one(experiment, run, folder, stored[run.part])
-            write_json(folder / "run.json", {**run.spec, "key": key, "data": data, "code": code, **record})
-            if record["status"] == "failed":
-                progress.tell(f"{run.name} failed: {record['reason']}")
-        progress.step(run.name)
-    progress.close()
-    write_json(
-        layout.trained(job.experiment, job.name),
-        {run.name: sha256(layout.run(job.experiment, run.name) / "run.json") for run in job.runs},
-    )
+    training = Training(suite.experiments[job.experiment], layout, receipts)
+    do_runs(layout, job, training, layout.trained(job.experiment, job.name))
 
 
-def provenance(receipt: dict[str, Any], run: Run) -> dict[str, Any]:
-    """What a run's record says of its data."""
-    return {
-        "label": receipt["label"],
-        "kind": receipt["kind"],
-        "files": receipt["files"],
-        "part": receipt["parts"][run.part]["sha256"],
-        "seed": receipt["parts"][run.part]["seed"],
-    }
+@dataclass(frozen=True)
+class Training:
+    """Training as `do_runs` asks for it; `receipts` say where each corpus came from."""
 
+    experiment: Experiment
+    layout: Layout
+    receipts: Mapping[str, Mapping[str, Any]]
+    stage: str = "train"
+    file: str = "run.json"
+    tries_failures_again: bool = True
 
-def intact(folder: Path, key: str) -> bool:
-    """Whether a finished run with this key is there, model and all; a failed one is tried again."""
-    try:
-        record = read_json(folder / "run.json")
-    except (OSError, ValueError):
-        return False
-    if record.get("key") != key or record.get("status") == "failed":
-        return False
-    files = record.get("files", {})
-    return all((folder / name).is_file() and sha256(folder / name) == total for name, total in files.items())
+    def key(self, run: Run) -> str:
+        return digest([run.spec, job_keys.run_code(self.experiment, run), self.provenance(run)])
+
+    def do(self, run: Run, key: str, parts: PreparedParts) -> dict[str, object]:
+        folder = self.layout.run(self.experiment.name, run.name)
+        sweep(folder)
+        code = job_keys.run_code(self.experiment, run)
+        origin = {"key": key, "data": self.provenance(run), "code": code}
+        outcome = _train(self.experiment, run, folder, parts)
+        return joined({"a run's settings": run.spec, "its origin": origin, "its outcome": outcome})
+
+    def provenance(self, run: Run) -> dict[str, object]:
+        """What a run's record says of its data."""
+        receipt = self.receipts[run.corpus]
+        return {
+            "label": receipt["label"],
+            "kind": receipt["kind"],
+            "files": receipt["files"],
+            "part": receipt["parts"][run.part]["sha256"],
+            "seed": receipt["parts"][run.part]["seed"],
+        }
 
 
 def sweep(folder: Path) -> None:
@@ -88,33 +83,26 @@ def sweep(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _one(experiment: Experiment, run: Run, folder: Path, arrays: dict[str, Any]) -> dict[str, Any]:
+def _train(experiment: Experiment, run: Run, folder: Path, parts: PreparedParts) -> dict[str, object]:
     """Train one run and store it; returns the part of its record that training decides."""
     from structmargin_suite.datasets import dataset
-    from structmargin_suite.methods import models
+    from structmargin_suite.methods import training
 
     if run.skip is not None:
-        return {"status": "skipped", "reason": run.skip, "versions": machine.versions(), "files": {}}
-    module = dataset(next(part.module for part in experiment.parts if part.name == run.part))
+        return _without_model("skipped", run.skip)
+    module = dataset(experiment.part(run.part).module)
+    arrays = parts[run.part]
     began, cpu = time.perf_counter(), time.process_time()
     try:
         split = module.view(arrays, run.view_seed, **run.view)
-        trained = models.train(run.model, split, run.seed, module.score, module.predict)
+        trained = training.train(run.configured, split, run.seed, module.score, module.predict)
     except OSError:
         raise
     except Exception as error:  # a failed run is a row with its reason
-        reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
-        return {"status": "failed", "reason": reason, "versions": machine.versions(), "files": {}}
+        text = str(error).splitlines()[0] if str(error) else "no message"
+        return _without_model("failed", f"{type(error).__name__}: {text}")
     clock = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
-    write_arrays(folder / "model.npz", models.to_arrays(run.model, trained.model))
-    if trained.trace:
-        columns = list(dict.fromkeys(name for row in trained.trace for name in row))
-        write_csv(folder / "trace.csv", trained.trace, columns)
-    fit_clocks = {f"fit_{name}": value for name, value in trained.clocks.items()}
-    write_json(
-        folder / "clock.json",
-        {**clock, **fit_clocks, "job_peak_mb": machine.peak_memory_mb(), "machine": machine.facts()},
-    )
+    _store(run, trained, clock, folder)
     return {
         "status": "done",
         "reason": None,
@@ -124,8 +112,25 @@ def _one(experiment: Experiment, run: Run, folder: Path, arrays: dict[str, Any])
         "chosen": trained.chosen,
         "warnings": trained.warnings,
         "versions": machine.versions(),
-        "files": {"model.npz": sha256(folder / "model.npz")},
+        "files": {MODEL: sha256(folder / MODEL)},
     }
+
+
+def _without_model(status: str, reason: str) -> dict[str, object]:
+    return {"status": status, "reason": reason, "versions": machine.versions(), "files": {}}
+
+
+def _store(run: Run, trained: Trained, clock: dict[str, float], folder: Path) -> None:
+    """Write the model, its trace and its clocks."""
+    write_arrays(folder / MODEL, run.configured.to_arrays(trained.model))
+    if trained.trace:
+        columns = list(dict.fromkeys(name for step in trained.trace for name in step))
+        write_csv(folder / "trace.csv", trained.trace, columns)
+    fit_clocks = {f"fit_{name}": value for name, value in trained.clocks.items()}
+    meters: dict[str, object] = {"job_peak_mb": machine.peak_memory_mb(), "machine": machine.facts()}
+    write_json(
+        folder / "clock.json", joined({"clocks": clock, "the fit's clocks": fit_clocks, "meters": meters})
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:

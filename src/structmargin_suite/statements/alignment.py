@@ -21,8 +21,8 @@ MIN_GAIN = 1.0  # points of test error: a smaller gain does not pay for a smalle
 
 def _readings(results: ExperimentResults, study: str) -> list[str]:
     """SVM2 as printed first, then the other readings of C."""
-    methods = results.config["methods"]
-    return [name for name in results.config["studies"][study]["methods"] if "formulation" in methods[name]]
+    names = results.config["studies"][study]["methods"]
+    return [name for name in names if results.methods[name].option("formulation") is not None]
 
 
 def _too_few(results: ExperimentResults) -> Verdict | None:

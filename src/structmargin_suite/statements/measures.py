@@ -92,5 +92,4 @@ def error_rate(results: Mapping[str, ExperimentResults]) -> Verdict:
 
 
 def _w(experiment: ExperimentResults, run: str) -> np.ndarray:
-    model = experiment.model(run)
-    return np.asarray(model.w if "baseline" in experiment.record(run)["model"] else model.w_, dtype=float)
+    return experiment.method_of(run).weights(experiment.model(run))

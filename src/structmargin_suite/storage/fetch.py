@@ -16,11 +16,13 @@ import urllib.parse
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from structmargin_suite.storage.files import read_json, sha256, write_json, write_with
 
 SECONDS_TO_CONNECT = 10
+OwnFiles = str | Mapping[str, str]
+"""What `path` in a config may say: a file, a folder, or a file for each name."""
 
 
 class Remote(NamedTuple):
@@ -42,11 +44,11 @@ def mirrored(folder: str, sums: Mapping[str, str]) -> tuple[Remote, ...]:
 
 
 class DataError(RuntimeError):
-    """A file is not what it should be, or cannot be had."""
+    """A file is not what it should be, or is not available."""
 
 
 class Unavailable(DataError):
-    """A file can be had nowhere."""
+    """A file is not available anywhere."""
 
 
 def obtain(remote: Remote, raw: Path, mirror: Path) -> Path:
@@ -77,38 +79,38 @@ def obtain(remote: Remote, raw: Path, mirror: Path) -> Path:
 
 
 def at_hand(files: Sequence[Remote], raw: Path, mirror: Path) -> bool:
-    """Whether all files can be had without the network."""
-    return all((raw / one.name).is_file() or (mirror / one.mirror).is_file() for one in files)
+    """Whether all files are available without the network."""
+    return all((raw / file.name).is_file() or (mirror / file.mirror).is_file() for file in files)
 
 
 def verify(path: Path, remote: Remote) -> None:
     """Raise unless the file has the sum that it should have."""
-    found = sha256(path)
-    if found not in (remote.sha256, remote.packed):
+    total = sha256(path)
+    if total not in (remote.sha256, remote.packed):
         raise DataError(
-            f"{path} has the SHA-256 sum {found}, but {remote.name} must have {remote.sha256}; "
+            f"{path} has the SHA-256 sum {total}, but {remote.name} must have {remote.sha256}; "
             "delete the file and fetch it again, or use source: file if it is meant to differ"
         )
 
 
-def own_files(path: Any, files: Sequence[Remote], root: Path) -> dict[str, Path]:
+def own_files(path: OwnFiles | None, files: Sequence[Remote], root: Path) -> dict[str, Path]:
     """A user's own files by the names of FILES: one file, a folder of them, or a mapping name to path."""
     names = [remote.name for remote in files]
     if isinstance(path, Mapping):
-        found = {name: root / str(place) for name, place in path.items()}
+        places = {name: root / str(place) for name, place in path.items()}
     elif (root / str(path)).is_dir():
-        found = {name: root / str(path) / name for name in names}
+        places = {name: root / str(path) / name for name in names}
     else:
-        found = {names[0]: root / str(path)}
-    missing = [name for name in names if name not in found]
+        places = {names[0]: root / str(path)}
+    missing = [name for name in names if name not in places]
     if missing:
         raise DataError(
             f"path names no file for {', '.join(missing)}; give a folder or a mapping with all of {names}"
         )
-    for place in found.values():
+    for place in places.values():
         if not place.is_file():
             raise DataError(f"there is no file {place}; correct `path` in the config")
-    return found
+    return places
 
 
 def _take(source: Path, target: Path) -> None:
@@ -163,7 +165,7 @@ def _run_id() -> str:
 def _failures(raw: Path) -> dict[str, str]:
     """Hosts that already failed in this run."""
     try:
-        kept = read_json(raw / UNREACHABLE)
+        stored = read_json(raw / UNREACHABLE)
     except (FileNotFoundError, json.JSONDecodeError):
         return {}
-    return dict(kept["hosts"]) if kept.get("run") == _run_id() else {}
+    return dict(stored["hosts"]) if stored.get("run") == _run_id() else {}

@@ -76,8 +76,8 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write `value` as JSON, one key a line."""
+def write_json(path: Path, value: object) -> None:
+    """Write `value` as JSON, one key per line."""
     write_text(path, json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
@@ -93,7 +93,7 @@ def read_yaml(path: Path) -> Any:
         return yaml.load(handle, YAML)
 
 
-def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> None:
+def write_csv(path: Path, rows: Iterable[Mapping[str, object]], columns: Sequence[str]) -> None:
     """Write rows under the given columns; a missing or None value is an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -127,7 +127,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         return {name: stored[name] for name in stored.files}
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """`value` in JSON's own types: numpy numbers unwrapped, NaN and infinities as null and text."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
@@ -142,7 +142,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def cell(value: Any) -> str:
+def cell(value: object) -> str:
     """A value as CSV text: numbers to ten significant digits, None and NaN empty."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -161,7 +161,7 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def digest(value: Any) -> str:
+def digest(value: object) -> str:
     """A digest of plain data: equal values have equal digests, whatever the order of keys."""
     text = json.dumps(plain(value), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:20]

@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
 
-LARGEST = 8 * 2**30
+MAX_UNPACKED_BYTES = 8 * 2**30
 
 
 class UnsafeArchive(ValueError):
@@ -93,9 +93,9 @@ def _inside(archive: Path, name: str) -> None:
 
 
 def _bounded(archive: Path, size: int) -> None:
-    if size > LARGEST:
+    if size > MAX_UNPACKED_BYTES:
         raise UnsafeArchive(
-            f"{archive} would unpack to {size} bytes, more than {LARGEST}; do not use this file"
+            f"{archive} would unpack to {size} bytes, more than {MAX_UNPACKED_BYTES}; do not use this file"
         )
 
 

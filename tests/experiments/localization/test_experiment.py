@@ -18,7 +18,8 @@ from structmargin_suite.baselines import box_prior
 from structmargin_suite.datasets import clusters, completed, uiuc_cars
 from structmargin_suite.datasets.uiuc_cars.detection import correct, precision_recall
 from structmargin_suite.figures.localization import _noise, _precision_at
-from structmargin_suite.methods.models import train
+from structmargin_suite.methods.method import Method
+from structmargin_suite.methods.training import train
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.stages import evaluate
 from structmargin_suite.statements import localization as claims
@@ -105,7 +106,7 @@ def test_a_path_over_c_chooses_as_trainings_from_nothing_do() -> None:
     fits = []
     for path in (False, True):
         one = {**spec, "choose": {**spec["choose"], "path": path}}
-        fits.append(train(one, split, 0, uiuc_cars.score, uiuc_cars.predict))
+        fits.append(train(Method.parse("m", one), split, 0, uiuc_cars.score, uiuc_cars.predict))
     assert fits[0].chosen["value"] == fits[1].chosen["value"]
     for (_, a), (_, b) in zip(*(f.chosen["validation_roc_area"] for f in fits), strict=True):
         assert a == pytest.approx(b, abs=2.0)

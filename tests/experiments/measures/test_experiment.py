@@ -98,7 +98,7 @@ class Weights(Fake):
     """Made-up models: the structural SVM's w_, the conventional one's w."""
 
     def record(self, run):
-        return {"model": {"baseline": "linear_svm"} if run.startswith("plain") else {}}
+        return {"method": run, "model": {"baseline": "linear_svm"} if run.startswith("plain") else {}}
 
     def model(self, run):
         return SimpleNamespace(w_=self.weights[run], w=self.weights[run])

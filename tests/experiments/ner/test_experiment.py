@@ -17,7 +17,9 @@ from helpers.toy_project import HERE, project, run_all
 from structmargin_suite.baselines import crf, hmm
 from structmargin_suite.datasets import Examples, Split
 from structmargin_suite.datasets import conll2002 as data
-from structmargin_suite.methods import models
+from structmargin_suite.methods import training
+from structmargin_suite.methods.kinds import Trained
+from structmargin_suite.methods.method import Method
 from structmargin_suite.results import Results
 from structmargin_suite.statements import checks, judge
 from structmargin_suite.storage.files import read_csv
@@ -113,14 +115,14 @@ def test_an_option_chosen_within_the_training_part_never_sees_the_test_part(monk
         def predict(self, X):
             return [self.level] * len(X)
 
-    def fit(spec, split, seed, former=None):
-        seen.append((spec["level"], list(split.train.X)))
-        return models.Trained(Told(spec["level"]))
+    def fit(method, split, seed, former=None):
+        seen.append((method.option("level"), list(split.train.X)))
+        return Trained(Told(method.option("level")))
 
-    monkeypatch.setattr(models, "_fit", fit)
+    monkeypatch.setattr(training, "_fit", fit)
     split = Split(Examples(list(range(8)), [3.0] * 8), Examples([99], [1.0]))
     spec = {"choose": {"option": "level", "among": [1.0, 3.0, 5.0], "by": "inner_error"}}
-    trained = models.train(spec, split, 0, lambda Y, P: {"error": abs(Y[0] - P[0])})
+    trained = training.train(Method.parse("m", spec), split, 0, lambda Y, P: {"error": abs(Y[0] - P[0])})
     assert trained.chosen["value"] == 3.0
     assert [level for level, _ in seen] == [1.0, 3.0, 5.0, 3.0]
     assert [len(X) for _, X in seen] == [6, 6, 6, 8] and all(99 not in X for _, X in seen)

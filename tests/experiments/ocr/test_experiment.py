@@ -16,8 +16,9 @@ from structmargin.problems import Multiclass, Sequence
 from structmargin_suite.datasets import Examples, ocr
 from structmargin_suite.figures import ocr as figures
 from structmargin_suite.figures._style import house
-from structmargin_suite.methods.combinations import combination
+from structmargin_suite.methods.combinations import refusal
 from structmargin_suite.methods.jkse_certificate import recomputed
+from structmargin_suite.methods.kinds import LibraryModel
 from structmargin_suite.results import Results
 from structmargin_suite.storage.frames import records
 
@@ -96,13 +97,14 @@ def test_weights_that_are_not_the_coefficients_are_found():
 
 def test_what_a_config_may_say_of_jkse():
     words = {"model": "JKSE", "problem": {"name": "Sequence"}}
-    assert combination(words) == (None, None)
-    fault, _ = combination({**words, "trainer": "binery"})
+    assert refusal(LibraryModel.parse(words)) == (None, None)
+    fault, _ = refusal(LibraryModel.parse({**words, "trainer": "binery"}))
     assert "'binery'" in fault and "'binary'" in fault
     nested = {"name": "product", "kx": {"name": "rbf", "gama": 1.0}}
-    fault, _ = combination({"model": "JKSE", "problem": {"name": "Multiclass"}, "kernel": nested})
+    fault, _ = refusal(LibraryModel.parse({**words, "problem": {"name": "Multiclass"}, "kernel": nested}))
     assert "'gama'" in fault and "'gamma'" in fault
-    _, reason = combination({"model": "JKSE", "problem": {"name": "Alignment"}, "kernel": {"name": "linear"}})
+    other = {**words, "problem": {"name": "Alignment"}, "kernel": {"name": "linear"}}
+    _, reason = refusal(LibraryModel.parse(other))
     assert "takes no joint kernel" in reason
 
 

@@ -12,7 +12,9 @@ from sklearn.svm import LinearSVC
 from helpers.toy_project import HERE, TOY, project, run_all
 from structmargin_suite.baselines import linear_svm
 from structmargin_suite.datasets import Examples, Split, optdigits
-from structmargin_suite.methods import models
+from structmargin_suite.methods import training
+from structmargin_suite.methods.kinds import Trained
+from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import load
 from structmargin_suite.storage.files import read_csv, read_json
@@ -56,22 +58,23 @@ def test_remembered_trainings_are_those_of_the_same_rows_only():
 
 def split(held=None):
     X, y = sample()
-    return Split(Examples(X, y), Examples(X, y), problem={"measure": "told"}, held=held)
+    return Split(Examples(X, y), Examples(X, y), problem={"measure": "f1"}, held=held)
 
 
 def test_a_choice_tries_every_combination_on_the_rows_held_out(monkeypatch):
     seen = []
 
-    def fit(spec, data, seed, former=None):
-        seen.append((spec["C"], spec["cost"], data.train.Y.tolist(), former))
-        return models.Trained(SimpleNamespace(predict=lambda X: (spec["C"], spec["cost"], len(X))))
+    def fit(method, data, seed, former=None):
+        values = method.option("C"), method.option("cost")
+        seen.append((*values, data.train.Y.tolist(), former))
+        return Trained(SimpleNamespace(predict=lambda X: (*values, len(X))))
 
-    monkeypatch.setattr(models, "_fit", fit)
+    monkeypatch.setattr(training, "_fit", fit)
     held = np.arange(0, 90, 3)
 
     def score(Y, yhat):
         assert yhat[2] == 30 and Y.tolist() == sample()[1][held].tolist()
-        return {"told": 1.0 if yhat[:2] in ((1.0, 4.0), (2.0, 1.0), (2.0, 4.0)) else 0.0}
+        return {"f1": 1.0 if yhat[:2] in ((1.0, 4.0), (2.0, 1.0), (2.0, 4.0)) else 0.0}
 
     choose = {"option": "C", "among": [1.0, 2.0], "with": {"cost": [1.0, 4.0]}, "by": "inner_{measure}"}
     for more, best in (
@@ -80,11 +83,11 @@ def test_a_choice_tries_every_combination_on_the_rows_held_out(monkeypatch):
         ({}, (1.0, 1.0)),
     ):
         seen.clear()
-        found = models.train({"choose": {**choose, **more}}, split(held), 0, score)
-        assert [one[:2] for one in seen] == [(1.0, 1.0), (1.0, 4.0), (2.0, 1.0), (2.0, 4.0), best]
-        assert all(len(one[2]) == 60 for one in seen[:-1]) and len(seen[-1][2]) == 90
-        assert (found.chosen["value"], found.chosen["with"]["cost"]) == best
-        assert found.chosen["inner_told"][1] == [1.0, 4.0, 1.0]
+        trained = training.train(Method.parse("m", {"choose": {**choose, **more}}), split(held), 0, score)
+        assert [fit[:2] for fit in seen] == [(1.0, 1.0), (1.0, 4.0), (2.0, 1.0), (2.0, 4.0), best]
+        assert all(len(fit[2]) == 60 for fit in seen[:-1]) and len(seen[-1][2]) == 90
+        assert (trained.chosen["value"], trained.chosen["with"]["cost"]) == best
+        assert trained.chosen["inner_f1"][1] == [1.0, 4.0, 1.0]
 
 
 def test_a_path_along_C_starts_from_the_cuts_before_and_ends_from_nothing():
@@ -96,14 +99,16 @@ def test_a_path_along_C_starts_from_the_cuts_before_and_ends_from_nothing():
         "choose": {"option": "C_per_example", "among": [0.01, 0.1, 1.0], "by": "inner_f1", "largest": True},
     }  # fmt: skip
     walked = {**spec, "choose": {**spec["choose"], "path": True}}
-    cold, warm = (models.train(one, data, 0, optdigits.score) for one in (spec, walked))
+    cold, warm = (
+        training.train(Method.parse("m", given), data, 0, optdigits.score) for given in (spec, walked)
+    )
     assert warm.chosen["value"] == cold.chosen["value"]
     np.testing.assert_array_equal(warm.model.w_, cold.model.w_)
     assert warm.numbers["n_constraints"] == cold.numbers["n_constraints"]
-    inner = models._inner(data, 0)
-    first = models._fit({**walked, "C_per_example": 0.1}, inner, 0)
-    later = models._fit({**walked, "C_per_example": 1.0}, inner, 0, first.model)
-    alone = models._fit({**walked, "C_per_example": 1.0}, inner, 0)
+    inner, method = training._inner(data, 0), Method.parse("m", walked)
+    first = training._fit(method.with_option("C_per_example", 0.1), inner, 0)
+    later = training._fit(method.with_option("C_per_example", 1.0), inner, 0, first.model)
+    alone = training._fit(method.with_option("C_per_example", 1.0), inner, 0)
     assert later.numbers["n_constraints"] < alone.numbers["n_constraints"]
     assert later.numbers["primal"] == pytest.approx(alone.numbers["primal"], rel=1e-4)
 
@@ -143,9 +148,9 @@ def test_a_row_has_the_value_that_its_training_chose_and_the_page_tells_it(tmp_p
     values = []
     for run in suite.experiments["toy"].runs:
         record = read_json(Layout(root).run("toy", run.name) / "run.json")
-        want = record["chosen"]["value"] if run.method == "chosen" else run.model["C"]
+        want = record["chosen"]["value"] if run.method == "chosen" else run.configured.option("C")
         assert float(rows[run.name]["C"]) == want == record["numbers"]["C"]
         values += [f"{want:g}"] if run.method == "chosen" else []
-    told = ", ".join(f"{v} ({values.count(v)})" for v in dict.fromkeys(values))
+    chosen = ", ".join(f"{v} ({values.count(v)})" for v in dict.fromkeys(values))
     page = (root / "results" / "index.html").read_text()
-    assert f"CHOSEN: C chosen by inner_error, in 2 runs: {told}" in page
+    assert f"CHOSEN: C chosen by inner_error, in 2 runs: {chosen}" in page

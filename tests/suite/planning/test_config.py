@@ -7,7 +7,8 @@ import copy
 import pytest
 
 from helpers.toy_project import HERE, TOY, project, write_config
-from structmargin_suite.planning.config import ConfigError, Faults, changes, merged, nearest, read
+from structmargin.names import nearest
+from structmargin_suite.planning.config import ConfigError, Faults, changes, merged, read
 from structmargin_suite.planning.plan import load
 
 
@@ -57,14 +58,14 @@ def broken():
 def test_faults_of_form_come_together(tmp_path, broken):
     lines = faults_of(project(tmp_path), broken)
     assert lines[0] == "5 problems in the configuration:"
-    told = "\n".join(lines)
+    text = "\n".join(lines)
     path = str(tmp_path / "configs" / "toy.yaml")
     assert all(path in line for line in lines[1:])
-    assert "repetitions: is 0, but must be at least 1" in told
-    assert "methods.margin.C: is 'much', but must be a number" in told
-    assert "unknown value 'sde'; the nearest known is 'se'" in told
-    assert "studies.sizes.varry: unknown key 'varry'" in told and "the nearest known is 'vary'" in told
-    assert "the key 'where' is missing; add it" in told
+    assert "repetitions: is 0, but must be at least 1" in text
+    assert "methods.margin.C: is 'much', but must be a number" in text
+    assert "unknown value 'sde'; the nearest known is 'se'" in text
+    assert "studies.sizes.varry: unknown key 'varry'" in text and "the nearest known is 'vary'" in text
+    assert "the key 'where' is missing; add it" in text
 
 
 def test_faults_of_meaning_come_together(tmp_path):
@@ -75,13 +76,13 @@ def test_faults_of_meaning_come_together(tmp_path):
     config["tables"]["toy"]["study"] = "size"
     config["tables"]["toy"]["published"] = "toys.csv"
     config["claims"] = ["bound-risks"]
-    told = "\n".join(lines := faults_of(project(tmp_path), config))
+    text = "\n".join(lines := faults_of(project(tmp_path), config))
     assert lines[0] == "6 problems in the configuration:"
     for wrong, right in (
         ("scater", "scatter"), ("epsilon", "eps"), ("margins", "margin"), ("size", "sizes"),
         ("toys.csv", "toy.csv"), ("bound-risks", "bound-risk"),
     ):  # fmt: skip
-        assert any(f"'{wrong}'" in line and f"'{right}'" in line for line in lines), (wrong, told)
+        assert any(f"'{wrong}'" in line and f"'{right}'" in line for line in lines), (wrong, text)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +96,10 @@ def test_faults_of_meaning_come_together(tmp_path):
         (lambda c: c["methods"]["margin"].update(formulation="SVM1 margins"), "did you mean 'SVM1 margin'"),
         (lambda c: c["methods"]["margin"].update(solver="n_slak"), "unknown solver 'n_slak'"),
         (lambda c: c["methods"]["margin"].update(C_per_example=1.0), "both C and C_per_example"),
+        (
+            lambda c: c["methods"]["margin"].update(view={"n_train": 5}),
+            "methods.margin.view.n_train: data.clusters.n_train is given too",
+        ),
         (lambda c: c["methods"]["margin"].pop("formulation"), "neither 'formulation' nor 'baseline'"),
         (lambda c: c["methods"]["margin"].update(problem={"n_clases": 2}), "n_clases"),
         (lambda c: c["data"]["clusters"].update(source="real"), "has no files; use source: synthetic"),
@@ -103,6 +108,7 @@ def test_faults_of_meaning_come_together(tmp_path):
         (lambda c: c["scales"]["smoke"].update(methds={}), "the nearest known is 'methods'"),
         (lambda c: c["tables"]["toy"].update(keys=["n_trian"]), "the nearest known is 'n_train'"),
         (lambda c: c["studies"]["sizes"]["vary"].update(gap=[1]), "unknown key 'gap'"),
+        (lambda c: c.update(jobs={"by": ["repetitoin"]}), "the nearest known is 'repetition'"),
         (lambda c: c.update(figures={"curve": {"caption": "x"}}), "unknown value 'curve'"),
     ],
 )
@@ -154,8 +160,9 @@ def test_overrides_merge_by_key_and_their_changes_are_listed():
 
 
 def test_the_nearest_name_ignores_case_and_gives_up_on_strangers():
-    assert nearest("Repetition", ["repetitions", "scale"]) == "repetitions"
-    assert nearest("zzz", ["repetitions", "scale"]) is None
+    assert nearest("Repetition", ["Repetitions", "scale"]) == ["Repetitions"]
+    assert nearest("zzz", ["repetitions", "scale"]) == []
+    assert nearest("b", ["ab", "bb", "cc"], n=2, cutoff=0.0) == ["bb", "ab"]
 
 
 def test_the_projects_own_configs_have_no_fault_at_any_scale():

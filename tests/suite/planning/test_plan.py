@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import copy
+import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.toy_project import HERE, TOY, project, write_config
+from structmargin_suite.methods.method import Method
+from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import load
-from structmargin_suite.planning.runs import Run, dealt, derive, grid, named, slug, united
-from structmargin_suite.rerun import keys
-from structmargin_suite.rerun.sources import LISTS, imports_of, source_digest
+from structmargin_suite.planning.runs import (
+    Run,
+    column_names,
+    derive,
+    grid,
+    grouped_into_jobs,
+    slug,
+    with_names,
+    without_duplicates,
+)
+from structmargin_suite.rerun import job_keys
+from structmargin_suite.rerun.sources import LISTING_MODULES, imports_of, source_digest
 from structmargin_suite.storage.files import digest
 
 
@@ -78,10 +90,67 @@ values = st.dictionaries(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["SVM2", "SVM2 x"]), values), min_size=1, max_size=8))
 def test_different_settings_have_different_names(points):
-    runs = united([Run("e", method, "data", {}, {}, model, ("s",)) for method, model in points])
-    names = [run.name for run in named(runs, 0)]
+    runs = without_duplicates(
+        [Run("e", "data", {}, {}, Method(method, options), ("s",)) for method, options in points]
+    )
+    names = [run.name for run in with_names(runs, 0)]
     assert len(set(names)) == len(names) == len({digest([m, v]) for m, v in points})
     assert all("/" not in name and " " not in name for name in names)
+
+
+def runs_of(*methods: Method) -> list[Run]:
+    return [Run("e", "data", {"pool": 9}, {"loss": "tree"}, method, ("s",)) for method in methods]
+
+
+def test_options_of_one_last_name_keep_apart_in_names_and_columns():
+    """Each value below differs from the others in one option: whichever it is, the names differ."""
+    base = Method("m", {"problem": {"name": "P", "gamma": 1}, "kernel": {"name": "K", "gamma": 2}})
+    changed = [base, base.with_option("problem.gamma", 3), base.with_option("kernel.gamma", 3)]
+    runs = with_names(runs_of(*changed), 0)
+    assert [run.name for run in runs] == [
+        "kernel.gamma=2,problem.gamma=1", "kernel.gamma=2,problem.gamma=3", "kernel.gamma=3,problem.gamma=1",
+    ]  # fmt: skip
+    assert runs[1].varied == {"kernel.gamma": 2, "problem.gamma": 3}
+
+
+def test_options_of_one_last_name_share_it_where_nothing_is_lost():
+    equal = Method("m", {"problem": {"gamma": 1}, "kernel": {"gamma": 1}})
+    columns = column_names(runs_of(equal))
+    assert columns["problem.gamma"] == columns["kernel.gamma"] == "gamma"
+    apart = [Method("a", {"problem": {"gamma": 1}}), Method("b", {"baseline": "x", "gamma": 2})]
+    assert column_names(runs_of(*apart))["problem.gamma"] == "gamma"
+    one_each = [Method("a", {"problem": {"gamma": 1}}), Method("a", {"kernel": {"gamma": 1}})]
+    assert [run.name for run in with_names(runs_of(*one_each), 0)] == ["problem.gamma=1", "kernel.gamma=1"]
+
+
+def test_values_that_look_alike_in_a_name_are_refused_with_their_key():
+    with pytest.raises(ValueError, match=r"would have the name .* they differ in word,"):
+        with_names(runs_of(Method("m", {"word": "a b"}), Method("m", {"word": "a-b"})), 0)
+
+
+def test_an_option_that_the_data_set_and_the_method_both_have_is_a_fault(tmp_path, monkeypatch):
+    from structmargin_suite.datasets import clusters
+
+    monkeypatch.setitem(clusters.VIEW, "eps", {})
+    config = copy.deepcopy(TOY)
+    config["data"]["clusters"]["eps"] = 1
+    words = "methods.margin: on 'clusters': 'eps' is a name in both the data's view and the method 'margin'"
+    with pytest.raises(ConfigError, match=words):
+        load(project(tmp_path, config))
+
+
+def test_a_chosen_option_has_a_column_of_its_own(tmp_path):
+    config = copy.deepcopy(TOY)
+    config["methods"] = {"margin": config["methods"]["margin"]}
+    config["studies"] = {"sizes": {"methods": ["margin"]}}
+    config["tables"] = {}
+    margin = config["methods"]["margin"]
+    margin["problem"] = {"n_classes": 3}
+    margin["solver_options"] = {"n_classes": 4}
+    margin["choose"] = {"option": "problem.n_classes", "among": [3], "by": "inner_error"}
+    words = "'problem.n_classes': results could not tell it from n_classes, solver_options.n_classes"
+    with pytest.raises(ConfigError, match=re.escape(words)):
+        load(project(tmp_path, config), library=False)
 
 
 def test_signs_survive_in_names():
@@ -96,7 +165,7 @@ def test_a_grid_is_every_combination():
 def test_jobs_hold_every_run_once(tmp_path):
     runs = load(project(tmp_path)).experiments["toy"].runs
     for by, at_most in (([], None), (["repetition"], None), (["n_train", "repetition"], 3)):
-        jobs = dealt("toy", runs, by, at_most)
+        jobs = grouped_into_jobs("toy", runs, by, at_most)
         assert sorted(run.name for job in jobs for run in job.runs) == sorted(run.name for run in runs)
         assert len({job.name for job in jobs}) == len(jobs)
         assert at_most is None or len(jobs) == at_most
@@ -106,9 +175,9 @@ def keys_of(root):
     suite = load(root)
     plan = suite.experiments["toy"]
     return {
-        "prepare": keys.prepare_key(suite, "toy", "clusters"),
-        **{job.name: keys.train_key(suite, job) for job in plan.jobs},
-        "tabulate": keys.tabulate_key(suite, "toy"),
+        "prepare": job_keys.prepare_key(suite, "toy", "clusters"),
+        **{job.name: job_keys.train_key(suite, job) for job in plan.jobs},
+        "tabulate": job_keys.tabulate_key(suite, "toy"),
     }
 
 
@@ -131,26 +200,29 @@ def test_a_key_changes_with_what_it_depends_on_and_with_nothing_else(tmp_path):
     assert changed(lambda c: c["methods"]["any"].update(eps=0.2)) == {"method=any", "tabulate"}
     assert changed(lambda c: c["methods"]["any"].update(label="Some")) == {"tabulate"}
     assert changed(lambda c: c["tables"]["toy"].update(caption="Other")) == {"tabulate"}
+    assert changed(lambda c: c["studies"]["sizes"].update(about="Words.")) == {"tabulate"}
     assert changed(lambda c: c["data"]["clusters"].update(n_test=31)) == set(before)
 
 
 def test_a_module_counts_for_those_who_import_it():
     assert "structmargin_suite.storage.files" in imports_of("structmargin_suite.stages.train")
     solver, problem = "structmargin.solvers.n_slack", "structmargin.problems.alignment.problem"
-    assert source_digest([solver], LISTS) == source_digest([solver, "structmargin.dual.working_set"], LISTS)
-    assert source_digest([solver], LISTS) != source_digest([solver, problem], LISTS)
+    assert source_digest([solver], LISTING_MODULES) == source_digest(
+        [solver, "structmargin.dual.working_set"], LISTING_MODULES
+    )
+    assert source_digest([solver], LISTING_MODULES) != source_digest([solver, problem], LISTING_MODULES)
     assert source_digest(["structmargin.registry"]) != source_digest(
         ["structmargin.registry"], without=[problem]
     )
 
 
 def test_a_run_does_not_count_problems_and_solvers_that_it_does_not_use():
-    from structmargin_suite.rerun.keys import code_of
+    from structmargin_suite.rerun.job_keys import code_of
 
-    spec = {"formulation": "SVM2", "solver": "n_slack", "problem": {"name": "Multiclass"}}
-    other = code_of({**spec, "problem": {"name": "Alignment"}}, "clusters")
-    assert code_of(spec, "clusters") != other != code_of({**spec, "solver": "bcfw"}, "clusters")
-    assert code_of({"baseline": "generative_alignment"}, "alignment") != other
+    method = Method.parse("m", {"formulation": "SVM2", "solver": "n_slack"}, {"name": "Multiclass"})
+    other = code_of(method.with_option("problem", {"name": "Alignment"}), "clusters")
+    assert code_of(method, "clusters") != other != code_of(method.with_option("solver", "bcfw"), "clusters")
+    assert code_of(Method.parse("b", {"baseline": "generative_alignment"}), "alignment") != other
 
 
 @pytest.mark.parametrize(
@@ -167,11 +239,11 @@ def test_a_run_does_not_count_problems_and_solvers_that_it_does_not_use():
 )
 def test_an_edit_of_the_library_makes_those_runs_old_that_use_it(monkeypatch, model, module, counts):
     from structmargin_suite.rerun import sources
-    from structmargin_suite.rerun.keys import code_of
+    from structmargin_suite.rerun.job_keys import code_of
 
-    svm = {"formulation": "SVM1", "solver": "n_slack", "problem": {"name": "Multiclass"}}
-    spec = svm if model == "SVM" else {"model": "JKSE", "problem": {"name": "Multiclass"}}
-    before, source_of = code_of(spec, "clusters"), sources.source_of
+    given = {"formulation": "SVM1", "solver": "n_slack"} if model == "SVM" else {"model": "JKSE"}
+    method = Method.parse("m", given, {"name": "Multiclass"})
+    before, source_of = code_of(method, "clusters"), sources.source_of
 
     def edited(name):
         path, text = source_of(name)
@@ -180,7 +252,7 @@ def test_an_edit_of_the_library_makes_those_runs_old_that_use_it(monkeypatch, mo
     sources._source_digest.cache_clear()
     monkeypatch.setattr(sources, "source_of", edited)
     try:
-        assert (code_of(spec, "clusters") != before) is counts
+        assert (code_of(method, "clusters") != before) is counts
     finally:
         sources._source_digest.cache_clear()
 

@@ -15,6 +15,7 @@ from helpers.toy_project import TOY, project, run_all
 from structmargin_suite import statements as claims
 from structmargin_suite.cli import main
 from structmargin_suite.figures._grouped import mean_curve, published
+from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish import tables
 from structmargin_suite.publish.compare import exact, numbers, stable
@@ -26,7 +27,7 @@ from structmargin_suite.storage.files import read_csv, read_yaml
 from structmargin_suite.storage.frames import frame_of, records
 
 SPEC = {"keys": ["n", "method"], "measures": ["error", "count"], "spread": "sd", "digits": {"count": 0}}
-METHODS = {"a": {"label": "A & B"}, "b": {"published_as": "a"}}
+METHODS = {"a": Method.parse("a", {"label": "A & B"}), "b": Method.parse("b", {"published_as": "a"})}
 
 
 def made(method, n, error, count=None, **more):

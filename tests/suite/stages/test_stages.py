@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from helpers.toy_project import TOY, project, run_all, write_config
-from structmargin_suite.methods.models import from_arrays
 from structmargin_suite.planning.plan import load
 from structmargin_suite.stages.evaluate import evaluate
 from structmargin_suite.stages.prepare import prepare
@@ -100,14 +99,15 @@ def test_evaluation_agrees_with_a_count_by_hand(done):
     root, suite = done
     run = suite.experiments["toy"].runs[0]
     folder = Layout(root).run("toy", run.name)
-    model = from_arrays(run.model, read_arrays(folder / "model.npz"))
+    model = run.configured.from_arrays(read_arrays(folder / "model.npz"))
     part = read_arrays(Layout(root).part("toy", run.part))
     wrong = model.predict(part["X_test"]) != part["y_test"]
     metrics = read_json(folder / "metrics.json")["metrics"]
     assert metrics["test_error"] == pytest.approx(100 * wrong.mean())
     losses = [model.problem_.delta(y, yhat) for y, yhat in zip(part["y_test"], model.predict(part["X_test"]))]
     assert metrics["test_loss"] == pytest.approx(np.mean(losses)) and metrics["test_loss"] > wrong.mean()
-    assert metrics["dual"] <= metrics["primal"] <= metrics["dual"] + run.model["C"] * run.model["eps"] + 1e-9
+    gap = run.configured.option("C") * run.configured.option("eps")
+    assert metrics["dual"] <= metrics["primal"] <= metrics["dual"] + gap + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_model_that_does_not_keep_its_word_is_a_failed_run(done, tmp_path, wha
     job = copied.experiments["toy"].jobs[0]
     run = next(one for one in job.runs if one.method == "margin")
     folder = Layout(copied.root).run("toy", run.name)
-    model = from_arrays(run.model, read_arrays(folder / "model.npz"))
+    model = run.configured.from_arrays(read_arrays(folder / "model.npz"))
     if what == "w":
         model.scorer_.w = 1.5 * model.scorer_.w
     else:

@@ -79,9 +79,9 @@ def test_a_wrong_sum_names_the_file_both_sums_and_what_to_do(places, place):
     file.write_bytes(b"tampered")
     with pytest.raises(DataError) as caught:
         obtain(Remote("x.txt", SUM, "toy/x.txt"), raw, mirror)
-    told = str(caught.value)
-    assert str(file) in told and SUM in told and hashlib.sha256(b"tampered").hexdigest() in told
-    assert "delete the file and fetch it again" in told and not isinstance(caught.value, Unavailable)
+    message = str(caught.value)
+    assert str(file) in message and SUM in message and hashlib.sha256(b"tampered").hexdigest() in message
+    assert "delete the file and fetch it again" in message and not isinstance(caught.value, Unavailable)
 
 
 def test_a_download_with_a_wrong_sum_is_an_error_and_keeps_nothing(places, server):

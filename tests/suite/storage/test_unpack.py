@@ -41,8 +41,8 @@ def test_plain_archives_give_their_files_and_a_second_time_nothing_is_touched(tm
     )
     for archive in (one, two):
         folder = unpack(archive, tmp_path / f"{archive.name}.d")
-        found = {p.relative_to(folder).as_posix(): p.read_text() for p in folder.rglob("*") if p.is_file()}
-        assert found == {"x/1.txt": "one", "2.txt": "two"}
+        written = {p.relative_to(folder).as_posix(): p.read_text() for p in folder.rglob("*") if p.is_file()}
+        assert written == {"x/1.txt": "one", "2.txt": "two"}
         (folder / "2.txt").write_text("kept")
         assert (unpack(archive, folder) / "2.txt").read_text() == "kept"
 
@@ -87,7 +87,7 @@ def test_links_in_zip_files_are_refused(tmp_path):
 
 
 def test_a_bomb_and_a_text_file_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "LARGEST", 1000)
+    monkeypatch.setattr(module, "MAX_UNPACKED_BYTES", 1000)
     with pytest.raises(UnsafeArchive, match="would unpack to 2000 bytes"):
         unpack(zipped(tmp_path / "a.zip", [("x", "a" * 2000)]), tmp_path / "d")
     (tmp_path / "x.txt").write_text("not an archive")

@@ -18,6 +18,7 @@ from typing import Any
 
 import jinja2
 
+from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Suite
 from structmargin_suite.publish import tables
 from structmargin_suite.rerun import machine
@@ -107,7 +108,7 @@ def section(
         "figures": [
             picture(results, name, spec["caption"], limit) for name, spec in config.get("figures", {}).items()
         ],
-        "methods": [method(name, spec) for name, spec in config["methods"].items()],
+        "methods": [method(each) for each in results.methods.values()],
         "choices": choices(results),
         "troubles": records(results.runs[results.runs["status"] != "done"]),
         "clocks": clocks(results),
@@ -117,7 +118,7 @@ def section(
 
 def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     """A table ready to show; the cells after the keys are numbers."""
-    header, cells = tables.wide(spec, results.table(name), results.config["methods"])
+    header, cells = tables.wide(spec, results.table(name), results.methods)
     text = (results.folder / f"{name}.md").read_text(encoding="utf-8")
     return {
         "name": name,
@@ -154,33 +155,26 @@ def webp(png: bytes) -> bytes:
     return result.getvalue()
 
 
-def method(name: str, spec: dict[str, Any]) -> dict[str, str]:
+def method(shown: Method) -> dict[str, str]:
     """A method's settings in one line."""
-    hidden = ("label", "note", "published_as", "choose", "problem")
-    settings = [f"{key} {value}" for key, value in spec.items() if key not in hidden]
-    choose = spec.get("choose")
-    if choose:
-        among = {choose["option"]: choose["among"], **choose.get("with", {})}
-        tried = " and ".join(f"{option} chosen among {values}" for option, values in among.items())
-        settings.append(f"{tried} by {choose['by']}")
-    return {"name": spec.get("label", name), "settings": ", ".join(settings), "note": spec.get("note", "")}
+    return {"name": shown.label, "settings": shown.describe(), "note": shown.note}
 
 
 def choices(results: ExperimentResults) -> list[str]:
     """Which values each choice fell on: one over all runs, or one in each."""
     sentences = []
-    for name, spec in results.config["methods"].items():
-        choose = spec.get("choose")
-        if choose is None:
+    for name, method in results.methods.items():
+        choice = method.choice
+        if choice is None:
             continue
         runs = results.select(method=name)
-        for option, among in {choose["option"]: choose["among"], **choose.get("with", {})}.items():
-            key = option.rpartition(".")[2]
+        for option, among in choice.candidates.items():
+            key = choice.columns[option]
             values = records(runs[[key]]) if key in runs else [{key: among[0]}] * len(runs)
             times = Counter(cell(row[key]) for row in values)
             often = ", ".join(f"{value} ({n})" for value, n in times.most_common())
-            said = f"{key} chosen by {choose['by']}, in {len(runs)} runs: {often}"
-            sentences += [f"{spec.get('label', name)}: {said}"] if len(runs) else []
+            said = f"{key} chosen by {choice.by}, in {len(runs)} runs: {often}"
+            sentences += [f"{method.label}: {said}"] if len(runs) else []
     return sentences
 
 

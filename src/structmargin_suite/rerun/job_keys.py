@@ -6,29 +6,27 @@ stages, and a digest of its own source. Nothing else in a config, and no other s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from structmargin_suite.datasets import dataset
-from structmargin_suite.methods.models import modules_of
+from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Part, Run
-from structmargin_suite.rerun.sources import LISTS, modules_in, source_digest, source_of
+from structmargin_suite.rerun.sources import LISTING_MODULES, modules_in, source_digest, source_of
 from structmargin_suite.storage.fetch import at_hand
 from structmargin_suite.storage.files import digest, sha256
 from structmargin_suite.storage.layout import Layout
 
-SHOWN = ("claims", "tables", "figures", "title", "about", "paper", "where", "reading", "methods")
-PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.keys"]
-COUNTED = [f"structmargin_suite.methods.{name}" for name in ("models", "combinations", "jkse_certificate")]
-"""What the code of each run counts already."""
+PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.job_keys"]
+METHODS = modules_in("structmargin_suite.methods")
+"""Of these, each run counts what its own method uses, in training and in evaluation."""
 
 
-def stage(name: str, *more: str) -> str:
+def stage_code(name: str, *more: str) -> str:
     """A digest of a stage's source, without the planning that every stage shares and without what a run's
     own code already counts (`code_of`).
     """
-    return source_digest([f"structmargin_suite.stages.{name}", *more], without=[*PLANNING, *LISTS, *COUNTED])
+    return source_digest(
+        [f"structmargin_suite.stages.{name}", *more], without=[*PLANNING, *LISTING_MODULES, *METHODS]
+    )
 
 
 def prepare_key(suite: Suite, experiment: str, corpus: str) -> str:
@@ -41,12 +39,12 @@ def prepare_key(suite: Suite, experiment: str, corpus: str) -> str:
         [
             [_part(part) for part in parts],
             here,
-            stage("prepare", f"structmargin_suite.datasets.{parts[0].module}"),
+            stage_code("prepare", f"structmargin_suite.datasets.{parts[0].module}"),
         ]
     )
 
 
-def _part(part: Part) -> dict[str, Any]:
+def _part(part: Part) -> dict[str, object]:
     return {
         "name": part.name,
         "source": part.source,
@@ -56,16 +54,15 @@ def _part(part: Part) -> dict[str, Any]:
     }
 
 
-def code_of(spec: Mapping[str, Any], dataset_module: str) -> str:
+def code_of(method: Method, dataset_module: str) -> str:
     """A digest of the source that this method on this data set uses; of the library, what it imports."""
-    modules = [*modules_of(spec), f"structmargin_suite.datasets.{dataset_module}"]
-    return source_digest(modules, without=LISTS)
+    modules = [*method.modules, f"structmargin_suite.datasets.{dataset_module}"]
+    return source_digest(modules, without=LISTING_MODULES)
 
 
 def run_code(experiment: Experiment, run: Run) -> str:
     """A digest of the source that training this run uses."""
-    module = next(part.module for part in experiment.parts if part.name == run.part)
-    return digest([code_of(run.model, module), stage("train")])
+    return digest([code_of(run.configured, experiment.part(run.part).module), stage_code("train")])
 
 
 def train_key(suite: Suite, job: Job) -> str:
@@ -76,29 +73,41 @@ def train_key(suite: Suite, job: Job) -> str:
     return digest([data, [[run.spec, run_code(experiment, run)] for run in job.runs]])
 
 
+def evaluation_code(run: Run) -> str:
+    """A digest of the source that evaluating this run uses, its certificate's included."""
+    certificate = run.configured.kind.certificate
+    modules = [] if certificate is None else [certificate]
+    return digest([source_digest(modules, without=LISTING_MODULES), stage_code("evaluate")])
+
+
 def evaluate_key(suite: Suite, job: Job) -> str:
     """What an evaluation job depends on."""
-    return digest([train_key(suite, job), stage("evaluate")])
+    return digest([train_key(suite, job), [evaluation_code(run) for run in job.runs]])
 
 
 def tabulate_key(suite: Suite, name: str) -> str:
-    """What an experiment's tables and figures depend on."""
+    """What an experiment's tables, figures and summary depend on; the summary holds the whole config."""
     experiment = suite.experiments[name]
-    shown = {key: experiment.config.get(key) for key in SHOWN}
     runs = [[run.name, run.studies, run.varied] for run in experiment.runs]
     code = (
-        stage("tabulate", f"structmargin_suite.figures.{name}")
+        stage_code("tabulate", f"structmargin_suite.figures.{name}")
         if experiment.config.get("figures")
-        else stage("tabulate")
+        else stage_code("tabulate")
     )
     return digest(
-        [[evaluate_key(suite, job) for job in experiment.jobs], shown, runs, experiment.shrunk, code]
+        [
+            [evaluate_key(suite, job) for job in experiment.jobs],
+            experiment.config,
+            runs,
+            experiment.shrunk,
+            code,
+        ]
     )
 
 
 def report_key(suite: Suite) -> str:
-    """What the claims and the page depend on, beside the results themselves."""
+    """What the claims and the page depend on apart from the results themselves."""
     checks = modules_in("structmargin_suite.statements")
     folder = source_of("structmargin_suite.publish.page")[0].parent
     looks = {path.name: sha256(path) for path in sorted(folder.glob("page.*"))}
-    return digest([stage("report", *checks), looks, suite.scale])
+    return digest([stage_code("report", *checks), looks, suite.scale])

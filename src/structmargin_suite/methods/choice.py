@@ -1,0 +1,112 @@
+"""A choice among values of a method's options, as the key `choose` of a config says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Value = float | int | str | bool
+Settings = Mapping[str, Any]
+"""Values of a config by their names; what each may be is for its schema to say."""
+VALIDATION, INNER, TEST = "validation_", "inner_", "test_"
+"""How the measure of a choice begins: measured on the validation part, on a part of the training part, or on
+the
+test part."""
+PATH_OPTIONS = ("C", "C_per_example")
+"""Options that `path` can run along."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An option, or several, chosen by a measure.
+
+    Parameters
+    ----------
+    option : str
+        The option that is chosen; a dotted name reaches inside (solver_options.epochs).
+    among : tuple
+        Its values, in the order in which they are tried.
+    by : str
+        The measure to minimise, after `validation_`, `inner_` or `test_`. `{name}` stands for that parameter
+        of the problem.
+    largest : bool
+        Whether the measure is maximised instead.
+    others : mapping
+        More options with their values; every combination is tried. The key `with` in a config.
+    path : bool
+        Whether each training while choosing starts from the cuts of the one before.
+    ties : {"first", "middle"}
+        Which of several best combinations is taken.
+    """
+
+    option: str
+    among: tuple[Value, ...]
+    by: str
+    largest: bool = False
+    others: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    path: bool = False
+    ties: str = "first"
+
+    @classmethod
+    def parse(cls, given: Settings) -> Choice:
+        """The choice that a config's `choose` describes."""
+        return cls(
+            option=given["option"],
+            among=tuple(given["among"]),
+            by=given["by"],
+            largest=bool(given.get("largest", False)),
+            others={option: tuple(values) for option, values in given.get("with", {}).items()},
+            path=bool(given.get("path", False)),
+            ties=given.get("ties", "first"),
+        )
+
+    @property
+    def over_all_runs(self) -> bool:
+        """Whether one value is chosen for all runs, by the test part: then every value is a run of its
+        own."""
+        return self.by.startswith(TEST)
+
+    @property
+    def in_training(self) -> bool:
+        """Whether each training chooses for itself."""
+        return self.by.startswith((VALIDATION, INNER))
+
+    @property
+    def within_training_part(self) -> bool:
+        """Whether it holds out a part of the training part to choose by."""
+        return self.by.startswith(INNER)
+
+    @property
+    def candidates(self) -> dict[str, tuple[Value, ...]]:
+        """The values of every option to choose, the choice's own option first."""
+        if self.option in self.others:
+            raise ValueError(f"{self.option!r} is both the option of a choice and among its `with`; keep one")
+        return {self.option: self.among} | dict(self.others)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The last part of each option's name, by which results show it."""
+        return {option: option.rpartition(".")[2] for option in self.candidates}
+
+    @property
+    def sign(self) -> float:
+        """What makes the best measure the smallest one."""
+        return -1.0 if self.largest else 1.0
+
+    def measure(self, problem: Settings) -> str:
+        """The measure with parameters of the problem filled in, its beginning included."""
+        return self.by.format(**problem)
+
+    def best(self, measured: Mapping[tuple[Value, ...], float]) -> tuple[Value, ...]:
+        """The best combination of values by the measure of each."""
+        least = min(self.sign * measure for measure in measured.values())
+        ties = [values for values, measure in measured.items() if self.sign * measure == least]
+        return ties[(len(ties) - 1) // 2 if self.ties == "middle" else 0]
+
+    def describe(self) -> str:
+        """The choice in one line."""
+        options = " and ".join(
+            f"{option} chosen among {list(values)}" for option, values in self.candidates.items()
+        )
+        return f"{options} by {self.by}"

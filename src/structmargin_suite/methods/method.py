@@ -1,0 +1,182 @@
+"""A method of a config as one value: what it is, what it chooses, how it is shown.
+
+Configs are read here and nowhere else: everybody who has a `Method` asks it, and never its dictionary.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from structmargin_suite.methods.choice import PATH_OPTIONS, Choice, Settings
+from structmargin_suite.methods.kinds import Baseline, Certificate, Kind, LibraryModel, certificate_of
+
+DISPLAY_KEYS = ("label", "note", "published_as")
+"""Keys that only say how a method is shown."""
+COMMON_KEYS = ("baseline", *DISPLAY_KEYS, "choose", "view", "keep_cuts")
+"""Keys that are no options of one kind of method."""
+NESTED = ("problem", "solver_options", "kernel")
+"""Options that hold options of their own; a dotted name reaches inside."""
+ALTERNATIVES = {"C": "C_per_example", "C_per_example": "C"}
+"""Two ways to say one thing: setting one takes the other away."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of an experiment, with the options of one run where it belongs to a run.
+
+    Parameters
+    ----------
+    name : str
+        Its key in the config.
+    settings : mapping
+        What decides its outcome, as a run's record holds it: the config's keys without `view` and without
+        those that only show, the experiment's problem filled in.
+    view : mapping
+        How this method sees the data: parameters of the data set's view.
+    label, note, published_as : str, optional
+        How tables call it, a remark, and the method of a published table that it stands beside.
+    """
+
+    name: str
+    settings: Settings
+    view: Settings = field(default_factory=dict)
+    label: str = ""
+    note: str = ""
+    published_as: str = ""
+    given: Settings = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, name: str, given: Settings, problem: Settings | None = None) -> Method:
+        """A method from a config's entry and the problem that its experiment's methods share."""
+        settings = copy.deepcopy(
+            {key: value for key, value in given.items() if key not in ("view", *DISPLAY_KEYS)}
+        )
+        if "baseline" not in settings:
+            settings["problem"] = {**(problem or {}), **settings.get("problem", {})}
+        return cls(
+            name=name,
+            settings=settings,
+            view=given.get("view", {}),
+            label=given.get("label", name),
+            note=given.get("note", ""),
+            published_as=given.get("published_as", name),
+            given=given,
+        )
+
+    @classmethod
+    def from_record(cls, name: str, settings: Settings) -> Method:
+        """The method of a run from the run's record."""
+        return cls(name, settings, label=name, published_as=name)
+
+    @cached_property
+    def kind(self) -> Kind:
+        """The baseline or the model of the library that it trains."""
+        return (
+            Baseline.parse(self.settings) if self.baseline is not None else LibraryModel.parse(self.settings)
+        )
+
+    @property
+    def library(self) -> LibraryModel | None:
+        """The model of the library that it trains, if it does."""
+        return self.kind if isinstance(self.kind, LibraryModel) else None
+
+    @property
+    def baseline(self) -> str | None:
+        """The name of its baseline; None for a model of the library."""
+        return self.settings.get("baseline")
+
+    @cached_property
+    def choice(self) -> Choice | None:
+        """What it chooses, if anything."""
+        return Choice.parse(self.settings["choose"]) if "choose" in self.settings else None
+
+    @property
+    def keeps_cuts(self) -> bool:
+        """Whether a stored model has its cuts, so that they can be checked."""
+        return bool(self.settings.get("keep_cuts", True))
+
+    @property
+    def record(self) -> dict[str, object]:
+        """What a run's record says of it."""
+        return dict(self.settings)
+
+    def option(self, name: str, default: Any = None) -> Any:
+        """The value of an option; a dotted name reaches inside."""
+        head, _, inner = name.partition(".")
+        value = self.settings.get(head, default)
+        return value.get(inner, default) if inner and isinstance(value, Mapping) else value
+
+    def options(self) -> Iterator[tuple[str, object]]:
+        """(dotted name, value) of all its options."""
+        for key, value in self.settings.items():
+            if key == "choose":
+                continue
+            if isinstance(value, Mapping):
+                yield from ((f"{key}.{inner}", item) for inner, item in value.items() if inner != "name")
+            else:
+                yield key, value
+
+    def with_option(self, name: str, value: object) -> Method:
+        """This method with one option set; a dotted name reaches inside."""
+        head, _, inner = name.partition(".")
+        settings = {key: item for key, item in self.settings.items() if key != ALTERNATIVES.get(head)}
+        settings[head] = {**settings.get(head, {}), inner: value} if inner else value
+        return replace(self, settings=settings)
+
+    def with_options(self, options: Mapping[str, object]) -> Method:
+        """This method with several options set."""
+        method = self
+        for name, value in options.items():
+            method = method.with_option(name, value)
+        return method
+
+    def faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        """(key, what is wrong with it) for what a schema cannot see."""
+        choice = self.choice
+        if choice is not None and choice.others and choice.over_all_runs:
+            yield ("choose", "with"), "goes with a choice by validation_... or inner_... only"
+        if choice is not None and choice.option in choice.others:
+            yield ("choose", "with"), f"names {choice.option!r}, which `option` names already; keep one"
+        formulation = self.option("formulation") is not None
+        if choice is not None and choice.path and not (formulation and choice.option in PATH_OPTIONS):
+            yield ("choose", "path"), "is for a formulation's C or C_per_example only; remove it"
+        if self.baseline is None and "C" in self.settings and "C_per_example" in self.settings:
+            yield (), "has both C and C_per_example; keep one of them"
+
+    def to_arrays(self, model: Any) -> dict[str, np.ndarray]:
+        """A trained model as named arrays, without its cuts if the settings say so."""
+        if not self.keeps_cuts:
+            model.fit_.support = None
+        arrays: dict[str, np.ndarray] = model.to_arrays()
+        return arrays
+
+    def from_arrays(self, arrays: Mapping[str, np.ndarray]) -> Any:
+        """The trained model that was stored as these arrays."""
+        return self.kind.load(arrays)
+
+    def weights(self, model: Any) -> np.ndarray:
+        """The weights of a trained linear model."""
+        return self.kind.weights(model)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What holds a trained model to its word; None for a baseline, which claims nothing."""
+        module = self.kind.certificate
+        return None if module is None else certificate_of(module)
+
+    @property
+    def modules(self) -> list[str]:
+        """The modules of ours that its training begins with."""
+        return ["structmargin_suite.methods.training", *self.kind.modules]
+
+    def describe(self) -> str:
+        """Its settings as the config gives them, in one line."""
+        hidden = (*DISPLAY_KEYS, "choose", "problem")
+        settings = [f"{key} {value}" for key, value in self.given.items() if key not in hidden]
+        return ", ".join([*settings, *([] if self.choice is None else [self.choice.describe()])])

@@ -1,0 +1,143 @@
+"""Training what a method says, and choosing options on the way.
+
+A method may choose an option, or several, by a measure on the validation part, or on a part of the training
+part (inner_...): every combination is trained, and the best is trained again, from nothing, on the whole
+training part, so that what is recorded of a fit does not depend on the others. With `path` the values of C
+are tried in the order given, each training from the cuts of the one before.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from structmargin_suite.datasets import Examples, Split
+from structmargin_suite.methods.choice import Choice, Value
+from structmargin_suite.methods.kinds import Model, Trained
+from structmargin_suite.methods.method import Method
+
+HELD_OUT = 4
+"""One training example in so many is held out to choose by, where the data set does not say which."""
+
+Score = Callable[[Any, Any], Mapping[str, float]]
+"""(Y, yhat) -> measures by name."""
+Predict = Callable[[Model, Any], Any]
+"""(model, X) -> yhat."""
+
+
+def train(
+    method: Method,
+    split: Split,
+    seed: int,
+    score: Score,
+    predict: Predict = lambda model, X: model.predict(X),
+) -> Trained:
+    """Train a method on split.train.
+
+    Parameters
+    ----------
+    method : Method
+        With the options of one run set.
+    split : Split
+        What the run sees of the data.
+    seed : int
+        For everything random in training and in holding out.
+    score, predict : callable
+        The data set's own measures, and its own way to predict.
+
+    Returns
+    -------
+    Trained
+        The model, its numbers, and what was chosen.
+    """
+    choice = method.choice
+    if choice is None or not choice.in_training:
+        return _fit(method, split, seed)
+    inner = _inner(split, seed) if choice.within_training_part else split
+    if inner.validation is None:
+        raise ValueError(
+            f"choose: by {choice.by} needs a validation part, but this data set's view gives none"
+        )
+    by = choice.measure(split.problem)
+    validation, measure = inner.validation, by.partition("_")[2]
+
+    def judge(model: Model) -> float:
+        return float(score(validation.Y, predict(model, validation.X))[measure])
+
+    measured, on_split = _tried(method, choice, inner, seed, judge)
+    best = choice.best(measured)
+    if inner is split and best in on_split:  # trained from nothing on the whole training part already
+        final = on_split[best]
+    else:
+        final = _fit(_with(method, choice, best), split, seed)
+    final.chosen = _record(choice, by, best, measured)
+    return final
+
+
+def _tried(
+    method: Method, choice: Choice, split: Split, seed: int, judge: Callable[[Model], float]
+) -> tuple[dict[tuple[Value, ...], float], dict[tuple[Value, ...], Trained]]:
+    """(the measure of every combination, the best training of those that began from nothing)."""
+    measured: dict[tuple[Value, ...], float] = {}
+    best: dict[tuple[Value, ...], Trained] = {}
+    former = None
+    for values in itertools.product(*choice.candidates.values()):
+        trained = _fit(_with(method, choice, values), split, seed, former)
+        measured[values] = judge(trained.model)
+        if choice.path:
+            former = trained.model
+        elif min(measured, key=lambda v: choice.sign * measured[v]) == values:
+            best = {values: trained}
+    return measured, best
+
+
+def _with(method: Method, choice: Choice, values: tuple[Value, ...]) -> Method:
+    """The method with one combination of the values to choose among."""
+    return method.with_options(dict(zip(choice.candidates, values, strict=True)))
+
+
+def _record(
+    choice: Choice, by: str, best: tuple[Value, ...], measured: Mapping[tuple[Value, ...], float]
+) -> dict[str, object]:
+    """What a run's record says of its choice."""
+    record: dict[str, object] = {
+        "option": choice.option, "value": best[0], by: [[*values, measured[values]] for values in measured],
+    }  # fmt: skip
+    if choice.others:
+        record["with"] = dict(zip(choice.others, best[1:], strict=True))
+    return record
+
+
+def _inner(split: Split, seed: int) -> Split:
+    """Of the training part alone: what the view holds out, or else a quarter by the seed, to choose by, and
+    the
+    rest to train on."""
+    order = np.random.default_rng(seed).permutation(len(split.train.Y))
+    held = order[: max(1, len(order) // HELD_OUT)] if split.held is None else np.asarray(split.held)
+    rest = np.setdiff1d(order, held)
+    to_choose_by, to_train_on = (
+        Examples(*(_taken(part, which) for part in split.train)) for which in (np.sort(held), rest)
+    )
+    return Split(to_train_on, to_choose_by, to_choose_by, split.problem)
+
+
+def _taken(part: Any, which: np.ndarray) -> Any:
+    """Some of a part's inputs or outputs, as what they come as: rows of a matrix, or items of a list."""
+    array = sp.issparse(part) or isinstance(part, np.ndarray)
+    return part[which] if array else [part[i] for i in which]
+
+
+def _fit(method: Method, split: Split, seed: int, former: Any = None) -> Trained:
+    """Train a method without choosing, noting its warnings; see `Kind.fit`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        path = method.choice is not None and method.choice.path
+        trained = method.kind.fit(split, seed, former, reusable=path)
+    ours = [w for w in caught if not issubclass(w.category, (DeprecationWarning, PendingDeprecationWarning))]
+    trained.warnings = list(dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in ours))
+    return trained

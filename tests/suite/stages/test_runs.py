@@ -1,0 +1,61 @@
+"""What training and evaluation share: rows without silent precedence, and records that are still whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from structmargin_suite.stages._runs import intact
+from structmargin_suite.stages.evaluate import Measured
+from structmargin_suite.stages.tabulate import RunRow
+from structmargin_suite.storage.files import sha256, write_json, write_text
+from structmargin_suite.storage.records import NameClash
+
+HEADS = {"run": "r", "status": "done"}
+
+
+def test_a_row_shows_the_chosen_value_then_the_given_one_then_the_reported_one():
+    metrics = {"test_error": 5.0, "C": 7.0, "gap": 0.1}
+    row = RunRow(HEADS, {"n_train": 12, "C": None}, metrics, {}).cells()
+    assert row == {**HEADS, "n_train": 12, "C": 7.0, "test_error": 5.0, "gap": 0.1}
+    assert RunRow(HEADS, {"C": 1.0}, metrics, {}).cells()["C"] == 1.0
+    assert RunRow(HEADS, {"C": 1.0}, metrics, {"C": 30.0}).cells()["C"] == 30.0
+    # an option of other methods, not of this one
+    assert RunRow(HEADS, {"gap": None}, metrics, {}).cells()["gap"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("settings", "metrics", "chosen", "words"),
+    [
+        ({"gap": -0.2}, {"gap": 0.1}, {}, "'gap' is 0.1 among its metrics, but -0.2 already"),
+        ({}, {"status": 1.0}, {}, "'status' is 1.0 among its metrics, but 'done' already"),
+        ({"run": 3}, {}, {}, "'run' is 3 among its settings, but 'r' already"),
+        ({}, {"gap": 0.1}, {"gap": 2.0}, "'gap' is 2.0 among its choices, but 0.1 already"),
+    ],
+)
+def test_a_clash_of_settings_metrics_and_choices_is_refused(settings, metrics, chosen, words):
+    with pytest.raises(ValueError, match=words):
+        RunRow(HEADS, settings, metrics, chosen).cells()
+
+
+def test_a_measure_of_the_data_set_must_not_have_the_name_of_a_number_of_ours():
+    measured = Measured(scores={"train": {"error": 1.0}, "test": {"error": 2.0}}, training={"C": 1.0})
+    assert list(measured.metrics) == ["train_error", "test_error", "C"]
+    measured.certificate["test_error"] = 3.0
+    words = "'test_error' is a name in both the data set's measures on the test part and the certificate"
+    with pytest.raises(NameClash, match=words):
+        _ = measured.metrics
+
+
+def test_a_record_is_intact_with_its_key_and_its_files_unless_failures_are_tried_again(tmp_path):
+    record = tmp_path / "run.json"
+    assert not intact(record, "k", False)
+    write_text(tmp_path / "model", "m")
+    written = {"key": "k", "status": "done", "files": {"model": sha256(tmp_path / "model")}}
+    write_json(record, written)
+    assert intact(record, "k", True) and not intact(record, "other", True)
+    write_text(tmp_path / "model", "changed")
+    assert not intact(record, "k", False)
+    (tmp_path / "model").unlink()
+    assert not intact(record, "k", False)
+    write_json(record, {"key": "k", "status": "failed", "files": {}})
+    assert intact(record, "k", False) and not intact(record, "k", True)
