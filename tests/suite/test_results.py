@@ -121,8 +121,8 @@ def test_no_kind_of_column_hides_another():
     assert made({"C": None}, {"C": 62.6}).cells()["C"] == 62.6
     with pytest.raises(ValueError, match=r"run 'r': 'gap' is 0.5 among its metrics, but -0.2 already"):
         made({"gap": -0.2}, {"gap": 0.5}).cells()
-    with pytest.raises(ValueError, match=r"'nu' is 0.9 among its choices, but 0.1 already"):
-        made({}, {"nu": 0.1}, {"nu": 0.9}).cells()
+    with pytest.raises(ValueError, match=r"'margin' is 0.9 among its choices, but 0.1 already"):
+        made({}, {"margin": 0.1}, {"margin": 0.9}).cells()
     assert made({"C": 1000.0}, {"C": 10.0}, {"C": 10.0}).cells()["C"] == 10.0, "a choice replaces a setting"
 
 
