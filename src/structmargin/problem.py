@@ -339,13 +339,18 @@ def best_of(problem: Problem, f: Scorer, x: Any, y: Any, H: Cost, candidates: It
     problem : Problem
         Only its `delta` is called.
     f : Scorer
-    x, y : input and right output of one example
+        The scores, as handed to `augmented_argmax`.
+    x, y : Any
+        Input and correct output of one example.
     H : Cost
-    candidates : iterable of outputs
+        The cost to maximise, as handed to `augmented_argmax`.
+    candidates : iterable
+        The outputs to choose from.
 
     Returns
     -------
-    One of the candidates.
+    Any
+        One of the candidates.
     """
     score_of_truth = f(x, y)
     best, best_value = None, -np.inf
@@ -366,12 +371,16 @@ def top_of(f: Scorer, x: Any, candidates: Iterable[Any]) -> Any:
     Parameters
     ----------
     f : Scorer
-    x : an input
-    candidates : iterable of outputs
+        The scores, as handed to `argmax`.
+    x : Any
+        An input.
+    candidates : iterable
+        The outputs to choose from.
 
     Returns
     -------
-    One of the candidates.
+    Any
+        One of the candidates.
     """
     best, best_value = None, -np.inf
     for y in candidates:

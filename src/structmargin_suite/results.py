@@ -200,7 +200,18 @@ class ExperimentResults:
         return runs[wanted].reset_index(drop=True)
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table, tidy: its keys, measure, data, value, spread, spread_kind, runs, published."""
+        """A table, tidy: its keys, measure, data, value, spread, spread_kind, runs, published.
+
+        Parameters
+        ----------
+        name : str
+            The name of the table, as its config gives it.
+
+        Returns
+        -------
+        DataFrame
+            One row per combination of keys, data and measure.
+        """
         spec = self.config.get("tables", {}).get(name, {})
         types: dict[str, ColumnType] = {}
         for key in spec.get("keys", []):
@@ -210,45 +221,150 @@ class ExperimentResults:
         return read_frame(self.folder / f"{name}.csv", {**types, **TABLE_TYPES})
 
     def timings(self) -> pd.DataFrame:
-        """Clocks and memory meters: one row per run, with the machine it ran on."""
+        """What clocks and memory meters said.
+
+        Returns
+        -------
+        DataFrame
+            One row per run, with the machine it ran on.
+        """
         return read_frame(self.folder / "timings.csv", TIMING_TYPES, others="float")
 
     def timed(self, runs: pd.DataFrame) -> pd.DataFrame:
-        """Those of some runs that have timings, with these as further columns."""
+        """Those of some runs that have timings, with these as further columns.
+
+        Parameters
+        ----------
+        runs : DataFrame
+            Rows of `runs`, as `select` returns them.
+
+        Returns
+        -------
+        DataFrame
+            The same rows with the columns of `timings`.
+        """
         return runs.merge(self.timings(), on="run", how="inner", suffixes=("", "_clock"))
 
     def trace(self, run: str) -> pd.DataFrame:
-        """The trace of one training: a row for each time that its solver measured itself."""
+        """The trace of one training.
+
+        Parameters
+        ----------
+        run : str
+            The name of the run, as in the column `run` of `runs`.
+
+        Returns
+        -------
+        DataFrame
+            One row for each time that the solver measured itself.
+        """
         return read_frame(self.folder / "runs" / run / "trace.csv", {}, others="float")
 
     def label(self, method: str) -> str:
-        """How a method is called in figures and tables."""
+        """How a method is called in figures and tables.
+
+        Parameters
+        ----------
+        method : str
+            The name of the method in the config.
+
+        Returns
+        -------
+        str
+            Its label, or its name where it has none.
+        """
         return self.methods[method].label if method in self.methods else method
 
     def record(self, run: str) -> dict[str, Any]:
-        """The record of one run."""
+        """The record of one run.
+
+        Parameters
+        ----------
+        run : str
+            The name of the run, as in the column `run` of `runs`.
+
+        Returns
+        -------
+        dict
+            Settings, seed, data, code, versions and the numbers of the fit.
+        """
         record: dict[str, Any] = read_json(self.folder / "runs" / run / "run.json")
         return record
 
     def arrays(self, run: str) -> dict[str, Any]:
-        """The stored model of one run, as arrays."""
+        """The stored model of one run, as arrays.
+
+        Parameters
+        ----------
+        run : str
+            The name of the run, as in the column `run` of `runs`.
+
+        Returns
+        -------
+        dict of str to ndarray
+            What the model was saved as.
+        """
         return read_arrays(self.folder / "runs" / run / "model.npz")
 
     def model(self, run: str) -> Any:
-        """The trained model of one run."""
+        """The trained model of one run.
+
+        Parameters
+        ----------
+        run : str
+            The name of the run, as in the column `run` of `runs`.
+
+        Returns
+        -------
+        object
+            A fitted estimator of the library, or a model of a baseline: both have `predict`.
+        """
         return self.method_of(run).from_arrays(self.arrays(run))
 
     def method_of(self, run: str) -> Method:
-        """The method of one run, with the run's options set."""
+        """The method of one run, with the run's options set.
+
+        Parameters
+        ----------
+        run : str
+            The name of the run, as in the column `run` of `runs`.
+
+        Returns
+        -------
+        Method
+            The method as it was trained.
+        """
         record = self.record(run)
         return Method.from_record(record["method"], record["model"])
 
     def kept_predictions(self, run: str) -> dict[str, Any]:
-        """The predictions on the test part that evaluation kept of one run."""
+        """The predictions on the test part that evaluation kept of one run.
+
+        Parameters
+        ----------
+        run : str
+            The name of the run, as in the column `run` of `runs`.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Arrays by the names that the data set gives them.
+        """
         return read_arrays(self.folder / "runs" / run / "kept.npz")
 
     def ready(self, run: str) -> dict[str, Any]:
-        """The prepared arrays that one run read."""
+        """The prepared arrays that one run read.
+
+        Parameters
+        ----------
+        run : str
+            The name of the run, as in the column `run` of `runs`.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The part of the corpus, as `prepare` stored it.
+        """
         path = self.layout.part(self.name, self.record(run)["part"])
         if not path.is_file():
             raise NotReadyError(
@@ -258,7 +374,18 @@ class ExperimentResults:
         return read_arrays(path)
 
     def split(self, run: str) -> Any:
-        """The data that one run saw."""
+        """The data that one run saw.
+
+        Parameters
+        ----------
+        run : str
+            The name of the run, as in the column `run` of `runs`.
+
+        Returns
+        -------
+        Split
+            Its training, test and perhaps validation examples.
+        """
         from structmargin_suite.datasets import dataset
 
         record = self.record(run)
@@ -266,11 +393,35 @@ class ExperimentResults:
         return module.view(self.ready(run), record["view_seed"], **record["view"])
 
     def figure(self, name: str, kind: str = "svg") -> Path:
-        """The file of a figure."""
+        """The file of a figure.
+
+        Parameters
+        ----------
+        name : str
+            The name of the figure, as its config gives it.
+        kind : {"svg", "pdf", "png"}, default="svg"
+            The format.
+
+        Returns
+        -------
+        Path
+            Where the figure is, if it was drawn.
+        """
         return self.folder / "figures" / f"{name}.{kind}"
 
     def published(self, table: str) -> pd.DataFrame:
-        """The paper's numbers that a table stands beside; a frame without rows if there are none."""
+        """The paper's numbers that a table stands beside.
+
+        Parameters
+        ----------
+        table : str
+            The name of the table.
+
+        Returns
+        -------
+        DataFrame
+            One row per published number; empty where there are none.
+        """
         file = self.config["tables"][table].get("published")
         if file is None:
             return pd.DataFrame(
@@ -334,7 +485,13 @@ class Results(Mapping[str, ExperimentResults]):
         )
 
     def statements(self) -> pd.DataFrame:
-        """The verdict on every statement of the papers: id, verdict, evidence."""
+        """What the papers assert, and our verdicts.
+
+        Returns
+        -------
+        DataFrame
+            One row per statement: id, verdict, evidence and more.
+        """
         return read_frame(self.folder / "claims.csv", {}, others="text")
 
     def __getitem__(self, name: str) -> ExperimentResults:

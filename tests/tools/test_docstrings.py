@@ -58,8 +58,16 @@ def methods(name: str) -> list[str]:
     ]
 
 
+NOT_MADE_BY_USERS = {"structmargin.Fit", "structmargin.problem.Problem"}
+"""A fit comes out of a training and documents its attributes; a protocol has no parameters."""
+
+
 def faults(name: str) -> list[str]:
-    return [f"{code} {text}" for code, text in validate(name)["errors"] if code not in STYLE]
+    return [
+        f"{code} {text}"
+        for code, text in validate(name)["errors"]
+        if code not in STYLE and not (code == "PR01" and name in NOT_MADE_BY_USERS)
+    ]
 
 
 @pytest.mark.parametrize("name", PUBLIC)

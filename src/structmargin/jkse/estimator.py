@@ -134,7 +134,9 @@ class JKSE(Structured):
         X : sequence of inputs, or matrix with one row per input
             Of the same kind as in `fit`.
         Y : sequence of outputs
+            One correct output per input.
         retrain : bool, default=True
+            Whether to train on all pairs again.
 
         Returns
         -------
@@ -185,7 +187,20 @@ class JKSE(Structured):
 
     @classmethod
     def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:
-        """As for StructuredSVM; the training pairs stay behind, so `add` needs a new `fit` first."""
+        """The model that `to_arrays` was called on; without its training pairs: `add` needs a new `fit`.
+
+        Parameters
+        ----------
+        arrays : mapping of str to ndarray
+            What `to_arrays` returned.
+        problem : Problem, optional
+            The problem, where it is not one of the library's.
+
+        Returns
+        -------
+        JKSE
+            The fitted model.
+        """
         model, scorer, saved = cls._unpacked(arrays, problem)
         return model._keep(model.problem, Estimate(scorer=scorer, **saved))
 

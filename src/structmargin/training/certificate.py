@@ -64,6 +64,7 @@ def certify(
     formulation : Formulation
         Such as `FORMULATIONS["SVM1 margin"]`.
     C : float
+        The price of slack, as in training.
     norm2 : float, optional
         |w|^2; it may be left out where f.w is explicit.
 
@@ -79,8 +80,8 @@ def certify(
     >>> from structmargin.problems import Multiclass
     >>> X, Y = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.2]]), [0, 1, 0]
     >>> model = StructuredSVM(Multiclass(2, 2), C=5.0).fit(X, Y)
-    >>> found = certify(model.problem_, X, Y, model.scorer_, model.fit_.formulation, C=5.0)
-    >>> bool(np.isclose(found.primal, model.fit_.primal))
+    >>> certificate = certify(model.problem_, X, Y, model.scorer_, model.fit_.formulation, C=5.0)
+    >>> bool(np.isclose(certificate.primal, model.fit_.primal))
     True
     """
     if norm2 is None:

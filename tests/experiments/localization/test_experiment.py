@@ -282,12 +282,12 @@ def test_a_data_set_predicts_in_its_own_way_or_as_the_model_does() -> None:
 
 
 def test_an_evaluation_whose_kept_arrays_are_lost_or_changed_is_done_again(tmp_path: Path) -> None:
-    write_arrays(tmp_path / evaluate.KEPT, {"found": np.zeros(3)})
-    files = {evaluate.KEPT: sha256(tmp_path / evaluate.KEPT)}
+    write_arrays(tmp_path / evaluate.KEPT_FILE, {"found": np.zeros(3)})
+    files = {evaluate.KEPT_FILE: sha256(tmp_path / evaluate.KEPT)}
     write_json(tmp_path / "metrics.json", {"key": "k", "files": files})
     assert evaluate._intact(tmp_path / "metrics.json", "k")
     assert not evaluate._intact(tmp_path / "metrics.json", "another")
-    write_arrays(tmp_path / evaluate.KEPT, {"found": np.ones(3)})
+    write_arrays(tmp_path / evaluate.KEPT_FILE, {"found": np.ones(3)})
     assert not evaluate._intact(tmp_path / "metrics.json", "k")
-    (tmp_path / evaluate.KEPT).unlink()
+    (tmp_path / evaluate.KEPT_FILE).unlink()
     assert not evaluate._intact(tmp_path / "metrics.json", "k")

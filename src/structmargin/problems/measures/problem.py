@@ -88,10 +88,11 @@ class Measure(Params):
         positive what is above 0, and need one unless the features are centred about a good threshold. Its
         weight is the last entry of w, regularised like any other, the less so the larger the value.
 
-    Notes ----- All measures but "roc_area" take all seven formulations: "SVM1 margin" is searched in O(n log
-    n), the others by going through all P N tables (where a + b is fixed, in O(n log n) as well). With
-    "error_rate" and "SVM1 margin", 2 w is the linear SVM with hinge loss, no intercept and C' = 4 C / n for
-    each slack.
+    Notes
+    -----
+    All measures but "roc_area" take all seven formulations: "SVM1 margin" is searched in O(n log n), the
+    others by going through all P N tables (where a + b is fixed, in O(n log n) as well). With "error_rate"
+    and "SVM1 margin", 2 w is the linear SVM with hinge loss, no intercept and C' = 4 C / n for each slack.
 
     References
     ----------
