@@ -21,9 +21,8 @@ from structmargin_suite.figures.localization import _noise, _precision_at
 from structmargin_suite.methods.method import Method
 from structmargin_suite.methods.training import train
 from structmargin_suite.results import ExperimentResults
-from structmargin_suite.stages import evaluate
 from structmargin_suite.statements import localization as claims
-from structmargin_suite.storage.files import sha256, write_arrays, write_csv, write_json
+from structmargin_suite.storage.files import write_csv, write_json
 
 
 def test_a_car_is_found_once_and_by_the_better_criterion() -> None:
@@ -279,15 +278,3 @@ def test_a_data_set_predicts_in_its_own_way_or_as_the_model_does() -> None:
     x = np.zeros((20, 31), dtype=np.int64), np.array([[10, 25, 1]])
     assert completed(uiuc_cars).predict(centre, [x])[0].shape[1] == 5
     assert completed(clusters).predict(centre, [x])[0].tolist() == [[5, 3, 15, 28]]
-
-
-def test_an_evaluation_whose_kept_arrays_are_lost_or_changed_is_done_again(tmp_path: Path) -> None:
-    write_arrays(tmp_path / evaluate.KEPT_FILE, {"found": np.zeros(3)})
-    files = {evaluate.KEPT_FILE: sha256(tmp_path / evaluate.KEPT)}
-    write_json(tmp_path / "metrics.json", {"key": "k", "files": files})
-    assert evaluate._intact(tmp_path / "metrics.json", "k")
-    assert not evaluate._intact(tmp_path / "metrics.json", "another")
-    write_arrays(tmp_path / evaluate.KEPT_FILE, {"found": np.ones(3)})
-    assert not evaluate._intact(tmp_path / "metrics.json", "k")
-    (tmp_path / evaluate.KEPT_FILE).unlink()
-    assert not evaluate._intact(tmp_path / "metrics.json", "k")
