@@ -25,7 +25,7 @@ import pandas as pd
 from structmargin_suite.methods.method import Method
 from structmargin_suite.storage.files import cell, read_arrays, read_json
 from structmargin_suite.storage.frames import ColumnType, read_frame
-from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.layout import KEPT_FILE, Layout
 
 RUN_TYPES: dict[str, ColumnType] = {
     "run": "text",
@@ -350,7 +350,7 @@ class ExperimentResults:
         dict of str to ndarray
             Arrays by the names that the data set gives them.
         """
-        return read_arrays(self.folder / "runs" / run / "kept.npz")
+        return read_arrays(self.folder / "runs" / run / KEPT_FILE)
 
     def ready(self, run: str) -> dict[str, Any]:
         """The prepared arrays that one run read.

@@ -20,7 +20,7 @@ def predicted(experiment: ExperimentResults, run: str) -> tuple[list[Any], list[
     return list(test.Y), list(experiment.model(run).predict(test.X))
 
 
-def exact(experiment: ExperimentResults, run: str) -> np.ndarray:
+def whole_tree_right(experiment: ExperimentResults, run: str) -> np.ndarray:
     """Whether each test sentence's whole tree is right."""
     return np.array([y == yhat for y, yhat in zip(*predicted(experiment, run), strict=True)])
 

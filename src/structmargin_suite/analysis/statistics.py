@@ -105,7 +105,10 @@ def paired(first: pd.DataFrame, second: pd.DataFrame, key: str, measure: str) ->
 
 
 def p_value_mcnemar(right: np.ndarray, other: np.ndarray) -> float:
-    """One-sided exact p that the first is not right more often, by the documents on which they differ."""
+    """One-sided exact p-value against: the first is not right more often.
+
+    It counts the items (sentences, documents) on which the two differ, and is 1 where there are none.
+    """
     from scipy.stats import binomtest
 
     won, lost = int(np.sum(right & ~other)), int(np.sum(other & ~right))

@@ -117,15 +117,15 @@ def one_alignment(results: ExperimentResults, fig: Any) -> None:
     """A native and its homolog: the given alignment, one by identity of letters, and the learnt one."""
     runs = results.select("sizes", method=results.config["studies"]["sizes"]["methods"][-1])
     runs["repetition"] = column(runs, "repetition", 0)
-    most = runs.sort_values(["n_train", "repetition"], ascending=[False, True], kind="stable").iloc[0]
-    model, test = results.model(most["run"]), results.split(most["run"]).test
+    largest_run = runs.sort_values(["n_train", "repetition"], ascending=[False, True], kind="stable").iloc[0]
+    model, test = results.model(largest_run["run"]), results.split(largest_run["run"]).test
     before = _identity(model)
     x, y, first, last = _telling(before, model, test)
     fig.set_size_inches(7.2, 3.6)
     panels = (
         ("as the homolog was made", y),
         ("before training: identical letters 1, others and gaps −1", first),
-        (f"after training on {most['n_train']} examples", last),
+        (f"after training on {largest_run['n_train']} examples", last),
     )
     truth = set(_pairs(y[1]))
     axes = fig.subplots(len(panels), 1)

@@ -27,11 +27,11 @@ def table_1(results: ExperimentResults, fig: Any) -> None:
     papers = results.published("taxonomy")
     panels = fig.subplots(len(sizes), 2, sharey=True, squeeze=False)
     for line, size in zip(panels, sizes, strict=True):
-        for ax, (measure, (found_as, label)) in zip(line, PANELS.items(), strict=True):
+        for ax, (measure, (metric_column, label)) in zip(line, PANELS.items(), strict=True):
             for k, corpus in enumerate(corpora):
                 of_corpus = runs[(runs["data"] == corpus) & (runs["instances_per_class"] == size)]
                 for place, method in enumerate(METHODS):
-                    values = of_corpus.loc[of_corpus["method"] == method, found_as].to_numpy()
+                    values = of_corpus.loc[of_corpus["method"] == method, metric_column].to_numpy()
                     if len(values):
                         se = standard_error(values)
                         ax.errorbar(
@@ -56,9 +56,9 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
     fig.set_size_inches(7.2, 3.6)
     methods = results.config["studies"]["newsgroups"]["methods"]
     panels = fig.subplots(1, 2)
-    for ax, (found_as, label) in zip(panels, PANELS.values(), strict=True):
+    for ax, (metric_column, label) in zip(panels, PANELS.values(), strict=True):
         for k, name in enumerate(methods):
-            line = mean_curve(results.select("newsgroups", method=name), "instances_per_class", found_as)
+            line = mean_curve(results.select("newsgroups", method=name), "instances_per_class", metric_column)
             Series(k).ours(ax, *line, results.label(name))
         ax.set(xscale="log", xlabel="training postings a group", ylabel=label)
         number_ticks(ax.xaxis, line.x)
@@ -85,9 +85,9 @@ def node_errors(
     pairs = [predicted(results, run) for run in used]
     y = np.concatenate([pair[0] for pair in pairs])
     yhat = np.concatenate([pair[1] for pair in pairs])
-    here, kept = above[y], above[y] & above[yhat]
+    here, shared = above[y], above[y] & above[yhat]
     counts = here.sum(axis=0)
-    errors = 1.0 - kept.sum(axis=0) / np.maximum(counts, 1)
+    errors = 1.0 - shared.sum(axis=0) / np.maximum(counts, 1)
     return (
         codes,
         dict(zip(nodes, map(float, errors), strict=True)),

@@ -10,9 +10,8 @@ Value = float | int | str | bool
 Settings = Mapping[str, Any]
 """Values of a config by their names; what each may be is for its schema to say."""
 VALIDATION, INNER, TEST = "validation_", "inner_", "test_"
-"""How the measure of a choice begins: measured on the validation part, on a part of the training part, or on
-the
-test part."""
+"""Prefix of a choice's measure: where it is measured, which is on the validation part, on a part of the
+training part, or on the test part."""
 PATH_OPTIONS = ("C", "C_per_example")
 """Options that `path` can run along."""
 
@@ -28,8 +27,8 @@ class Choice:
     among : tuple
         Its values, in the order in which they are tried.
     by : str
-        The measure to minimise, after `validation_`, `inner_` or `test_`. `{name}` stands for that parameter
-        of the problem.
+        Name of the measure to minimise with its prefix (`validation_`, `inner_` or `test_`), for example
+        validation_loss. `{name}` stands for that parameter of the problem.
     largest : bool
         Whether the measure is maximised instead.
     others : mapping
@@ -63,8 +62,10 @@ class Choice:
 
     @property
     def over_all_runs(self) -> bool:
-        """Whether one value is chosen for all runs, by the test part: then every value is a run of its
-        own."""
+        """Whether one value is chosen for all runs, by the test part.
+
+        Every value is then a run of its own.
+        """
         return self.by.startswith(TEST)
 
     @property
@@ -94,15 +95,18 @@ class Choice:
         """What makes the best measure the smallest one."""
         return -1.0 if self.largest else 1.0
 
-    def measure(self, problem: Settings) -> str:
-        """The measure with parameters of the problem filled in, its beginning included."""
+    def measure_name(self, problem: Settings) -> str:
+        """Name of the measure with its prefix, for example validation_loss.
+
+        Parameters of the problem are filled in.
+        """
         return self.by.format(**problem)
 
     def best(self, measured: Mapping[tuple[Value, ...], float]) -> tuple[Value, ...]:
         """The best combination of values by the measure of each."""
-        least = min(self.sign * measure for measure in measured.values())
-        ties = [values for values, measure in measured.items() if self.sign * measure == least]
-        return ties[(len(ties) - 1) // 2 if self.ties == "middle" else 0]
+        best_value = min(self.sign * measure for measure in measured.values())
+        tied = [values for values, measure in measured.items() if self.sign * measure == best_value]
+        return tied[(len(tied) - 1) // 2 if self.ties == "middle" else 0]
 
     def describe(self) -> str:
         """The choice in one line."""

@@ -32,9 +32,11 @@ Certificate = Callable[[Any, Examples, np.ndarray], tuple[dict[str, float], list
 
 
 class Estimator(NamedTuple):
-    """What the suite knows of an estimator of the library: the keys of a config that it takes, the numbers of
-    its
-    fit beside `NUMBERS`, the modules its training begins with, and the module that certifies it."""
+    """What the suite knows of an estimator of the library.
+
+    The keys of a config that it takes, the numbers of its fit beside `NUMBERS`, the modules that its training
+    imports, and the module that certifies it.
+    """
 
     keys: tuple[str, ...]
     numbers: tuple[str, ...]
@@ -105,13 +107,12 @@ class Kind(Protocol):
 
     @property
     def certificate(self) -> str | None:
-        """The module whose `recomputed` holds a trained model to its word; None if there is nothing to
-        hold."""
+        """The module whose `recomputed` checks a trained model's recorded numbers; None if it has none."""
         ...
 
     @property
     def modules(self) -> list[str]:
-        """The modules of ours that its training begins with."""
+        """Our modules that its training imports."""
         ...
 
 
@@ -152,9 +153,11 @@ class Baseline:
 
 @dataclass(frozen=True)
 class LibraryModel:
-    """An estimator of the library with its problem: a StructuredSVM has a formulation and a solver, JKSE a
-    trainer. `C_per_example` stands for C = value * n, the reading in which the penalty is not divided by
-    n."""
+    """An estimator of the library with its problem.
+
+    A StructuredSVM has a formulation and a solver, JKSE a trainer. `C_per_example` stands for C = value * n,
+    the reading in which the penalty is not divided by n.
+    """
 
     problem: Settings
     estimator: str = SVM
@@ -247,9 +250,11 @@ class LibraryModel:
 
 
 def certificate_of(module: str) -> Certificate:
-    """The function of a module of certificates; by name, so that what certifies one kind of model does not
-    count
-    as code of the other's trainings."""
+    """The function of a module of certificates.
+
+    The module is imported by name, so that what certifies one kind of model does not count as code of the
+    other's trainings.
+    """
     recomputed: Certificate = importlib.import_module(module).recomputed
     return recomputed
 

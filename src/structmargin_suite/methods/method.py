@@ -1,6 +1,7 @@
 """A method of a config as one value: what it is, what it chooses, how it is shown.
 
-Configs are read here and nowhere else: everybody who has a `Method` asks it, and never its dictionary.
+A method's config entry is read only here and in choice.py: whoever has a `Method` asks it, and never its
+dictionary.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from structmargin_suite.methods.kinds import Baseline, Certificate, Kind, Librar
 DISPLAY_KEYS = ("label", "note", "published_as")
 """Keys that only say how a method is shown."""
 COMMON_KEYS = ("baseline", *DISPLAY_KEYS, "choose", "view", "keep_cuts")
-"""Keys that are no options of one kind of method."""
+"""Keys every method may have."""
 NESTED = ("problem", "solver_options", "kernel")
 """Options that hold options of their own; a dotted name reaches inside."""
 ALTERNATIVES = {"C": "C_per_example", "C_per_example": "C"}
-"""Two ways to say one thing: setting one takes the other away."""
+"""Two ways to say one thing: setting one removes the other."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class Method:
         How this method sees the data: parameters of the data set's view.
     label, note, published_as : str, optional
         How tables call it, a remark, and the method of a published table that it stands beside.
+    given : mapping
+        The config's entry as it stands, for `describe`; empty for a method from a run's record. It does not
+        count when methods are compared.
     """
 
     name: str
@@ -107,13 +111,17 @@ class Method:
         return dict(self.settings)
 
     def option(self, name: str, default: Any = None) -> Any:
-        """The value of an option; a dotted name reaches inside."""
+        """The value of an option; a dotted name reaches inside.
+
+        Where the outer option is no mapping, a dotted name returns its whole value: "kernel.gamma" that of
+        `kernel`.
+        """
         head, _, inner = name.partition(".")
         value = self.settings.get(head, default)
         return value.get(inner, default) if inner and isinstance(value, Mapping) else value
 
     def options(self) -> Iterator[tuple[str, object]]:
-        """(dotted name, value) of all its options."""
+        """(dotted name, value) of all its options except `choose` and nested names."""
         for key, value in self.settings.items():
             if key == "choose":
                 continue
@@ -150,7 +158,10 @@ class Method:
             yield (), "has both C and C_per_example; keep one of them"
 
     def to_arrays(self, model: Any) -> dict[str, np.ndarray]:
-        """A trained model as named arrays, without its cuts if the settings say so."""
+        """A trained model as named arrays.
+
+        Without its cuts if the settings say so: they are then dropped from the model that is given.
+        """
         if not self.keeps_cuts:
             model.fit_.support = None
         arrays: dict[str, np.ndarray] = model.to_arrays()
@@ -166,13 +177,13 @@ class Method:
 
     @property
     def certificate(self) -> Certificate | None:
-        """What holds a trained model to its word; None for a baseline, which claims nothing."""
+        """The check of a trained model's recorded numbers; None for a baseline, which has none."""
         module = self.kind.certificate
         return None if module is None else certificate_of(module)
 
     @property
     def modules(self) -> list[str]:
-        """The modules of ours that its training begins with."""
+        """Our modules that its training imports."""
         return ["structmargin_suite.methods.training", *self.kind.modules]
 
     def describe(self) -> str:

@@ -63,7 +63,7 @@ def train(
         raise ValueError(
             f"choose: by {choice.by} needs a validation part, but this data set's view gives none"
         )
-    by = choice.measure(split.problem)
+    by = choice.measure_name(split.problem)
     validation, measure = inner.validation, by.partition("_")[2]
 
     def judge(model: Model) -> float:
@@ -114,9 +114,10 @@ def _record(
 
 
 def _inner(split: Split, seed: int) -> Split:
-    """Of the training part alone: what the view holds out, or else a quarter by the seed, to choose by, and
-    the
-    rest to train on."""
+    """The training part alone, split in two: some examples to choose by, the rest to train on.
+
+    Held out is what the view says, or else a quarter by the seed.
+    """
     order = np.random.default_rng(seed).permutation(len(split.train.Y))
     held = order[: max(1, len(order) // HELD_OUT)] if split.held is None else np.asarray(split.held)
     rest = np.setdiff1d(order, held)

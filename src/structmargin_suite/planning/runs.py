@@ -132,9 +132,9 @@ def without_duplicates(runs: Iterable[Run]) -> list[Run]:
 
 
 def column_names(runs: Sequence[Run]) -> dict[str, str]:
-    """What names of runs and columns of results call each option: the last part of its whole name, where that
-    is
-    clear.
+    """What names of runs and columns of results call each option.
+
+    It is the last part of the option's whole name, where that is clear.
 
     Options with one last part (problem.loss, kernel.loss) share it as long as each method has only one of
     them, or has the same value for all in every run; otherwise each goes by its whole name. So two runs of
@@ -249,9 +249,11 @@ def slug(value: object) -> str:
 def grouped_into_jobs(
     experiment: str, runs: Sequence[Run], by: Sequence[str], at_most: int | None
 ) -> list[Job]:
-    """The jobs of an experiment: runs that agree in the settings `by` belong to one group, and each group is
-    a
-    job; with more groups than `at_most`, the groups go to that many jobs in turn."""
+    """The jobs of an experiment.
+
+    Runs that agree in the settings `by` belong to one group, and each group is a job; with more groups than
+    `at_most`, the groups go to that many jobs in turn.
+    """
     groups: dict[str, list[Run]] = {}
     for run in runs:
         label = ",".join(f"{slug(key)}={slug(run.settings.get(key))}" for key in by) or "all"

@@ -98,12 +98,12 @@ def api(package: Path) -> str:
         first = (ast.get_docstring(tree) or "").split("\n\n")[0]
         lines.append(f"| [`{name}`](#{name.replace('.', '')}) | {_line(first).replace('|', '&#124;')} |")
     for name, tree in modules:
-        lines += ["", f"## {name}", *_told(tree)]
+        lines += ["", f"## {name}", *_fenced_docstring(tree)]
         for node in _public(tree):
-            lines += ["", f"### `{_signature(node)}`", *_told(node)]
+            lines += ["", f"### `{_signature(node)}`", *_fenced_docstring(node)]
             if isinstance(node, ast.ClassDef):
                 for method in _public(node):
-                    lines += ["", f"#### `{node.name}.{_signature(method)}`", *_told(method)]
+                    lines += ["", f"#### `{node.name}.{_signature(method)}`", *_fenced_docstring(method)]
     return "\n".join(lines) + "\n"
 
 
@@ -139,7 +139,7 @@ def _arguments(arguments: ast.arguments) -> str:
     return text
 
 
-def _told(node: ast.Module | Named) -> list[str]:
+def _fenced_docstring(node: ast.Module | Named) -> list[str]:
     """A docstring as it stands, between fences: formulas keep their shape."""
     text = ast.get_docstring(node, clean=False)
     return ["", "```text", inspect.cleandoc(text), "```"] if text else []

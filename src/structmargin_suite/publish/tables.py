@@ -159,12 +159,16 @@ def wide(
     )  # fmt: skip
     pivot = cells.assign(line=lines.ngroup(), place=place).pivot(index="line", columns="place").fillna("")
     header, shown = list(heads), []
-    for at in sorted(set(place)):
-        split, measure = order[at]
+    for position in sorted(set(place)):
+        split, measure = order[position]
         name = measure if split is None else f"{measure} ({split})"
-        compared = bool(table["published"][place == at].notna().any())
+        compared = bool(table["published"][place == position].notna().any())
         header += [name, f"{name}, paper", "difference"] if compared else [name]
-        shown += [("ours", at), ("paper", at), ("difference", at)] if compared else [("ours", at)]
+        shown += (
+            [("ours", position), ("paper", position), ("difference", position)]
+            if compared
+            else [("ours", position)]
+        )
     names = records(lines.head(1)[heads])
     return header, [
         [*(named(key, value, methods) for key, value in keys.items()), *texts]

@@ -15,9 +15,11 @@ from structmargin_suite.storage.layout import Layout
 
 
 class Work(Protocol):
-    """What a stage does with each run: `file` is the record it writes, and `tries_failures_again` says
-    whether a
-    record of a failure counts as done."""
+    """What a stage does with each run.
+
+    `file` is the record that it writes; `tries_failures_again` says whether a run whose record says "failed"
+    is done again.
+    """
 
     @property
     def stage(self) -> str: ...
@@ -36,8 +38,10 @@ class Work(Protocol):
 
 
 class PreparedParts:
-    """Prepared parts of an experiment's data; the last one is kept in memory, as the next run often reads
-    it."""
+    """Prepared parts of an experiment's data.
+
+    The last one stays in memory, as the next run often reads the same.
+    """
 
     def __init__(self, layout: Layout, experiment: str) -> None:
         self.layout, self.experiment = layout, experiment

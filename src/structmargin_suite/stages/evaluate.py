@@ -1,8 +1,9 @@
 """Stage 3: evaluate every model of a job. runs/R/{run.json, model.npz} -> runs/R/metrics.json.
 
-Losses and the primal objective are recomputed by a full search over the data and compared with the numbers
-that training recorded. A model for which they differ is a failed run, with the reason. Arrays of the test
-part that figures need are written to runs/R/kept.npz.
+Losses and the data set's measures are computed on the training, validation and test subsets. The primal
+objective, the dual value and w are recomputed, as far as the stored model allows, and compared with what
+training recorded. A model for which they differ is a failed run, with the reason. Arrays of the test subset
+that figures need are written to runs/R/kept.npz.
 """
 
 from __future__ import annotations
@@ -22,19 +23,18 @@ from structmargin_suite.rerun import job_keys
 from structmargin_suite.stages._command import guarded, job_of
 from structmargin_suite.stages._runs import PreparedParts, do_runs
 from structmargin_suite.storage.files import digest, read_arrays, read_json, sha256, write_arrays
-from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.layout import KEPT_FILE, Layout
 from structmargin_suite.storage.records import joined
 
-KEPT_FILE = "kept.npz"
-COUNTS = {
+RENAMED_COUNTS = {
     "constraints": "n_constraints",
     "active": "n_active",
     "iterations": "n_iter",
     "oracle_calls": "oracle_calls",
 }
-"""Metrics that are training's own counts, and what its record calls them."""
-AS_TRAINED = ("C", "bound", "exact", "converged")
-"""Metrics that are training's own numbers."""
+"""Metrics that are training's own counts, and what its record calls them; each must be there."""
+COPIED_NUMBERS = ("C", "bound", "exact", "converged")
+"""Metrics that are training's own numbers under their own names; None where training recorded none."""
 
 
 def evaluate(suite: Suite, job: Job) -> None:
@@ -46,7 +46,7 @@ def evaluate(suite: Suite, job: Job) -> None:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Evaluation as `do_runs` asks for it."""
+    """The evaluation stage, as the `Work` protocol of `_runs.py` asks for it."""
 
     experiment: Experiment
     layout: Layout
@@ -55,10 +55,12 @@ class Evaluation:
     tries_failures_again: bool = False
 
     def key(self, run: Run) -> str:
+        """A digest of what training recorded and of the code that evaluates the run."""
         record = self.record(run)
         return digest([record["key"], record["files"], record["status"], job_keys.evaluation_code(run)])
 
     def do(self, run: Run, key: str, parts: PreparedParts) -> dict[str, object]:
+        """Evaluate one run; returns its record, with its metrics, a `status` and a `reason`."""
         folder = self.layout.run(self.experiment.name, run.name)
         outcome = self._outcome(run, self.record(run), folder, parts)
         return joined({"a record": {"run": run.name, "key": key}, "its outcome": outcome})
@@ -86,26 +88,30 @@ class Evaluation:
         except Exception as error:  # a failed run is a row with its reason
             reason = f"evaluation: {type(error).__name__}: {error}"
             return {"status": "failed", "reason": reason, "metrics": {}}
-        if measured.kept:
-            write_arrays(folder / KEPT_FILE, measured.kept)
+        # Written before the faults are looked at: a run with faults leaves the file behind, but its record
+        # does not name it, so its contents are not checked later; figures show finished runs only.
+        if measured.test_arrays:
+            write_arrays(folder / KEPT_FILE, measured.test_arrays)
         if measured.faults:
             reason = "evaluation: " + "; ".join(measured.faults)
             return {"status": "failed", "reason": reason, "metrics": metrics}
-        files = {KEPT_FILE: sha256(folder / KEPT_FILE)} if measured.kept else {}
+        files = {KEPT_FILE: sha256(folder / KEPT_FILE)} if measured.test_arrays else {}
         return {"status": "done", "reason": None, "metrics": metrics, "files": files}
 
 
 @dataclass
 class Measured:
-    """What evaluation finds of one model, part by part; `faults` says what does not hold, and `kept` are the
-    arrays of the test part that figures need."""
+    """What evaluation finds of one model; `scores` and `losses` by subset (train, validation, test).
+
+    `faults` says what does not hold, and `test_arrays` are the arrays of the test subset that figures need.
+    """
 
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
     losses: dict[str, np.ndarray] = field(default_factory=dict)
     certificate: dict[str, float] = field(default_factory=dict)
     training: dict[str, object] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
-    kept: dict[str, np.ndarray] = field(default_factory=dict)
+    test_arrays: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def metrics(self) -> dict[str, object]:
@@ -127,50 +133,54 @@ def measure(
     """Everything that evaluation finds of a model on its split; `numbers` are training's own."""
     measured = Measured()
     certificate = method.certificate
-    for name, part in (("train", split.train), ("validation", split.validation), ("test", split.test)):
-        if part is None:
+    for name, subset in (("train", split.train), ("validation", split.validation), ("test", split.test)):
+        if subset is None:
             continue
-        yhat = module.predict(model, part.X)
-        measured.scores[name] = {key: float(value) for key, value in module.score(part.Y, yhat).items()}
+        yhat = module.predict(model, subset.X)
+        measured.scores[name] = {key: float(value) for key, value in module.score(subset.Y, yhat).items()}
         if certificate is not None and (module.predicts_outputs or name == "train"):
-            outputs = yhat if module.predicts_outputs else _best(model, part)
-            measured.losses[name] = _losses(model, part, outputs)
-    measured.kept = module.keep(split.test.Y, yhat)  # the test part comes last
+            outputs = yhat if module.predicts_outputs else _predictions_or_truth(model, subset)
+            measured.losses[name] = _losses(model, subset, outputs)
+    measured.test_arrays = module.keep(split.test.Y, yhat)  # the test subset comes last
     if certificate is not None:
         from structmargin_suite.methods.certificate import examples
 
         trained_on = examples(model, split.train)
         measured.certificate, measured.faults = certificate(model, trained_on, measured.losses["train"])
-        measured.training = {name: numbers[source] for name, source in COUNTS.items()}
-        measured.training |= {name: numbers.get(name) for name in AS_TRAINED}
+        measured.training = {name: numbers[source] for name, source in RENAMED_COUNTS.items()}
+        measured.training |= {name: numbers.get(name) for name in COPIED_NUMBERS}
     return measured
 
 
-def _best(model: Any, part: Examples) -> list[Any]:
+def _predictions_or_truth(model: Any, subset: Examples) -> list[Any]:
     """The model's predictions; the truth where it scores above what the search found.
 
-    A search may look at a coarser set than truths are from (boxes 16 pixels apart), and slacks bound the risk
-    of a prediction among all that were constrained, the truth included.
+    For checking the slack bound only; never reported as test performance. A search may look at a coarser set
+    than truths are from (boxes 16 pixels apart), and slacks bound the risk of a prediction among all that
+    were constrained, the truth included.
     """
-    f, yhat = model.scorer_, model.predict(part.X)
+    f, yhat = model.scorer_, model.predict(subset.X)
     return [
         y if f(x, y) > f(x, predicted) else predicted
-        for x, y, predicted in zip(part.X, part.Y, yhat, strict=True)
+        for x, y, predicted in zip(subset.X, subset.Y, yhat, strict=True)
     ]
 
 
-def _losses(model: Any, part: Examples, yhat: Any) -> np.ndarray:
-    """The loss of every prediction; of a part that the problem makes one example of, that one's."""
+def _losses(model: Any, subset: Examples, yhat: Any) -> np.ndarray:
+    """One loss per example; a single one where the problem makes one example of the whole subset.
+
+    The model then predicts the whole subset itself, and `yhat` is not used.
+    """
     from structmargin_suite.methods.certificate import wraps
 
     if wraps(model):
-        return np.array([-model.score(*part)])
-    return np.array([model.problem_.delta(part.Y[i], yhat[i]) for i in range(len(part.Y))])
+        return np.array([-model.score(*subset)])
+    return np.array([model.problem_.delta(subset.Y[i], yhat[i]) for i in range(len(subset.Y))])
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
-    evaluate(*job_of(argv, "evaluate", "Judge the models of a job.", library=False))
+    evaluate(*job_of(argv, "evaluate", "Evaluate the models of a job.", library=False))
 
 
 if __name__ == "__main__":

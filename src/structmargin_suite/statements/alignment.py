@@ -40,9 +40,9 @@ def small_n(results: Mapping[str, ExperimentResults]) -> Verdict:
     lower on average.
     """
     experiment = results["alignment"]
-    few = _too_few(experiment)
-    if few is not None:
-        return few
+    too_few = _too_few(experiment)
+    if too_few is not None:
+        return too_few
     sentences, verdicts = [], []
     for name in _readings(experiment, "sizes"):
         better = paired(
@@ -75,9 +75,9 @@ def small_n(results: Mapping[str, ExperimentResults]) -> Verdict:
 def sublinear(results: Mapping[str, ExperimentResults]) -> Verdict:
     """The slope of log constraints against log n, one per repetition: its 95% interval lies below 1."""
     experiment = results["alignment"]
-    few = _too_few(experiment)
-    if few is not None:
-        return few
+    too_few = _too_few(experiment)
+    if too_few is not None:
+        return too_few
     powers = {
         name: interval(slopes(experiment.select("sizes", method=name), "n_train", "constraints"))
         for name in _readings(experiment, "sizes")
@@ -95,9 +95,9 @@ def epsilon(results: Mapping[str, ExperimentResults]) -> Verdict:
     bound on the same runs, and no run exceeds the bound.
     """
     experiment = results["alignment"]
-    few = _too_few(experiment)
-    if few is not None:
-        return few
+    too_few = _too_few(experiment)
+    if too_few is not None:
+        return too_few
     sentences, verdicts = [], []
     for name in _readings(experiment, "precision"):
         runs = experiment.select("precision", method=name)
@@ -120,9 +120,9 @@ def epsilon_good(results: Mapping[str, ExperimentResults]) -> Verdict:
     epsilon the 95% interval of the paired improvement stays below 1 point.
     """
     experiment = results["alignment"]
-    few = _too_few(experiment)
-    if few is not None:
-        return few
+    too_few = _too_few(experiment)
+    if too_few is not None:
+        return too_few
     sentences, verdicts = [], []
     for name in _readings(experiment, "precision"):
         runs = experiment.select("precision", method=name)

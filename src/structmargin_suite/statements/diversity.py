@@ -102,8 +102,9 @@ def ratios(pairs: Sequence[tuple[float, float]]) -> Ratio | None:
 def compared(indptr: np.ndarray, items: np.ndarray, worth: np.ndarray, K: int) -> tuple[float, float]:
     """(coverage that greedy reaches, the best) of K of the first `MAX_CANDIDATES` sets."""
     n = min(MAX_CANDIDATES, len(indptr) - 1)
-    few = indptr[: n + 1], items[: indptr[n]]
-    return float(coverage(*few, worth, greedy(*few, worth, K))), float(best_subset(*few, worth, K)[0])
+    subset = indptr[: n + 1], items[: indptr[n]]
+    reached = coverage(*subset, worth, greedy(*subset, worth, K))
+    return float(reached), float(best_subset(*subset, worth, K)[0])
 
 
 @claim("greedy-bound")
@@ -142,15 +143,14 @@ def _short(problem: Any, x: Any, y: Selection, worth: np.ndarray) -> float:
     from structmargin.problems.diversity.problem import Candidates, best_selection, joined
 
     n = min(MAX_CANDIDATES, len(x))
-    few = Candidates(x.indptr[: n + 1], x.items[: x.indptr[n]], x.phi)
+    subset = Candidates(x.indptr[: n + 1], x.items[: x.indptr[n]], x.phi)
     assert y.subtopics is not None
     subtopics = y.subtopics[:n]
-    truth = best_selection(few, subtopics[:, subtopics.any(axis=0)], problem.K)
-    whole = joined(few, truth.subtopics)  # type: ignore[arg-type]
+    truth = best_selection(subset, subtopics[:, subtopics.any(axis=0)], problem.K)
+    whole = joined(subset, truth.subtopics)  # type: ignore[arg-type]
     values = []
     for exact in (False, True):
-        documents = problem.with_params(exact=exact).violator(worth, few, truth, *whole).documents
-        values.append(
-            problem.delta(truth, Selection(documents)) + coverage(few.indptr, few.items, worth, documents)
-        )
+        documents = problem.with_params(exact=exact).violator(worth, subset, truth, *whole).documents
+        covered = coverage(subset.indptr, subset.items, worth, documents)
+        values.append(problem.delta(truth, Selection(documents)) + covered)
     return float(values[1] - values[0])

@@ -44,9 +44,9 @@ def discriminative(results: Mapping[str, ExperimentResults]) -> Verdict:
     and fewer by a paired one-sided t-test over draws with Holm's correction at 5%.
     """
     experiment = results["ner"]
-    few = _too_few(experiment)
-    if few is not None:
-        return few
+    too_few = _too_few(experiment)
+    if too_few is not None:
+        return too_few
     less = {name: _less(experiment, "HMM", name) for name in LEARNERS}
     p = holm({name: p_value_above(values) for name, values in less.items()})
     base = float(np.mean(list(_by_draw(experiment, "methods", "HMM", "test_error").values())))
@@ -72,9 +72,9 @@ def svm_best(results: Mapping[str, ExperimentResults]) -> Verdict:
     t-test over draws with Holm's correction at 5%; a lower mean alone is no ranking.
     """
     experiment = results["ner"]
-    few = _too_few(experiment)
-    if few is not None:
-        return few
+    too_few = _too_few(experiment)
+    if too_few is not None:
+        return too_few
     sentences: list[str] = []
     verdicts: list[bool] = []
     for reading, suffix in READINGS.items():

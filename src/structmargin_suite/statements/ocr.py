@@ -50,18 +50,18 @@ def ocr_fails(results: Mapping[str, ExperimentResults]) -> Verdict:
         *(_truth(experiment.split(run).test.Y) for run in runs["JKSE"].loc[shared, "run"]), strict=True
     )
     chance, truth = sum(chances) / len(shared), sum(truths) / len(shared)
-    few = sum(runs["JKSE"].loc[shared, "test_letters_90"]) / len(shared)
+    mean_letters = sum(runs["JKSE"].loc[shared, "test_letters_90"]) / len(shared)
     parts = {
         "S-SVM about 21%": abs(mean["S-SVM"] - PAPER_ERROR) <= MAX_FROM_PAPER,
         "S-SVM below each other": all(p[name] < SIGNIFICANCE for name in others),
         "JKSE the highest": mean["JKSE"] >= max(mean.values()),
         "JKSE near chance": mean["JKSE"] >= chance - MAX_BELOW_CHANCE,
-        "JKSE answers with few letters": few <= 0.5 * truth,
+        "JKSE answers with few letters": mean_letters <= 0.5 * truth,
     }
     errors_text = ", ".join(f"{name} {mean[name]:.1f}%" for name in methods)
     evidence = (
         f"{len(shared)} rotations: {errors_text}; always the most frequent letter {chance:.1f}%; nine tenths "
-        f"of JKSE's answers are {few:.1f} letters, of the truth {truth:.1f}; p of S-SVM against "
+        f"of JKSE's answers are {mean_letters:.1f} letters, of the truth {truth:.1f}; p of S-SVM against "
         + ", ".join(f"{name} {p[name]:.2g}" for name in others)
         + "; "
         + ", ".join(f"{part}: {yes_no(held)}" for part, held in parts.items())

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+KEPT_FILE = "kept.npz"
+"""Arrays of the test subset that evaluation writes to a run's folder, and that figures read."""
+
 
 class Layout:
     """Paths of everything that a stage reads or writes."""
