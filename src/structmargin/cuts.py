@@ -1,7 +1,11 @@
-"""Cuts: one record from the search that finds them, through the dual that weighs them, to the certificate.
+"""Cuts: constraints as arrays, used by the search, the dual and the certificate.
 
-A cut is a half-space xi_i >= b - <w, a> with a = s(Delta) * deltaPsi_i(ybar) and b = t(Delta), where
-deltaPsi_i(ybar) = Psi(x_i, y_i) - Psi(x_i, ybar) (`formulation.py`). `Cuts` holds many of them as arrays.
+Let deltaPsi_i(ybar) = Psi(x_i, y_i) - Psi(x_i, ybar). A formulation has two functions of the loss, the factor
+s on deltaPsi and the offset t (`formulation.py`). A cut is a half-space
+
+    xi_i >= b - <w, a>   with   a = s(Delta) * deltaPsi_i(ybar),   b = t(Delta).
+
+`Cuts` holds many of them.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ class SearchError(ValueError):
 
 
 def tensor_rows(left: sp.csr_matrix, right: sp.csr_matrix) -> sp.csr_matrix:
-    """Row by row left (x) right: (m, D) and (m, R) to (m, D * R)."""
+    """Row by row left ⊗ right: (m, D) and (m, R) to (m, D * R). ⊗ is the outer product, flattened."""
     left, right = sp.csr_matrix(left, dtype=float), sp.csr_matrix(right, dtype=float)
     of_left, of_right = np.diff(left.indptr), np.diff(right.indptr)
     repeats = np.repeat(of_right, of_left)  # each entry on the left meets all of its row on the right
@@ -35,7 +39,11 @@ def tensor_rows(left: sp.csr_matrix, right: sp.csr_matrix) -> sp.csr_matrix:
 
 @dataclass(frozen=True, eq=False)
 class FactoredRows:
-    """Rows phi[example[c]] (x) apart[c], kept as these two matrices until somebody wants to see them."""
+    """Rows phi[example[c]] ⊗ apart[c], kept as these two matrices and expanded only by `tocsr`.
+
+    apart[c] is the difference of the two outputs' features, times the scale. Saved models hold the fields by
+    name, so the names stay.
+    """
 
     phi: sp.csr_matrix
     apart: sp.csr_matrix
@@ -47,7 +55,7 @@ class FactoredRows:
 
 
 class Cuts(NamedTuple):
-    """m cuts, one entry of every field each: a = scale * row, and H = b - <w, a> at some w.
+    """m cuts: a = scale * row, and H = b - <w, a> at some w. Each field has one entry per cut.
 
     Attributes
     ----------
@@ -55,7 +63,7 @@ class Cuts(NamedTuple):
         The example i whose slack the cut bounds, which is its block of the dual. The cuts of `one_slack` are
         averages over all examples and all have block 0.
     outputs : sequence of m outputs, or None
-        The outputs ybar; None where they are no longer known.
+        The outputs ybar; None where they are no longer known. The entry of an averaged cut is None.
     losses : ndarray of float, shape (m,)
         Delta(y_i, ybar).
     scale : ndarray of float, shape (m,)
@@ -96,8 +104,8 @@ class Cuts(NamedTuple):
         losses : array of float, shape (m,)
             Delta(y_i, ybar).
         gaps : array of float, shape (m,)
-            f(x_i, y_i) - f(x_i, ybar); where rows are given it is rows @ f.w, so that what is judged is what
-            the cut will be.
+            f(x_i, y_i) - f(x_i, ybar); where rows are given it is rows @ f.w, so that H matches the stored
+            row exactly.
         rows : csr_matrix of shape (m, d), optional
 
         Raises
@@ -118,7 +126,7 @@ class Cuts(NamedTuple):
         return cls(example, outputs, losses, H.s(losses), H.t(losses), rows, values, np.zeros(len(losses)))
 
     def take(self, chosen: np.ndarray) -> Cuts:
-        """The chosen cuts alone, in the order given."""
+        """The chosen cuts alone, in the order given; for cuts whose rows are a matrix or None."""
         example, outputs, losses, scale, b, rows, H, alpha = self
         return Cuts(
             example[chosen],
@@ -132,7 +140,10 @@ class Cuts(NamedTuple):
         )
 
     def largest_H(self, n: int) -> np.ndarray:
-        """The largest H of each of n examples, all of which were searched."""
+        """The largest H of each of n examples, all of which were searched.
+
+        n cuts are then one cut per example, and a search returns them in the order of the examples.
+        """
         if len(self.H) == n:
             return self.H
         largest = np.full(n, -np.inf)

@@ -123,7 +123,7 @@ class Product:
 
         k((x, y), (z, y')) = kx(x, z) L[y, y']
 
-    It is the kernel of Psi = Phi(x) (x) Lambda(y) with L[y, y'] = <Lambda(y), Lambda(y')>, for `Multiclass`
+    It is the kernel of Psi = Phi(x) ⊗ Lambda(y) with L[y, y'] = <Lambda(y), Lambda(y')>, for `Multiclass`
     and `Taxonomy`.
 
     Parameters

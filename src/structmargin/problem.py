@@ -114,10 +114,10 @@ class AdaptedBatch:
         Up to `most` outputs per example, the best among them: fewer passes where the search costs little.
         Default: `search`, which finds one.
     takes_kernels : bool
-        Whether the searches ask f only for potentials, so that they also serve a joint kernel.
-        Default: False.
+        Whether the searches work where f.w is None, as it is under a joint kernel. Default: False.
     rows : callable (example, outputs) -> csr_matrix
-        The rows of Psi(x, y) - Psi(x, ybar), where the searches leave them out. Default: none are left out.
+        The rows of Psi(x, y) - Psi(x, ybar), where the searches leave them out. Default: calling it raises
+        TypeError.
     psi : callable () -> csr_matrix, or None
         Psi(x_i, y_i) of all examples as one matrix. Default: None, and `Problem.psi` is called for each.
     """
@@ -143,8 +143,8 @@ class AdaptedProblem:
     psi, delta, argmax, augmented_argmax : callable
         The four functions of `Problem`.
     potentials : callable (w, x) -> arrays
-        The oracle's arrays under explicit weights, linear in w. Default: none; only a problem's own searches
-        ask for them.
+        The oracle's arrays under explicit weights, linear in w; only a problem's own searches ask for them.
+        Default: calling it raises TypeError.
     n_weights : callable (X, Y) -> int
         The length of w. A problem offers it as a number. Default: the length of the first Psi.
     bind : callable (X, Y) -> Problem
@@ -166,8 +166,9 @@ class AdaptedProblem:
     check : callable (X, Y)
         Raises ValueError that names the first example that does not fit the problem. Default: accepts all.
     factors : callable (X) -> (Phi, Lambda), or None
-        For Psi = Phi(x) (x) Lambda(y) with class numbers as outputs: the matrices of all Phi(x_i) and of all
-        Lambda(y); then cuts are kept as labels instead of rows. Default: None, Psi is no such product.
+        For Psi = Phi(x) ⊗ Lambda(y) with class numbers as outputs, where ⊗ is the outer product: the matrices
+        of all Phi(x_i) and of all Lambda(y); then cuts are kept as labels instead of rows. Default: None, Psi
+        is no such product.
     radius : callable (x) -> float, or None
         An upper bound on the norm of Psi(x, y) - Psi(x, y') over all y, y'. Default: None, unknown.
     max_delta : callable (y) -> float, or None
@@ -176,7 +177,7 @@ class AdaptedProblem:
         Whether the searches find a maximiser for certain. Default: True.
     with_params : callable (**params) -> Problem
         A copy with some parameters changed; it goes with a `get_params` that lists them, so that scikit-learn
-        can search over `problem__name`. Default: none can be set.
+        can search over `problem__name`. Default: calling it raises TypeError.
     """
 
     given: Problem
@@ -216,7 +217,8 @@ def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:
     Parameters
     ----------
     problem : Problem
-        Any object with the four functions; one that is adapted already is returned as it is.
+        Any object with the four functions. One that lacks some of them is accepted too: `lacks` names these,
+        and calling one raises TypeError. One that is adapted already is returned as it is.
 
     Returns
     -------

@@ -81,6 +81,6 @@ def test_the_support_of_a_fit_is_made_of_cuts_at_its_final_w() -> None:
 
 def test_the_relaxed_problem_is_solved_to_a_share_of_the_gap_but_no_further_than_the_criteria_need() -> None:
     inner = InnerTolerance(of_gap=0.1, of_eps=0.01, of_gap_tol=0.5)
-    assert inner.after(20.0, least=0.5) == pytest.approx(2.0)
-    assert inner.after(1.0, least=0.5) == 0.5
-    assert inner.after(np.inf, least=0.5) == 0.5
+    assert inner.after(20.0, floor=0.5) == pytest.approx(2.0)
+    assert inner.after(1.0, floor=0.5) == 0.5
+    assert inner.after(np.inf, floor=0.5) == 0.5

@@ -229,7 +229,7 @@ def ascend(qp, spare, until, seed, xi):  # type: ignore[no-untyped-def]
     hard = ridge == 0.0 and cap == np.inf
     reduction = 0.01 if n == 1 else 0.1
     state = np.uint64(2 * seed + 1)
-    flat, shrink_below = np.inf, 1e300
+    min_norm2, shrink_below = np.inf, 1e300
     measured = (np.inf, np.inf, 0.0, 0.0)
     epoch = 0
     alpha0, w0, d = np.empty(0), np.empty(0), np.empty(0)
@@ -267,9 +267,9 @@ def ascend(qp, spare, until, seed, xi):  # type: ignore[no-untyped-def]
             stride(qp, spare, alpha0, w0, d)
         epoch += 1
         if hard:
-            flat = stretch(qp)
-            if flat <= flat_tol:
-                return measured, epoch, flat
+            min_norm2 = stretch(qp)
+            if min_norm2 <= flat_tol:
+                return measured, epoch, min_norm2
         if hard or n == 1 or total <= 3.0 * tol or epoch % 5 == 0 or epoch == max_epochs:
             measured = measure(qp, xi)
-    return measured, epoch, flat
+    return measured, epoch, min_norm2

@@ -1,7 +1,7 @@
 """Three ways to keep cuts a_c and their combination w, and what the ascent does with them.
 
 SparseCuts   each a_c as a sparse row; w as a vector
-TensorCuts   a_c = s_c * x_i (x) (Lambda(y_i) - Lambda(ybar_c)) without ever forming the product;
+TensorCuts   a_c = s_c * x_i ⊗ (Lambda(y_i) - Lambda(ybar_c)) without ever forming the product;
              memory is that of the data and the weights, not of the cuts
 GramCuts     only the inner products G, in the space of a joint kernel; q = G alpha instead of w
 

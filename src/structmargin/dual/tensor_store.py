@@ -1,4 +1,4 @@
-"""Cuts of problems with Psi(x, y) = Phi(x) (x) Lambda(y): kept as labels, never as rows.
+"""Cuts of problems with Psi(x, y) = Phi(x) ⊗ Lambda(y): kept as labels, never as rows.
 
 A problem says so by `factors(X)`, which returns the matrix of all Phi(x_i) (n, D) and that of all
 Lambda(y) (K, L); outputs are then class numbers, and w is W.ravel() for W of shape (D, L).
@@ -97,9 +97,9 @@ class TensorStore:
     def matrix(self, chosen: np.ndarray) -> FactoredRows:
         """The rows a_c of the chosen cuts, as factors."""
         example, ybar, scale = self._block[chosen], self._ybar[chosen], self._scale[chosen]
-        apart = sp.diags(scale) @ (self.Lambda[self._label[example]] - self.Lambda[ybar])
+        difference = sp.diags(scale) @ (self.Lambda[self._label[example]] - self.Lambda[ybar])
         used, example = np.unique(example, return_inverse=True)
-        return FactoredRows(self.phi[used], sp.csr_matrix(apart), example)
+        return FactoredRows(self.phi[used], sp.csr_matrix(difference), example)
 
     def gram(self) -> np.ndarray:
         example, s = self._block[: self.m], self._scale[: self.m]

@@ -141,8 +141,8 @@ class Dual:
         floor = max(floor, 1e-13 * (1.0 + float(np.abs(self.b).max())))
         until = ascent.Until(tol, floor, self._flat_tol, max_epochs)
         order = self.rounds + 7919 * seed
-        measured, _, flat = ascent.ascend(self.qp, self.store.spare(), until, order, self.xi)
-        self._require_separable(flat)
+        measured, _, min_norm2 = ascent.ascend(self.qp, self.store.spare(), until, order, self.xi)
+        self._require_separable(min_norm2)
         self.relaxed_gap, self.violation, self._norm2, self._linear = measured
 
     def _cvxopt(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
@@ -159,11 +159,11 @@ class Dual:
         """The squared norm below which a convex combination of the cuts counts as 0."""
         return MIN_MARGIN**2 * float(self.store.norms2.max(initial=0.0))
 
-    def _require_separable(self, flat: float) -> None:
-        if flat <= self._flat_tol:
+    def _require_separable(self, min_norm2: float) -> None:
+        if min_norm2 <= self._flat_tol:
             raise NotSeparableError(
                 f"{self.formulation.name} asks every constraint to hold, but a convex combination of "
-                f"{int(np.count_nonzero(self.alpha))} of them has norm {np.sqrt(max(flat, 0.0)):.1e}: "
+                f"{int(np.count_nonzero(self.alpha))} of them has norm {np.sqrt(max(min_norm2, 0.0)):.1e}: "
                 "the data cannot be separated by these features; use a formulation with slack, such as 'SVM1'"
             )
 

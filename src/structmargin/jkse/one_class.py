@@ -184,8 +184,8 @@ def smo(
     last = int(np.flatnonzero(alpha)[-1]) + 1
     g = alpha[:last] @ K[:last]
     tiny = ROUNDING * float(np.abs(np.diagonal(K)).max(initial=0.0))
-    most = 10_000 + 1000 * n if max_steps is None else int(max_steps)
-    steps, violation = _smo(K, alpha, g, 1.0 / (nu * n), float(tol), tiny, most)
+    max_steps = 10_000 + 1000 * n if max_steps is None else int(max_steps)
+    steps, violation = _smo(K, alpha, g, 1.0 / (nu * n), float(tol), tiny, max_steps)
     return certified(alpha, g, nu, steps, violation <= max(0.5 * tol * float(alpha @ g), tiny))
 
 
@@ -206,10 +206,10 @@ def libsvm(
     tiny = ROUNDING * float(np.abs(np.diagonal(K)).max(initial=0.0))
     # its tolerance is on the violation, in scores nu n times ours; norm2 falls from here to the optimum
     asked = min(max(0.01 * tol * norm2, tiny) * nu * n, 1e-3)
-    most = 10_000 + 1000 * n if max_steps is None else int(max_steps)
+    max_steps = 10_000 + 1000 * n if max_steps is None else int(max_steps)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = OneClassSVM(kernel="precomputed", nu=nu, tol=max(asked, 1e-300), max_iter=most).fit(K)
+        model = OneClassSVM(kernel="precomputed", nu=nu, tol=max(asked, 1e-300), max_iter=max_steps).fit(K)
     alpha = np.zeros(n)
     alpha[model.support_] = model.dual_coef_[0]
     alpha /= alpha.sum()

@@ -1,7 +1,7 @@
 """How JKSE keeps its training pairs psi_i = Psi(x_i, y_i), chosen by `pairs_of`.
 
 RowPairs      psi_i as the rows of a matrix, dense or sparse
-FactorPairs   psi_i = phi_i (x) Lambda(y_i) without ever forming the product
+FactorPairs   psi_i = phi_i ⊗ Lambda(y_i) without ever forming the product
 KernelPairs   a joint kernel between pairs: alpha instead of w
 """
 
@@ -39,8 +39,8 @@ class _Explicit(ABC):
         return self.scores(w)
 
     def local(self, points: np.ndarray, alpha: np.ndarray, w: Any) -> tuple[np.ndarray, np.ndarray]:
-        few = self.part(points)
-        return few.gram(), few.scores(w)
+        subset = self.part(points)
+        return subset.gram(), subset.scores(w)
 
     def scorer(self, alpha: np.ndarray, w: Any) -> LinearScorer:
         return LinearScorer(self.problem, w)
@@ -81,7 +81,7 @@ class RowPairs(_Explicit):
 
 
 class FactorPairs(_Explicit):
-    """psi_i = phi_i (x) Lambda[y_i] for dense phi (n, D) and Lambda (K, L); w is W.ravel() with W (D, L)."""
+    """psi_i = phi_i ⊗ Lambda[y_i] for dense phi (n, D) and Lambda (K, L); w is W.ravel() with W (D, L)."""
 
     def __init__(self, problem: AdaptedProblem, phi: np.ndarray, Lambda: np.ndarray, y: np.ndarray) -> None:
         self.problem, self.phi, self.Lambda, self.y, self.n = problem, phi, Lambda, y, len(y)

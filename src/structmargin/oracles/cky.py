@@ -347,20 +347,24 @@ def _swept(nodes, n, edges, m):  # type: ignore[no-untyped-def]
         fill[edges[e, 0]] += 1
     wanted = np.zeros(n, np.bool_)
     wanted[n - 1] = first_edge[n] > first_edge[n - 1]
-    n_kept, m_kept = 0, 0
+    n_nodes_used, n_edges_used = 0, 0
     for u in range(n - 1, -1, -1):
         if wanted[u]:
-            n_kept += 1
-            m_kept += first_edge[u + 1] - first_edge[u]
+            n_nodes_used += 1
+            n_edges_used += first_edge[u + 1] - first_edge[u]
             for k in range(first_edge[u], first_edge[u + 1]):
                 e = order[k]
                 wanted[edges[e, 1]] = True
                 if edges[e, 2] >= 0:
                     wanted[edges[e, 2]] = True
-    item, label = np.empty(n_kept, np.int32), np.empty(n_kept, np.int32)
-    lo, hi = np.empty(n_kept, np.int32), np.empty(n_kept, np.int32)
-    begin = np.zeros(n_kept + 1, np.int64)
-    left, right, rule = np.empty(m_kept, np.int32), np.empty(m_kept, np.int32), np.empty(m_kept, np.int32)
+    item, label = np.empty(n_nodes_used, np.int32), np.empty(n_nodes_used, np.int32)
+    lo, hi = np.empty(n_nodes_used, np.int32), np.empty(n_nodes_used, np.int32)
+    begin = np.zeros(n_nodes_used + 1, np.int64)
+    left, right, rule = (
+        np.empty(n_edges_used, np.int32),
+        np.empty(n_edges_used, np.int32),
+        np.empty(n_edges_used, np.int32),
+    )
     place = np.empty(n, np.int64)
     i, j = 0, 0
     for u in range(n):

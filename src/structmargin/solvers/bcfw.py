@@ -1,11 +1,13 @@
 """Block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt, Pletscher 2013), linear penalty.
 
-Each example's alpha lives in a simplex of size C/n. A step finds the example's most violated output, and
-moves alpha towards it as far as an exact line search allows (Algorithm 4, lines 3-9). Every plane found is
-kept, so that between searches the ascent runs over the planes already held (`cached` passes over these after
-each pass with searches); examples are drawn in proportion to their last known gap (gap sampling), with a
-full sweep now and then, since a gap known only from long ago stalls the sampling. A sweep searches at one
-fixed w: it certifies the duality gap. Close to a tight gap the planes do the rest.
+The alpha of each example sum to at most C/n. A step finds the example's most violated output and moves its
+alpha towards that output's cut (a plane in the paper) as far as an exact line search allows: Algorithm 4,
+lines 3-9, without averaging. Cuts are kept, so that after each pass with searches `cached` passes of the
+ascent run over the cuts already held, without a search.
+
+Examples are drawn in proportion to their last known gap (gap sampling). A gap that was measured long ago may
+be far off, so every `sweep` passes, and whenever the last known gaps add up to little enough to stop, all
+examples are searched instead. Such a full sweep searches at one fixed w: it certifies the duality gap.
 """
 
 from __future__ import annotations
@@ -26,9 +28,10 @@ from structmargin.training.task import InnerTolerance, Needs, Task, Trainable
 
 @compiled
 def line_search(qp, i, target):  # type: ignore[no-untyped-def]
-    """Move block i towards cap * e_target (the truth if target < 0) by an exact line search.
+    """Move block i towards cap * e_target by an exact line search, or towards 0, the truth, if target < 0.
 
-    Returns the block's Frank-Wolfe gap in that direction, before the step.
+    `qp` is the `QP` of a dual with linear slacks: its cap is C/n, its ridge is 0 and not used. `target` is
+    the number of a cut of block i. Returns the block's Frank-Wolfe gap in that direction, before the step.
     """
     cuts, blocks, alpha, b, cap, _ = qp
     k = blocks.size[i]
@@ -61,32 +64,37 @@ def line_search(qp, i, target):  # type: ignore[no-untyped-def]
 
 @compiled
 def line_searches(qp, examples, targets, gaps):  # type: ignore[no-untyped-def]
-    """`line_search` for each example in turn; gaps[i] is set to what was found before its step."""
+    """A `line_search` of block examples[j] towards targets[j], for each j in turn.
+
+    gaps[i] is set to the gap before the step, or 0 if that is negative. An example that occurs several times
+    takes as many steps, and gaps[i] keeps the gap of the last one.
+    """
     for j in range(examples.shape[0]):
         i = examples[j]
         gaps[i] = max(line_search(qp, i, targets[j]), 0.0)
 
 
 INNER = InnerTolerance(of_gap=0.1, of_eps=0.5, of_gap_tol=0.5)
-"""Passes over held planes are short and end with the next search: half of what the criterion leaves."""
+"""The ascent over the held cuts ends when their relaxed gap is half of what eps or gap_tol allows, after a
+full sweep already at a tenth of the duality gap that the sweep measured, and always after `cached` passes."""
 
 
 @dataclass(frozen=True)
 class BCFW(Trainable):
-    """Block-coordinate Frank-Wolfe with cached planes and gap sampling.
+    """Block-coordinate Frank-Wolfe with cached cuts and gap sampling.
 
     Parameters
     ----------
     cached : int, default=1
-        Passes over held planes that follow each pass with searches.
+        Passes over the held cuts that follow each pass with searches.
     sweep : int, default=5
-        Every so many passes is a full sweep, which searches all examples at one w and certifies the gap.
+        A full sweep every `sweep` passes: it searches all examples at one w and certifies the gap.
     chunks : int, default=5
-        The other passes search in so many parts, each at the w of its moment.
+        Sampled passes are split into `chunks` chunks; w is updated between chunks.
     most : int, default=32
-        Planes per example that a sweep may add, where the problem finds several at once.
+        The largest number of cuts per example that a sweep may add, where the problem finds several at once.
     idle : int, default=5
-        A plane is dropped after so many ascents with alpha = 0 in a row; 0 keeps them all.
+        A cut is dropped after `idle` ascents in a row that leave its alpha at 0; 0 keeps them all.
     """
 
     cached: int = 1
@@ -104,28 +112,34 @@ class BCFW(Trainable):
         rng = np.random.default_rng(task.seed)
         gaps = np.full(task.n, np.inf)  # the last known gap of each block
         for iteration in range(1, task.max_iter + 1):
-            target = max(task.C * task.eps, (task.gap_tol or 0.0) * abs(dual.value))
-            least = INNER.least(task, dual)
-            if (iteration - 1) % self.sweep == 0 or float(gaps.sum()) <= target:
-                violators, _, gap, stop = task.search(dual, self.most, enough=task.C * task.eps)
+            gap_goal = max(task.C * task.eps, (task.gap_tol or 0.0) * abs(dual.value))
+            floor = INNER.floor(task, dual)
+            if (iteration - 1) % self.sweep == 0 or float(gaps.sum()) <= gap_goal:
+                violators, _, gap, stop = task.search(dual, self.most, gap_goal=task.C * task.eps)
                 if stop:
                     return task.finish(dual, converged=True, n_iter=iteration)
                 self._step(dual, violators, gaps)
-                dual.ascend(INNER.after(gap, least), max_epochs=self.cached, seed=task.seed)
+                dual.ascend(INNER.after(gap, floor), max_epochs=self.cached, seed=task.seed)
             else:
                 weight = gaps / gaps.sum() if gaps.sum() > 0 else np.full(task.n, 1.0 / task.n)
                 drawn = rng.choice(task.n, size=task.n, p=weight)  # line 3: pick examples by their gaps
                 for chunk in np.array_split(drawn, self.chunks):
                     if len(chunk):
                         self._step(dual, separation(dual.scorer(), np.unique(chunk)), gaps)  # line 4
-                dual.ascend(least, max_epochs=self.cached, seed=task.seed)
+                dual.ascend(floor, max_epochs=self.cached, seed=task.seed)
             if self.idle:
                 dual.prune(self.idle)
         return task.finish(dual, converged=False, n_iter=task.max_iter)
 
     @staticmethod
     def _step(dual: Dual, violators: Cuts, gaps: np.ndarray) -> None:
-        """Add the planes not held yet and take one line search per example (lines 5-9)."""
+        """Add the violators that improve on the held cuts, and take one line search per violator.
+
+        A violator is added if its H exceeds the best held H of its example; its line search then moves
+        towards it. Otherwise the search moves towards that best held cut, or towards the truth if no held cut
+        has H > 0. An example with several violators takes several line searches, and gaps[i] keeps the gap of
+        the last one. Lines 5-9 of Algorithm 4, without averaging.
+        """
         held, which = best(dual.qp, violators.example)
         fresh = violators.H > held + 1e-12 * (1.0 + np.abs(held))
         targets = which.copy()

@@ -73,15 +73,15 @@ class NSlack(Trainable):
             violators, _, gap, stop = task.search(dual, self.most)
             if stop:
                 return task.finish(dual, converged=True, n_iter=iteration)
-            least = TOGETHER.least(task, dual)
+            floor = TOGETHER.floor(task, dual)
             violated = np.flatnonzero(violators.H > dual.xi[violators.example] + task.eps)  # line 8
             if not len(violated):  # line 13, provided that w is optimal over the cuts held
-                if dual.relaxed_gap <= least:
+                if dual.relaxed_gap <= floor:
                     return task.finish(dual, converged=True, n_iter=iteration)
-                dual.ascend(least, seed=task.seed)
+                dual.ascend(floor, seed=task.seed)
                 continue
             dual.add(violators.take(violated))  # line 9
-            dual.ascend(TOGETHER.after(gap, least), max_epochs=self.epochs, seed=task.seed)  # line 10
+            dual.ascend(TOGETHER.after(gap, floor), max_epochs=self.epochs, seed=task.seed)  # line 10
             if self.idle:
                 dual.prune(self.idle)
         return task.finish(dual, converged=False, n_iter=task.max_iter)
@@ -117,6 +117,6 @@ class NSlack(Trainable):
 
     def _optimise(self, task: Task, dual: Dual) -> None:
         dual.measure()
-        least = ONE_BY_ONE.least(task, dual)
-        if dual.relaxed_gap > least:
-            dual.ascend(least, seed=task.seed)
+        floor = ONE_BY_ONE.floor(task, dual)
+        if dual.relaxed_gap > floor:
+            dual.ascend(floor, seed=task.seed)

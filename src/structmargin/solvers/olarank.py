@@ -166,13 +166,13 @@ class OLaRank(Trainable):
                     patterns.see(dual, drawn)
             dual.refresh()
             if self.passes > 1:
-                near = task.search(dual, enough=task.C * task.eps).stop
+                near = task.search(dual, gap_goal=task.C * task.eps).stop
             else:
                 task.recorder.note(task.separation, dual, dual=dual.value)
             dual.ascend(0.0, max_epochs=0)  # moves nothing, notes which cuts have no mass
             dual.prune(1)
         fit = task.finish(dual, converged=True, n_iter=iteration)
-        met = fit.gap is not None and task.close(fit.gap, fit.primal or 0.0, enough=task.C * task.eps)
+        met = fit.gap is not None and task.close(fit.gap, fit.primal or 0.0, gap_goal=task.C * task.eps)
         return replace(fit, converged=met)
 
     @staticmethod

@@ -4,7 +4,7 @@
 
 The same dual with one block of averaged cuts and cap C; its optimum is that of the n-slack
 problem with the linear penalty, and of that penalty only. A cache keeps the cuts of the last
-few searches: while their best combination is violated enough, it is added without a search.
+few searches: while their best combination is clearly violated, it is added without a search.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from structmargin.training.task import InnerTolerance, Needs, Task, Trainable
 
 INNER = InnerTolerance(of_gap=0.05, of_eps=0.01, of_gap_tol=0.1)
 """Nearly exact: one block of few cuts is cheap to solve, and each search is a pass over all examples."""
-OF_EXCESS = 0.1
-"""A cut from the cache must be violated by this share of what the last search's average was violated by."""
-OF_ENOUGH = 0.1
-"""After a cut from the cache the relaxed gap may be this share of what would be worth another such cut."""
+MIN_EXCESS_SHARE = 0.1
+"""A cut from the cache must be violated by more than this share of what the last search's average was."""
+RELAXED_GAP_SHARE = 0.1
+"""After a cut from the cache the relaxed gap may be this share of C times the least violation worth a cut."""
 
 
 @dataclass(frozen=True)
@@ -59,35 +59,37 @@ class OneSlack(Trainable):
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat
             violators, _, gap, stop = task.search(dual)  # lines 5-7: the most violated output of each example
             violators = separation.with_rows(violators)
-            least = INNER.least(task, dual)
+            floor = INNER.floor(task, dual)
             mean = float(np.mean(np.maximum(violators.H, 0.0)))
             excess = mean - float(dual.xi[0])  # by how much their average violates the shared slack
             if separation.exact and excess < -1e-6 * (1.0 + float(dual.xi[0])):
                 self._blame(violators, cached, dual)
-            if stop or (excess <= task.eps and dual.relaxed_gap <= least):  # line 9: until xi + eps covers it
+            if stop or (excess <= task.eps and dual.relaxed_gap <= floor):  # line 9: until xi + eps covers it
                 return task.finish(dual, converged=True, n_iter=iteration)
             if excess > task.eps:
                 dual.add(average([violators], [violators.H > 0.0], mean))  # line 8
-            dual.ascend(INNER.after(gap, least), seed=task.seed)  # line 4 of the next round
+            dual.ascend(INNER.after(gap, floor), seed=task.seed)  # line 4 of the next round
             cached.append(violators)
-            self._from_cache(task, dual, cached, max(task.eps, OF_EXCESS * excess), least)
+            self._from_cache(task, dual, cached, max(task.eps, MIN_EXCESS_SHARE * excess), floor)
             if self.idle:
                 dual.prune(self.idle)
         return task.finish(dual, converged=False, n_iter=task.max_iter)
 
-    def _from_cache(self, task: Task, dual: Dual, cached: deque[Cuts], enough: float, least: float) -> None:
-        """Add the best combinations of cached cuts while each is violated by more than `enough`."""
+    def _from_cache(
+        self, task: Task, dual: Dual, cached: deque[Cuts], min_violation: float, floor: float
+    ) -> None:
+        """Add the best combinations of cached cuts while each is violated by more than `min_violation`."""
         w: Any = dual.scorer().w
         for _ in range(self.reuse if cached else 0):
             H = cached_H(cached, w)
             best = np.argmax(H, axis=0)
             value = np.maximum(np.take_along_axis(H, best[None], axis=0)[0], 0.0)
             mean = float(value.mean())
-            if mean - float(dual.xi[0]) <= enough:
+            if mean - float(dual.xi[0]) <= min_violation:
                 return
             chosen = [(best == j) & (value > 0.0) for j in range(len(cached))]
             dual.add(average(cached, chosen, mean))
-            dual.ascend(max(OF_ENOUGH * enough * task.C, least), seed=task.seed)
+            dual.ascend(max(RELAXED_GAP_SHARE * min_violation * task.C, floor), seed=task.seed)
 
     @staticmethod
     def _blame(violators: Cuts, cached: deque[Cuts], dual: Dual) -> None:

@@ -69,22 +69,22 @@ class InnerTolerance(NamedTuple):
 
     The next search changes the relaxed problem, so solving it far more exactly than the outer gap is waste:
     a share `of_gap` of that gap will do. But where a search adds nothing the stopping criterion must be
-    within reach: so never below `least`, a share `of_eps` of the gap that eps allows, or `of_gap_tol` of the
-    one that gap_tol allows, whichever is larger.
+    within reach: so there is a `floor` below which solving more exactly cannot matter, a share `of_eps` of
+    the gap that eps allows, or `of_gap_tol` of the one that gap_tol allows, whichever is larger.
     """
 
     of_gap: float
     of_eps: float
     of_gap_tol: float
 
-    def least(self, task: Task, dual: Dual) -> float:
-        """The relaxed gap that is exact enough for any purpose."""
+    def floor(self, task: Task, dual: Dual) -> float:
+        """The relaxed gap below which solving more exactly cannot matter."""
         of_gap_tol = self.of_gap_tol * (task.gap_tol or 0.0) * abs(dual.value)
         return max(self.of_eps * task.cost_of_eps(dual), of_gap_tol)
 
-    def after(self, gap: float, least: float) -> float:
+    def after(self, gap: float, floor: float) -> float:
         """The relaxed gap to reach after a search that measured `gap`, which is infinite at w = 0."""
-        return max(self.of_gap * gap, least) if math.isfinite(gap) else least
+        return max(self.of_gap * gap, floor) if math.isfinite(gap) else floor
 
 
 @dataclass
@@ -122,11 +122,11 @@ class Task:
         )
         return Dual(store, n_blocks, self.formulation, self.C, engine, averaged)
 
-    def search(self, dual: Dual, most: int = 1, enough: float | None = None) -> Pass:
+    def search(self, dual: Dual, most: int = 1, gap_goal: float | None = None) -> Pass:
         """Search every example at the dual's w, measure and note the gap, and decide whether to stop.
 
         `most` outputs per example at most, where the problem finds several at once. Training may stop once
-        the duality gap is certified to be at most `enough`, or at most gap_tol of the primal.
+        the duality gap is certified to be at most `gap_goal`, or at most gap_tol of the primal.
         """
         violators = self.separation(dual.scorer(), self.separation.all, most)
         H = violators.largest_H(self.n)
@@ -135,11 +135,11 @@ class Task:
         self.recorder.note(self.separation, dual, primal=primal, dual=dual.value, gap=gap)
         if self.separation.exact and not dual.averaged:
             require_no_better_cut(violators, dual.xi)
-        return Pass(violators, primal, gap, self.close(gap, primal, enough))
+        return Pass(violators, primal, gap, self.close(gap, primal, gap_goal))
 
-    def close(self, gap: float, primal: float, enough: float | None = None) -> bool:
-        """Whether a gap is at most `enough`, or, with an exact search, at most gap_tol of the primal."""
-        if enough is not None and gap <= enough:
+    def close(self, gap: float, primal: float, gap_goal: float | None = None) -> bool:
+        """Whether a gap is at most `gap_goal`, or, with an exact search, at most gap_tol of the primal."""
+        if gap_goal is not None and gap <= gap_goal:
             return True
         return self.gap_tol is not None and self.separation.exact and relative(gap, primal) <= self.gap_tol
 

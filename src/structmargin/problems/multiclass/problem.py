@@ -1,4 +1,4 @@
-"""Multiclass classification: Psi(x, y) = x (x) e_y, one weight vector per class (jmlr05 Section 4.1).
+"""Multiclass classification: Psi(x, y) = x ⊗ e_y, one weight vector per class (jmlr05 Section 4.1).
 
 Over a batch both searches are one matrix product of inputs and weights.
 """
@@ -26,9 +26,9 @@ class Multiclass(Params):
     """Multiclass classification: one of K classes for each input.
 
     An input x is a vector of n_features numbers, an output y a class 0 .. n_classes - 1. Psi places x in the
-    block of its class, so that every class has a weight vector of its own:
+    block of its class, so that every class has a weight vector of its own (⊗ is the outer product):
 
-        Psi(x, y) = x (x) e_y,    f(x, y) = <w_y, x>,    w.reshape(n_features, n_classes)[:, y] = w_y
+        Psi(x, y) = x ⊗ e_y,    f(x, y) = <w_y, x>,    w.reshape(n_features, n_classes)[:, y] = w_y
 
     Both searches look at all classes and are exact for every formulation. There is no intercept: append a
     constant feature to x to have one (it is then regularised).
@@ -108,7 +108,7 @@ class Multiclass(Params):
         return int(np.argmax(H(self.losses()[int(y)], scores[int(y)] - scores)))
 
     def factors(self, X: Matrix) -> tuple[Matrix, Matrix]:
-        """The matrices of all Phi(x) and of all Lambda(y), where Psi = Phi (x) Lambda."""
+        """The matrices of all Phi(x) and of all Lambda(y), where Psi = Phi ⊗ Lambda."""
         return _matrix(X), sp.identity(self.n_classes, format="csr")
 
     def batch(self, X: Matrix, Y: Labels | None) -> MulticlassBatch:
@@ -204,7 +204,7 @@ class MulticlassBatch:
         return labels
 
     def rows(self, example: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:
-        """x (x) (e_y - e_ybar): each entry of x twice, with a plus and a minus."""
+        """x ⊗ (e_y - e_ybar): each entry of x twice, with a plus and a minus."""
         X, y, K = sp.csr_matrix(self.X[example]), self.Y[example], self.problem.n_classes
         where = np.repeat(np.arange(len(y)), np.diff(X.indptr))
         columns, data = np.empty((X.nnz, 2), dtype=np.int32), np.empty((X.nnz, 2))

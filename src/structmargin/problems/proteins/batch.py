@@ -236,12 +236,12 @@ def _losses(truth, matches, indices, tolerance):  # type: ignore[no-untyped-def]
     losses = np.empty(len(indices))
     for r in range(len(indices)):
         p = indices[r]
-        near, k_found = 0, matches.start[r]
+        near, k_predicted = 0, matches.start[r]
         for k in range(truth.start[p], truth.end[p]):
-            while k_found < matches.end[r] and matches.match[k_found, 1] < truth.match[k, 1]:
-                k_found += 1
-            if k_found < matches.end[r] and matches.match[k_found, 1] == truth.match[k, 1]:
-                near += abs(matches.match[k_found, 0] - truth.match[k, 0]) <= tolerance
+            while k_predicted < matches.end[r] and matches.match[k_predicted, 1] < truth.match[k, 1]:
+                k_predicted += 1
+            if k_predicted < matches.end[r] and matches.match[k_predicted, 1] == truth.match[k, 1]:
+                near += abs(matches.match[k_predicted, 0] - truth.match[k, 0]) <= tolerance
         losses[r] = 1.0 - near / (truth.end[p] - truth.start[p])
     return losses
 

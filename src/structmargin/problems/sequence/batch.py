@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import abc
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,9 +21,18 @@ if TYPE_CHECKING:
 
 
 class SequenceBatch:
-    """Examples packed once.
+    """Examples packed once: N tokens in all, numbered from 0.
 
     Rows of Psi and of its differences hold no column twice and no zero; columns are in no order.
+
+    Attributes
+    ----------
+    tokens : Tokens
+        phi(x_t) of all tokens as CSR arrays, and where each example begins.
+    dense : ndarray of shape (N, D), or None
+        The same as a dense array where that makes scores faster.
+    y : ndarray of int, shape (N,)
+        The correct label of each token. The label -1 means "none": all are -1 where Y is None.
     """
 
     takes_kernels = True
@@ -40,12 +49,12 @@ class SequenceBatch:
             problem.check_labels(X, Y)
             empty = np.zeros(0, dtype=np.int64)
             self.y = np.concatenate([empty, *(np.asarray(y, dtype=np.int64) for y in Y)])
-        self._place = np.empty(problem.n_weights, dtype=np.int32)
+        self._place = np.empty(problem.n_weights, dtype=np.int32)  # scratch memory of `difference_rows`
 
-    def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
+    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts:
         """The maximiser of H for each of the examples."""
         indices = np.ascontiguousarray(indices, dtype=np.int64)
-        offsets, rows = choose(self.tokens.offsets, indices)
+        offsets, token_numbers = choose(self.tokens.offsets, indices)
         if f.w is None:
             searches = [
                 self.problem.search(chains, self.y[self.tokens.offsets[i] : self.tokens.offsets[i + 1]], H)
@@ -53,36 +62,40 @@ class SequenceBatch:
             ]
             outputs, losses = [labels for labels, _ in searches], np.array([loss[0] for _, loss in searches])
             return Cuts.of_search(H, indices, outputs, losses, self._gaps(f, indices, outputs))
-        labels, losses = self.problem.search(self.chains(f.w, offsets, rows), self.y[rows], H)
-        apart = self._rows(indices, offsets, labels)
-        return Cuts.of_search(H, indices, _cut(labels, offsets), losses, apart @ f.w, apart)
+        labels, losses = self.problem.search(
+            self.chains(f.w, offsets, token_numbers), self.y[token_numbers], H
+        )
+        difference = self._rows(indices, offsets, labels)
+        return Cuts.of_search(H, indices, _split(labels, offsets), losses, difference @ f.w, difference)
 
-    def _gaps(self, f: Any, indices: np.ndarray, outputs: list[np.ndarray]) -> np.ndarray:
+    def _gaps(self, f: Scorer, indices: np.ndarray, outputs: list[np.ndarray]) -> np.ndarray:
         """f(x, y) - f(x, ybar) of each example, one by one."""
         truths = [self.y[self.tokens.offsets[i] : self.tokens.offsets[i + 1]] for i in indices]
         triples = zip(indices, truths, outputs, strict=True)
         return np.array([f(self.X[i], y) - f(self.X[i], ybar) for i, y, ybar in triples])
 
-    def argmax(self, f: Any) -> list[np.ndarray]:
+    def argmax(self, f: Scorer) -> list[np.ndarray]:
         """The best labels of every example."""
         if f.w is None:
             return [self.problem.decode(chains) for chains in self._kernel_chains(f, self.all)]
-        offsets, rows = choose(self.tokens.offsets, self.all)
-        return _cut(self.problem.decode(self.chains(f.w, offsets, rows)), offsets)
+        offsets, token_numbers = choose(self.tokens.offsets, self.all)
+        return _split(self.problem.decode(self.chains(f.w, offsets, token_numbers)), offsets)
 
     def psi(self) -> sp.csr_matrix:
         """Psi(x_i, y_i) of all examples, one row per example."""
         return self._rows(self.all, self.tokens.offsets, np.full(len(self.y), -1))
 
-    def chains(self, w: np.ndarray, offsets: np.ndarray, rows: np.ndarray) -> Chains:
-        """The oracle's arrays for the tokens in `rows` under explicit weights."""
+    def chains(self, w: np.ndarray, offsets: np.ndarray, token_numbers: np.ndarray) -> Chains:
+        """The oracle's arrays for the tokens `token_numbers` under explicit weights."""
         W, _, V, _ = self.problem.weights(w)
-        inputs = None if V is None else self._products(rows, V)
-        return self.problem.chains(self.problem.scores(w, self._products(rows, W), inputs), offsets)
+        inputs = None if V is None else self._products(token_numbers, V)
+        return self.problem.chains(self.problem.scores(w, self._products(token_numbers, W), inputs), offsets)
 
-    def _products(self, rows: np.ndarray, W: np.ndarray) -> np.ndarray:
+    def _products(self, token_numbers: np.ndarray, W: np.ndarray) -> np.ndarray:
         products: np.ndarray = (
-            sparse_scores(self.tokens, rows, W) if self.dense is None else self.dense[rows] @ W
+            sparse_scores(self.tokens, token_numbers, W)
+            if self.dense is None
+            else self.dense[token_numbers] @ W
         )
         return products
 
@@ -92,6 +105,7 @@ class SequenceBatch:
         return [self.problem.chains(f.potentials(self.X[i]), np.array([0, lengths[i]])) for i in indices]
 
     def _rows(self, indices: np.ndarray, offsets: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:
+        """Psi(x_i, y_i) - Psi(x_i, ybar_i) for i in `indices`; Psi(x_i, y_i) alone where ybar_i is all -1."""
         layout, shape = self.problem.layout, (len(indices), self.problem.n_weights)
         indptr, columns, values = difference_rows(
             self.tokens, layout, indices, self.y, offsets, ybar, self._place
@@ -99,5 +113,6 @@ class SequenceBatch:
         return sp.csr_matrix((values, columns, indptr), shape=shape)
 
 
-def _cut(labels: np.ndarray, offsets: np.ndarray) -> list[np.ndarray]:
+def _split(labels: np.ndarray, offsets: np.ndarray) -> list[np.ndarray]:
+    """The labels of packed sequences, one array per sequence."""
     return [labels[lo:hi] for lo, hi in pairwise(offsets.tolist())]

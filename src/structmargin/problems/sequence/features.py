@@ -1,11 +1,12 @@
 """Tokens of many sequences in one matrix, their scores, and the rows of Psi(x, y) - Psi(x, ybar).
 
-Weights stand in blocks, L labels and D features per token (jmlr05 Section 4.3.1, equation 13):
+Weights stand in blocks (jmlr05 Section 4.3.1, equation 13), with L labels, D = n_features (2 window + 1)
+features in phi(x_t), and ⊗ the outer product:
 
-    emissions           sum_t phi(x_t) (x) e_{y_t}                        column  k L + a
-    transitions         eta sum_t e_{y_t} (x) e_{y_{t+1}}                 then    a L + b
-    input transitions   sum_t phi(x_t) (x) e_{y_t} (x) e_{y_{t+1}}        then    (k L + a) L + b   optional
-    triplets            eta sum_t e_{y_t} (x) e_{y_{t+1}} (x) e_{y_{t+2}} then    (a L + b) L + c   optional
+    emissions           sum_t phi(x_t) ⊗ e_{y_t}                      column  k L + a
+    transitions         eta sum_t e_{y_t} ⊗ e_{y_{t+1}}               then    a L + b
+    input transitions   sum_t phi(x_t) ⊗ e_{y_t} ⊗ e_{y_{t+1}}        then    (k L + a) L + b   optional
+    triplets            eta sum_t e_{y_t} ⊗ e_{y_{t+1}} ⊗ e_{y_{t+2}} then    (a L + b) L + c   optional
 
 Features come first in a column's number and labels last, so that a block of w is a C-contiguous
 matrix with one row per feature, which is how a token's scores read it.
@@ -30,7 +31,7 @@ class FeatureLayout(NamedTuple):
     """What Psi is made of, for compiled code."""
 
     n_labels: int
-    n_features: int  # of a token, its window included
+    n_features: int  # D, the length of phi(x_t): a token's features, its window included
     eta: float
     input_transitions: bool
     triplets: bool
@@ -49,17 +50,18 @@ class Tokens(NamedTuple):
         return sp.csr_matrix((self.data, self.indices, self.indptr), shape=(len(self.indptr) - 1, D))
 
 
-def pack(X: abc.Sequence[Matrix], D: int, window: int) -> tuple[Tokens, np.ndarray | None]:
-    """The tokens of all (T, D) arrays of X, each with its `window` neighbours on either side.
+def pack(X: abc.Sequence[Matrix], n_features: int, window: int) -> tuple[Tokens, np.ndarray | None]:
+    """The tokens of all (T, n_features) arrays of X, each with its `window` neighbours on either side.
 
     A neighbour beyond the end of its sequence has no features. The second result is the same matrix
-    (N, D (2 window + 1)) as a dense array where that makes scores faster, else None.
+    (N, n_features (2 window + 1)) as a dense array where that makes scores faster, else None.
     """
     offsets = np.concatenate([[0], np.cumsum([x.shape[0] for x in X])]).astype(np.int64)
-    csr = _sparse(X) if any(sp.issparse(x) for x in X) else _dense(X, D)
+    csr = _sparse(X) if any(sp.issparse(x) for x in X) else _dense(X, n_features)
     tokens = Tokens(offsets, *csr)
+    D = n_features
     if window > 0:
-        tokens = Tokens(offsets, *_widen(tokens, D, window))
+        tokens = Tokens(offsets, *_widen(tokens, n_features, window))
         D *= 2 * window + 1
     if len(tokens.data) < MIN_DENSE_SHARE * offsets[-1] * D:
         return tokens, None
@@ -74,16 +76,19 @@ def _sparse(X: abc.Sequence[Matrix]) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
 
 
-def _dense(X: abc.Sequence[Matrix], D: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    matrix = np.concatenate([np.zeros((0, D)), *X])
+def _dense(X: abc.Sequence[Matrix], n_features: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    matrix = np.concatenate([np.zeros((0, n_features)), *X])
     rows, columns = np.nonzero(matrix)
     indptr = np.searchsorted(rows, np.arange(len(matrix) + 1))
     return indptr.astype(np.int64), columns.astype(np.int32), matrix[rows, columns]
 
 
 @compiled
-def _widen(tokens, D, r):  # type: ignore[no-untyped-def]
-    """CSR arrays of the windows: columns o D..(o+1) D - 1 hold the token o - r places further on."""
+def _widen(tokens, n_features, r):  # type: ignore[no-untyped-def]
+    """CSR arrays of the windows of 2 r + 1 tokens.
+
+    Columns o n_features to (o + 1) n_features - 1 hold the token o - r places further on.
+    """
     offsets, indptr, indices, data = tokens
     N = len(indptr) - 1
     new_indptr = np.zeros(N + 1, np.int64)
@@ -100,7 +105,7 @@ def _widen(tokens, D, r):  # type: ignore[no-untyped-def]
                     if offsets[i] <= near < offsets[i + 1]:
                         for p in range(indptr[near], indptr[near + 1]):
                             if fill == 1:
-                                new_indices[end] = o * D + indices[p]
+                                new_indices[end] = o * n_features + indices[p]
                                 new_data[end] = data[p]
                             end += 1
                 new_indptr[t + 1] = end
@@ -109,27 +114,27 @@ def _widen(tokens, D, r):  # type: ignore[no-untyped-def]
 
 @compiled
 def choose(offsets, chosen):  # type: ignore[no-untyped-def]
-    """The offsets of the chosen sequences packed together (m + 1,), and the rows of their tokens."""
+    """The offsets of the chosen sequences packed together (m + 1,), and their tokens' numbers."""
     m = len(chosen)
     packed = np.zeros(m + 1, np.int64)
     for k in range(m):
         packed[k + 1] = packed[k] + offsets[chosen[k] + 1] - offsets[chosen[k]]
-    rows = np.empty(packed[m], np.int64)
+    token_numbers = np.empty(packed[m], np.int64)
     for k in range(m):
         for t in range(packed[k + 1] - packed[k]):
-            rows[packed[k] + t] = offsets[chosen[k]] + t
-    return packed, rows
+            token_numbers[packed[k] + t] = offsets[chosen[k]] + t
+    return packed, token_numbers
 
 
 @compiled
-def sparse_scores(tokens, rows, W):  # type: ignore[no-untyped-def]
-    """The inner products of the tokens in `rows` with the columns of W (D, K): an array (len(rows), K)."""
+def sparse_scores(tokens, token_numbers, W):  # type: ignore[no-untyped-def]
+    """The inner products of m tokens, given by number, with the columns of W (D, K): an array (m, K)."""
     _, indptr, indices, data = tokens
     K = W.shape[1]
-    out = np.zeros((len(rows), K))
-    for r in range(len(rows)):
+    out = np.zeros((len(token_numbers), K))
+    for r in range(len(token_numbers)):
         o = out[r]
-        for p in range(indptr[rows[r]], indptr[rows[r] + 1]):
+        for p in range(indptr[token_numbers[r]], indptr[token_numbers[r] + 1]):
             x = data[p]
             w = W[indices[p]]
             for k in range(K):

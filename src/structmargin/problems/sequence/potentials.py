@@ -18,9 +18,8 @@ class Potentials(NamedTuple):
     """The scores of one sequence of T tokens, or of packed ones with T tokens in all: linear in w."""
 
     emissions: np.ndarray  # (T, L)
-    transitions: (
-        np.ndarray
-    )  # (L, L), or (T, L, L) for each step t -> t + 1 (the last of a sequence is not read)
+    # (L, L), or (T, L, L) with one matrix for each step t -> t + 1 (the last of a sequence is not read)
+    transitions: np.ndarray
     triplets: np.ndarray | None = None  # (L, L, L), or None
 
 

@@ -1,8 +1,13 @@
 """Label sequence learning: a label for every token of a sequence (jmlr05 Section 4.3).
 
-`structmargin.problems.sequence.features` has the order of the weights. Every formulation is searched exactly:
-by a Viterbi with the loss folded in where it folds, by the best other labelling where only right or wrong
-counts, else by the number of wrong labels.
+`structmargin.problems.sequence.features` has the order of the weights. Every formulation is searched exactly,
+by one of three searches:
+
+    the best other labelling             where only right or wrong counts: the loss "zero_one", and
+                                         formulations that ignore the size of the loss
+    a loss-augmented Viterbi             where the loss folds into the scores: SVM1 margin with a Hamming loss
+    the best labelling for each number   everywhere else; numbers that cannot give the largest H are left out
+    of wrong labels
 """
 
 from __future__ import annotations
@@ -55,10 +60,12 @@ class Sequence(Params):
     token; the length T may differ from input to input. An output y is an integer array of shape (T,) with one
     label 0 .. n_labels - 1 per token. With phi(x_t) the features of token t and e_a the indicator of label a,
 
-        Psi(x, y) = ( sum_t phi(x_t) (x) e_{y_t},
-                      eta sum_t e_{y_t} (x) e_{y_{t+1}},
-                      sum_t phi(x_t) (x) e_{y_t} (x) e_{y_{t+1}}             with input_transitions,
-                      eta sum_t e_{y_t} (x) e_{y_{t+1}} (x) e_{y_{t+2}} )    with triplets
+        Psi(x, y) = ( sum_t phi(x_t) ⊗ e_{y_t},
+                      eta sum_t e_{y_t} ⊗ e_{y_{t+1}},
+                      sum_t phi(x_t) ⊗ e_{y_t} ⊗ e_{y_{t+1}}             with input_transitions,
+                      eta sum_t e_{y_t} ⊗ e_{y_{t+1}} ⊗ e_{y_{t+2}} )    with triplets
+
+    where ⊗ is the outer product, flattened.
 
     Prediction is the Viterbi algorithm. The search for a violated constraint is exact for every formulation.
 
@@ -89,7 +96,7 @@ class Sequence(Params):
     ----------
     n_weights : int
         The length of w: D L + L^2, with input transitions D L^2 more, with triplets L^3 more, for L =
-        n_labels and D = n_features (2 window + 1).
+        n_labels and D = n_features (2 window + 1), the length of phi(x_t).
 
     See Also
     --------
@@ -129,9 +136,9 @@ class Sequence(Params):
     final: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        L, D = self.n_labels, self.n_features
-        if L < 1 or D < 1:
-            raise ValueError(f"n_labels and n_features must be at least 1, but they are {L} and {D}")
+        L, n_features = self.n_labels, self.n_features
+        if L < 1 or n_features < 1:
+            raise ValueError(f"n_labels and n_features must be at least 1, but they are {L} and {n_features}")
         if self.loss not in LOSSES:
             raise ValueError(f"loss must be one of {', '.join(LOSSES)}, but it is {self.loss!r}")
         if not 0.0 <= self.eta < np.inf:
@@ -155,7 +162,7 @@ class Sequence(Params):
 
     @cached_property
     def n_weights(self) -> int:
-        """The length of w and of Psi(x, y)."""
+        """The length of w and of Psi(x, y), with D the length of phi(x_t) and L the number of labels."""
         L, D = self.n_labels, self.layout.n_features
         return D * L + L**2 + self.layout.input_transitions * D * L**2 + self.layout.triplets * L**3
 
@@ -178,13 +185,13 @@ class Sequence(Params):
         return float(wrong if loss.counts else wrong > 0) / (len(y) if loss.share else 1)
 
     def phi(self, x: Matrix) -> Matrix:
-        """The tokens' features, one row per token: x itself, or with a window a (T, D) CSR matrix."""
+        """phi(x_t), one row per token: x itself, or a CSR matrix of T rows if there is a window."""
         if self.window == 0:
             return x if sp.issparse(x) else np.asarray(x, dtype=float)
         return pack([x], self.n_features, self.window)[0].matrix(self.layout.n_features)
 
     def weights(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """Views of w by block: (D, L), (L, L), (D, L * L) or None, (L, L, L) or None."""
+        """Views of w by block: (D, L), (L, L), (D, L * L) or None, (L, L, L) or None, as in `n_weights`."""
         L, D = self.n_labels, self.layout.n_features
         if len(w) != self.n_weights:
             raise ValueError(f"w has {len(w)} weights, but this problem has {self.n_weights}")
@@ -260,14 +267,17 @@ class Sequence(Params):
         self.check_labels(X, Y)
         for i, y in enumerate(Y):
             if self.masks.forbid(np.asarray(y, dtype=np.int64)):
-                raise ValueError(f"allowed, first or final forbid the labels of example {i}: correct either")
+                raise ValueError(
+                    f"allowed, first or final forbid the labels of example {i}: "
+                    "correct the masks or the labels"
+                )
 
     def check_tokens(self, X: abc.Sequence[Matrix]) -> None:
         """Raise unless every x is a non-empty (T, n_features) array of finite numbers."""
         for i, x in enumerate(X):
-            shape, D = getattr(x, "shape", None), self.n_features
-            if shape is None or len(shape) != 2 or shape[1] != D:
-                raise ValueError(f"x of example {i} must be a (T, {D}) array, but has shape {shape}")
+            shape, n_features = getattr(x, "shape", None), self.n_features
+            if shape is None or len(shape) != 2 or shape[1] != n_features:
+                raise ValueError(f"x of example {i} must be a (T, {n_features}) array, but has shape {shape}")
             if shape[0] == 0:
                 raise ValueError(f"x of example {i} has no tokens: leave sequences of length 0 out")
             if not np.all(np.isfinite(x.data if sp.issparse(x) else x)):
@@ -290,10 +300,11 @@ class Sequence(Params):
     def radius(self, x: Matrix) -> float:
         """|Psi(x, y) - Psi(x, y')| <= sqrt(2 ((sum_t |phi_t|)^2 + eta^2 (T-1)^2 + ...)): Proposition 25.
 
-        Each token adds phi_t (x) (e_a - e_b) to the difference, of norm 0 or sqrt(2) |phi_t|, and each pair
+        Each token adds phi_t ⊗ (e_a - e_b) to the difference, of norm 0 or sqrt(2) |phi_t|, and each pair
         or triplet a vector of the same kind; the triangle inequality inside each block and Pythagoras across
-        blocks give the bound. It is at most the paper's 2 T^2 (R^2 + eta^2) for features of any sign: the
-        difference is bounded as a whole, where bounding both Psi apart would need a factor 4.
+        blocks give the bound. Its square is at most the paper's 2 T^2 (R^2 + eta^2), where there are neither
+        input transitions nor triplets, for features of any sign: the difference is bounded as a whole;
+        bounding |Psi(x, y)| and |Psi(x, y')| separately would give 4 instead of 2.
         """
         if self.n_labels == 1:
             return 0.0

@@ -1,4 +1,4 @@
-"""Classes with features of their own: Psi(x, y) = Phi(x) (x) Lambda(y) (jmlr05 Section 4.2)."""
+"""Classes with features of their own: Psi(x, y) = Phi(x) ⊗ Lambda(y) (jmlr05 Section 4.2)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Taxonomy(Multiclass):
     An input x is a vector of n_features numbers, an output y a class 0 .. n_classes - 1, as for `Multiclass`.
     Each class has a row Lambda(y) of R output features:
 
-        Psi(x, y) = x (x) Lambda(y),    f(x, y) = sum_r Lambda(y)_r <v_r, x>
+        Psi(x, y) = x ⊗ Lambda(y),    f(x, y) = sum_r Lambda(y)_r <v_r, x>
 
     with one weight vector v_r for each output feature, so that classes with a common feature learn from each
-    other's examples. The tensor product is never formed: scores are (x W) Lambda^T with W =
+    other's examples. The outer product ⊗ is never formed: scores are (x W) Lambda^T with W =
     w.reshape(n_features, R). `structmargin.problems.taxonomy.taxonomies` makes Lambda from a taxonomy, from
     descriptions or from a similarity, and the tree loss.
 
@@ -109,7 +109,7 @@ class Taxonomy(Multiclass):
         return scores[0] if single else scores
 
     def factors(self, X: Matrix) -> tuple[Matrix, Matrix]:
-        """The matrices of all Phi(x) and of all Lambda(y), where Psi = Phi (x) Lambda."""
+        """The matrices of all Phi(x) and of all Lambda(y), where Psi = Phi ⊗ Lambda."""
         return super().factors(X)[0], self.class_features
 
     def batch(self, X: Matrix, Y: Labels | None) -> TaxonomyBatch:
