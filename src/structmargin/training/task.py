@@ -27,6 +27,9 @@ from structmargin.training.separation import Separation, require_no_better_cut
 from structmargin.training.space import Linear
 
 
+DUALITY_SLACK = 1e-6  # by how much, relative to the primal, rounding may lift the dual above it
+
+
 @dataclass(frozen=True)
 class Needs:
     """What a solver asks of a formulation and of a space."""
@@ -159,11 +162,8 @@ class Task:
         violators = self.separation(f, self.separation.all)
         primal, xi = primal_of(self.formulation, self.C, self.n, dual.norm2, violators.H)
         exact = self.separation.exact
-        if exact and dual.value - primal > 1e-6 * (1.0 + abs(primal)):
-            raise SearchError(
-                f"the dual, {dual.value:.6g}, exceeds the primal, {primal:.6g}: the cuts held are not of "
-                "this problem and data (a warm start from others?), or a search misses violated outputs"
-            )
+        if exact:
+            _require_weak_duality(primal, dual.value)
         gap = max(primal - dual.value, 0.0) if exact else None
         support = dual.support()
         if self.space.explicit:
@@ -172,17 +172,7 @@ class Task:
             self.separation, dual, primal=primal, dual=dual.value, gap=math.nan if gap is None else gap
         )
         if not converged:
-            left = (
-                "unknown (approximate search)"
-                if gap is None
-                else f"{gap:.3g} (relative {relative(gap, primal):.2g})"
-            )
-            warnings.warn(
-                f"stopped at max_iter = {self.max_iter} passes with a duality gap of {left}; "
-                "raise max_iter, or ask for less with a larger eps or gap_tol",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
+            self._warn_of_gap(gap, primal)
         return Fit(
             scorer=f,
             formulation=self.formulation,
@@ -207,6 +197,18 @@ class Task:
             trace=self.recorder.trace,
             support=support,
             state=dual,
+        )
+
+    def _warn_of_gap(self, gap: float | None, primal: float) -> None:
+        """Training stopped at `max_iter`: a warning with the gap that is left."""
+        left = "unknown (approximate search)"
+        if gap is not None:
+            left = f"{gap:.3g} (relative {relative(gap, primal):.2g})"
+        warnings.warn(
+            f"stopped at max_iter = {self.max_iter} passes with a duality gap of {left}; "
+            "raise max_iter, or ask for less with a larger eps or gap_tol",
+            ConvergenceWarning,
+            stacklevel=6,
         )
 
 
@@ -308,3 +310,12 @@ class Trainable(ABC):
             warm_start, separation, recorder,
         )  # fmt: skip
         return self.solve(task)
+
+
+def _require_weak_duality(primal: float, dual: float) -> None:
+    """An exact search has primal >= dual, but for rounding; anything else is a broken contract."""
+    if dual - primal > DUALITY_SLACK * (1.0 + abs(primal)):
+        raise SearchError(
+            f"the dual, {dual:.6g}, exceeds the primal, {primal:.6g}: the cuts held are not of "
+            "this problem and data (a warm start from others?), or a search misses violated outputs"
+        )
