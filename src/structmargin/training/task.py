@@ -26,7 +26,6 @@ from structmargin.training.recorder import Recorder
 from structmargin.training.separation import Separation, require_no_better_cut
 from structmargin.training.space import Linear
 
-
 DUALITY_SLACK = 1e-6  # by how much, relative to the primal, rounding may lift the dual above it
 
 
