@@ -34,13 +34,13 @@ class LastValue(Generic[Value]):
         return value
 
 
-class Store(Protocol):
+class KernelStore(Protocol):
     """What one kind of kernel keeps besides: can be made empty."""
 
     def __init__(self) -> None: ...
 
 
-Kept = TypeVar("Kept", bound=Store)
+Kept = TypeVar("Kept", bound=KernelStore)
 
 
 class KernelMemory(Generic[Packed, Expansion, Kept]):
@@ -52,7 +52,7 @@ class KernelMemory(Generic[Packed, Expansion, Kept]):
         The last list of pairs as arrays, by (X, Y).
     expansion : LastValue
         What the last sum_j coef_j k((x_j, y_j), .) amounts to for any x, by (X, Y, coef).
-    store : Store
+    store : KernelStore
         What the kernel keeps of single inputs.
     """
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin.problems.alignment.problem import Alignment, Choice
+from structmargin.problems.alignment.problem import Alignment, ChosenCandidate
 from structmargin.scorer import LinearScorer
 from structmargin_suite.baselines import Schemas
 
@@ -59,7 +59,7 @@ def fit(
     return np.append(np.log(joint / np.outer(first, second)), gap)
 
 
-def predict(w: np.ndarray, X: Sequence[Strings], *, n_letters: int = 20) -> list[Choice]:
+def predict(w: np.ndarray, X: Sequence[Strings], *, n_letters: int = 20) -> list[ChosenCandidate]:
     """The candidate of each example whose best alignment scores highest, with that alignment."""
     problem = Alignment(n_letters)
     return problem.batch(X, None).argmax(LinearScorer(problem, w))
@@ -123,7 +123,7 @@ class GenerativeAlignment:
 
     w: np.ndarray
 
-    def predict(self, X: Sequence[Strings]) -> list[Choice]:
+    def predict(self, X: Sequence[Strings]) -> list[ChosenCandidate]:
         """The candidate of each example whose best alignment scores highest, with that alignment."""
         return predict(self.w, X)
 

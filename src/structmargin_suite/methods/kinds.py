@@ -117,14 +117,14 @@ class Kind(Protocol):
 
 
 @dataclass(frozen=True)
-class Baseline:
+class BaselineMethod:
     """A module of `structmargin_suite.baselines` and the options that a config gives it."""
 
     name: str
     options: Settings = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, settings: Settings) -> Baseline:
+    def parse(cls, settings: Settings) -> BaselineMethod:
         return cls(settings["baseline"], {key: value for key, value in settings.items() if key != "baseline"})
 
     def schemas(self) -> dict[str, Any]:

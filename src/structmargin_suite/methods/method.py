@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from structmargin_suite.methods.choice import PATH_OPTIONS, Choice, Settings
-from structmargin_suite.methods.kinds import Baseline, Certificate, Kind, LibraryModel, certificate_of
+from structmargin_suite.methods.kinds import BaselineMethod, Certificate, Kind, LibraryModel, certificate_of
 
 DISPLAY_KEYS = ("label", "note", "published_as")
 """Keys that only say how a method is shown."""
@@ -82,7 +82,9 @@ class Method:
     def kind(self) -> Kind:
         """The baseline or the model of the library that it trains."""
         return (
-            Baseline.parse(self.settings) if self.baseline is not None else LibraryModel.parse(self.settings)
+            BaselineMethod.parse(self.settings)
+            if self.baseline is not None
+            else LibraryModel.parse(self.settings)
         )
 
     @property

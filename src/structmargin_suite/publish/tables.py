@@ -21,7 +21,7 @@ from structmargin_suite.storage.frames import is_missing, records
 TAIL = ("data", "value", "spread", "spread_kind", "runs", "published")
 
 
-class Measured(NamedTuple):
+class MeasuredColumn(NamedTuple):
     """A measure of a table: the part of the data it is of, or None, its name, and its column in runs.csv."""
 
     split: str | None
@@ -35,21 +35,21 @@ def columns(spec: Mapping[str, Any]) -> list[str]:
     return [*spec["keys"], *split, "measure", *TAIL]
 
 
-def _measured(spec: Mapping[str, Any], runs: pd.DataFrame) -> list[Measured]:
+def _measured(spec: Mapping[str, Any], runs: pd.DataFrame) -> list[MeasuredColumn]:
     """What a table shows, in its order.
 
     With `splits`, f1 is train_f1, then test_f1; what is not of a split (constraints) stands with the first.
     """
     metrics = {measure: spec.get("found_as", {}).get(measure, measure) for measure in spec["measures"]}
     if "splits" not in spec:
-        return [Measured(None, measure, metric) for measure, metric in metrics.items()]
+        return [MeasuredColumn(None, measure, metric) for measure, metric in metrics.items()]
     measured = []
     for split in spec["splits"]:
         for measure, metric in metrics.items():
             if f"{split}_{metric}" in runs:
-                measured.append(Measured(split, measure, f"{split}_{metric}"))
+                measured.append(MeasuredColumn(split, measure, f"{split}_{metric}"))
             elif split == spec["splits"][0]:
-                measured.append(Measured(split, measure, metric))
+                measured.append(MeasuredColumn(split, measure, metric))
     return measured
 
 

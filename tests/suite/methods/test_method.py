@@ -14,7 +14,7 @@ from structmargin_suite.datasets import Examples, Split
 from structmargin_suite.methods import certificate, jkse_certificate, training
 from structmargin_suite.methods.choice import Choice
 from structmargin_suite.methods.combinations import refusal
-from structmargin_suite.methods.kinds import Baseline, LibraryModel, kernel_of
+from structmargin_suite.methods.kinds import BaselineMethod, LibraryModel, kernel_of
 from structmargin_suite.methods.method import Method
 
 PROBLEM = {"name": "Multiclass", "n_classes": 3}
@@ -53,7 +53,7 @@ def test_jkse_has_a_kernel_a_certificate_of_its_own_and_no_solver():
 
 def test_a_baseline_has_no_problem_and_nothing_to_certify():
     method = Method.parse("rival", RIVAL, PROBLEM)
-    assert method.kind == Baseline("linear_svm", {"C": 3.0})
+    assert method.kind == BaselineMethod("linear_svm", {"C": 3.0})
     assert method.library is None and method.certificate is None and method.option("problem") is None
     assert method.modules[1:] == ["structmargin_suite.baselines.linear_svm"]
 

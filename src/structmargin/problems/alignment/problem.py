@@ -29,10 +29,10 @@ Input = tuple[np.ndarray, Sequence[np.ndarray]]
 
 
 Output = tuple[int, tuple[int, int, str]]
-"""A candidate and its path: a `Choice`, or a plain tuple of the same."""
+"""A candidate and its path: a `ChosenCandidate`, or a plain tuple of the same."""
 
 
-class Choice(NamedTuple):
+class ChosenCandidate(NamedTuple):
     """An output: the candidate's index and its alignment with the native."""
 
     candidate: int
@@ -113,13 +113,13 @@ class Alignment(Params):
         """The substitution matrix (n_letters, n_letters) and the gap weight; the same for every x."""
         return w[:-1].reshape(self.n_letters, self.n_letters), float(w[-1])
 
-    def argmax(self, f: Scorer, x: Input) -> Choice:
+    def argmax(self, f: Scorer, x: Input) -> ChosenCandidate:
         """The best-scoring output of x under the scorer f."""
         return self.batch([x], None).argmax(f)[0]
 
-    def augmented_argmax(self, f: Scorer, x: Input, y: Output, H: Cost) -> Choice:
+    def augmented_argmax(self, f: Scorer, x: Input, y: Output, H: Cost) -> ChosenCandidate:
         """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
-        ybar: Choice = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
+        ybar: ChosenCandidate = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
         return ybar
 
     def batch(self, X: Sequence[Input], Y: Sequence[Output] | None) -> AlignmentBatch:
@@ -211,7 +211,7 @@ class AlignmentBatch:
         outputs = self._choices(best, aligned)
         return Cuts.of_search(H, indices, outputs, np.ones(len(indices)), rows @ f.w, rows)
 
-    def argmax(self, f: Scorer) -> list[Choice]:
+    def argmax(self, f: Scorer) -> list[ChosenCandidate]:
         """The best-scoring output of every example."""
         return self._choices(*self._best(f, np.arange(len(self.pairs)), self.start))
 
@@ -223,8 +223,8 @@ class AlignmentBatch:
         best = which[_first_best(scores(self.strings, self.pairs[which], substitution, gap), groups)]
         return best, align(self.strings, self.pairs[best], substitution, gap)
 
-    def _choices(self, best: np.ndarray, aligned: Aligned) -> list[Choice]:
-        return [Choice(int(self.candidate[p]), aligned.path(k)) for k, p in enumerate(best)]
+    def _choices(self, best: np.ndarray, aligned: Aligned) -> list[ChosenCandidate]:
+        return [ChosenCandidate(int(self.candidate[p]), aligned.path(k)) for k, p in enumerate(best)]
 
     def _rows(self, indices: np.ndarray, best: np.ndarray, aligned: Aligned) -> sp.csr_matrix:
         """Psi(x, y) - Psi(x, ybar) as sorted sparse rows."""
