@@ -35,7 +35,7 @@ Labels = Sequence[np.ndarray]
 
 
 class Chain(Protocol):
-    """What the kernel asks of a problem: `Sequence` without the extensions that k_seq lacks."""
+    """What the kernel asks of a problem: parameters of `Sequence`, some of which k_seq has no terms for."""
 
     @property
     def n_labels(self) -> int: ...
@@ -45,6 +45,15 @@ class Chain(Protocol):
 
     @property
     def eta(self) -> float: ...
+
+    @property
+    def window(self) -> int: ...
+
+    @property
+    def triplets(self) -> bool: ...
+
+    @property
+    def input_transitions(self) -> bool: ...
 
 
 class LabelledPairs(NamedTuple):
@@ -354,7 +363,12 @@ def _pair_counts(packed: LabelledPairs, t: int, n_labels: int) -> sp.csr_matrix:
 
 def _require_plain(problem: Chain, kernel: SequenceKernel) -> None:
     """Refuse what a problem's own Psi has and k_seq has not."""
-    extra = [name for name in ("window", "triplets", "input_transitions") if getattr(problem, name, False)]
+    extensions = {
+        "window": problem.window,
+        "triplets": problem.triplets,
+        "input_transitions": problem.input_transitions,
+    }
+    extra = [name for name, value in extensions.items() if value]
     if extra:
         raise ValueError(
             f"SequenceKernel compares tokens and label pairs only, but the problem sets {', '.join(extra)}: "
