@@ -90,9 +90,9 @@ class Cuts(NamedTuple):
 
     @classmethod
     def of_search(
-        cls, H: Cost, example: np.ndarray, outputs: Any, losses: Any, gaps: Any, rows: Any = None
+        cls, H: Cost, example: np.ndarray, outputs: Any, losses: Any, margins: Any, rows: Any = None
     ) -> Cuts:
-        """What a search found, with scale, offset and H worked out from losses and gaps.
+        """What a search found, with scale, offset and H worked out from losses and margins.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Cuts(NamedTuple):
         outputs : sequence of m outputs
         losses : array of float, shape (m,)
             Delta(y_i, ybar).
-        gaps : array of float, shape (m,)
+        margins : array of float, shape (m,)
             f(x_i, y_i) - f(x_i, ybar); where rows are given it is rows @ f.w, so that H matches the stored
             row exactly.
         rows : csr_matrix of shape (m, d), optional
@@ -118,7 +118,7 @@ class Cuts(NamedTuple):
         if len(wrong):
             i = int(example[wrong[0]])
             raise SearchError(f"Delta of example {i} is {losses[wrong[0]]:g}; a loss must be finite and >= 0")
-        values = np.asarray(H(losses, gaps))
+        values = np.asarray(H(losses, margins))
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
             i = int(example[wrong[0]])

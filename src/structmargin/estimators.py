@@ -228,7 +228,7 @@ class StructuredSVM(Structured):
         squares; 'slack' and 'margin' say what is re-scaled by the loss.
     solver : str or Trainable, default="n_slack"
         'n_slack' (Algorithm 1 of [1]_, all violators of a pass together), its variants 'n_slack_a' and
-        'n_slack_b', 'n_slack_cvxopt' (a slow reference), 'one_slack' [2]_, 'bcfw' [3]_, 'online' (OLaRank),
+        'n_slack_b', 'n_slack_cvxopt' (a slow reference), 'one_slack' [2]_, 'bcfw' [3]_, 'olarank' [4]_,
         'perceptron'; or a solver object with options of its own, such as
         `structmargin.solvers.n_slack.NSlack(most=8)`.
     C : float, default=1.0
@@ -279,6 +279,7 @@ class StructuredSVM(Structured):
     .. [2] Joachims, Finley, Yu. Cutting-plane training of structural SVMs. Machine Learning 77, 2009.
     .. [3] Lacoste-Julien, Jaggi, Schmidt, Pletscher. Block-coordinate Frank-Wolfe optimization for structural
        SVMs. ICML 2013.
+    .. [4] Bordes, Usunier, Bottou. Sequence labelling SVMs trained in one pass. ECML PKDD 2008.
 
     Examples
     --------

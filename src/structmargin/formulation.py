@@ -33,14 +33,15 @@ from structmargin.compiled import compiled
 
 
 class Cost(NamedTuple):
-    """The cost whose maximiser is the next constraint: H(Delta, gap) = t(Delta) - s(Delta) gap.
+    """The cost whose maximiser is the next constraint: H(Delta, margin) = t(Delta) - s(Delta) margin.
 
-    `gap` is <w, deltaPsi_i(ybar)> = f(x, y) - f(x, ybar), and with d = Delta^power
+    `margin` is <w, deltaPsi_i(ybar)> = f(x, y) - f(x, ybar), and with d = Delta^power
 
         t = d,    s = s0 + s1 d.
 
-    For a fixed loss H never rises with the gap, so the best-scoring output at each loss value is all that any
-    formulation needs. A plain tuple of numbers: compiled searches take it as an argument and call `h_value`.
+    For a fixed loss H never rises with the margin, so the best-scoring output at each loss value is all that
+    any formulation needs. A plain tuple of numbers: compiled searches take it as an argument and call
+    `h_value`.
 
     Parameters
     ----------
@@ -84,23 +85,23 @@ class Cost(NamedTuple):
         """The offset of the half-space."""
         return self.d(delta)
 
-    def __call__(self, delta: ArrayLike, gap: ArrayLike) -> np.ndarray:
-        values: np.ndarray = self.t(delta) - self.s(delta) * np.asarray(gap, dtype=float)
+    def __call__(self, delta: ArrayLike, margin: ArrayLike) -> np.ndarray:
+        values: np.ndarray = self.t(delta) - self.s(delta) * np.asarray(margin, dtype=float)
         return values
 
     @property
     def folds(self) -> bool:
-        """Whether the loss can be added to the scores: H = Delta - gap, true of SVM1 margin alone."""
+        """Whether the loss can be added to the scores: H = Delta - margin, true of SVM1 margin alone."""
         return self.s0 == 1.0 and self.s1 == 0.0 and self.power == 1.0
 
 
 @compiled
-def h_value(H, delta, gap):  # type: ignore[no-untyped-def]
-    """H(delta, gap) for compiled code: `H` is the tuple itself, both others are scalars."""
+def h_value(H, delta, margin):  # type: ignore[no-untyped-def]
+    """H(delta, margin) for compiled code: `H` is the tuple itself, both others are scalars."""
     d = 0.0
     if delta > 0.0:
         d = delta**H.power
-    return d - (H.s0 + H.s1 * d) * gap
+    return d - (H.s0 + H.s1 * d) * margin
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ REQUIRED = ("psi", "delta", "argmax", "augmented_argmax")
 class Batch(Protocol):
     """Packed examples: the same searches as the problem's own, over many examples at a time.
 
-    A search returns `Cuts.of_search(H, example, outputs, losses, gaps, rows)`; it may leave the rows out
+    A search returns `Cuts.of_search(H, example, outputs, losses, margins, rows)`; it may leave the rows out
     under a joint kernel, and where Psi has factors. See `AdaptedBatch` for what else a batch may offer.
     """
 

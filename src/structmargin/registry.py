@@ -56,7 +56,7 @@ SOLVERS: dict[str, tuple[Callable[..., Trainable], dict[str, Any]]] = {
     "one_slack": (OneSlack, {}),
     "bcfw": (BCFW, {}),
     "perceptron": (Perceptron, {}),
-    "online": (OLaRank, {}),
+    "olarank": (OLaRank, {}),
 }
 
 KERNELS: dict[str, Callable[..., Any]] = {

@@ -1,4 +1,4 @@
-"""The record of cuts: worked out from losses and gaps, checked, chosen from; tensor rows by definition."""
+"""The record of cuts: worked out from losses and margins, checked, chosen from; tensor rows by definition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_what_a_search_found_becomes_half_spaces(name: str) -> None:
     losses, w = np.array([0.0, 0.25, 1.0, 3.0]), rng.normal(size=5)
     rows = sp.csr_matrix(rng.normal(size=(4, 5)))
     cuts = Cuts.of_search(H, np.array([2, 0, 2, 1]), list("abcd"), losses, rows @ w, rows)
-    for c in range(4):  # H(Delta, gap) is the distance of w from the half-space
+    for c in range(4):  # H(Delta, margin) is the distance of w from the half-space
         a = cuts.scale[c] * rows.toarray()[c]
         assert cuts.b[c] - a @ w == pytest.approx(cuts.H[c])
         assert cuts.H[c] == pytest.approx(float(H(losses[c], rows.toarray()[c] @ w)))
@@ -36,7 +36,7 @@ def test_what_a_search_found_becomes_half_spaces(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("loss", "gap", "why"),
+    ("loss", "margin", "why"),
     [
         (-1.0, 0.0, "Delta of example 7 is -1"),
         (np.nan, 0.0, "Delta of example 7"),
@@ -45,10 +45,10 @@ def test_what_a_search_found_becomes_half_spaces(name: str) -> None:
         (1.0, np.inf, "score of example 7"),
     ],
 )
-def test_a_bad_loss_or_score_names_its_example(loss: float, gap: float, why: str) -> None:
+def test_a_bad_loss_or_score_names_its_example(loss: float, margin: float, why: str) -> None:
     example, outputs = np.array([3, 7]), [None, None]
     with pytest.raises(SearchError, match=why):
-        Cuts.of_search(FORMULATIONS["SVM1 margin"].H, example, outputs, [1.0, loss], np.array([0.0, gap]))
+        Cuts.of_search(FORMULATIONS["SVM1 margin"].H, example, outputs, [1.0, loss], np.array([0.0, margin]))
 
 
 @given(seed=st.integers(0, 10**6), m=st.integers(1, 4), D=st.integers(1, 4), R=st.integers(1, 4))

@@ -11,16 +11,16 @@ from helpers import references
 from structmargin.formulation import FORMULATIONS, h_value
 
 LOSSES = st.one_of(st.just(0.0), st.floats(1e-3, 50.0))
-GAPS = st.floats(-50.0, 50.0)
+MARGINS = st.floats(-50.0, 50.0)
 
 PRINTED = {
-    "SVM0": lambda delta, gap: 1 - gap,
-    "SVM1": lambda delta, gap: 1 - gap,
-    "SVM2": lambda delta, gap: 1 - gap,
-    "SVM1 slack": lambda delta, gap: (1 - gap) * delta,
-    "SVM1 margin": lambda delta, gap: delta - gap,
-    "SVM2 slack": lambda delta, gap: (1 - gap) * np.sqrt(delta),
-    "SVM2 margin": lambda delta, gap: np.sqrt(delta) - gap,
+    "SVM0": lambda delta, margin: 1 - margin,
+    "SVM1": lambda delta, margin: 1 - margin,
+    "SVM2": lambda delta, margin: 1 - margin,
+    "SVM1 slack": lambda delta, margin: (1 - margin) * delta,
+    "SVM1 margin": lambda delta, margin: delta - margin,
+    "SVM2 slack": lambda delta, margin: (1 - margin) * np.sqrt(delta),
+    "SVM2 margin": lambda delta, margin: np.sqrt(delta) - margin,
 }
 
 
@@ -29,27 +29,27 @@ def test_the_seven_and_their_order() -> None:
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
-@given(delta=LOSSES, gap=GAPS)
+@given(delta=LOSSES, margin=MARGINS)
 @settings(max_examples=100)
-def test_H_is_the_printed_cost(name: str, delta: float, gap: float) -> None:
-    """Where the loss is 0 (the truth and its equals) H is 0, but for margin re-scaling, which has -gap."""
+def test_H_is_the_printed_cost(name: str, delta: float, margin: float) -> None:
+    """Where the loss is 0 (the truth and its equals) H is 0, but for margin re-scaling, which has -margin."""
     H = FORMULATIONS[name].H
-    want = PRINTED[name](delta, gap) if delta > 0 or "margin" in name else 0.0
-    assert float(H(delta, gap)) == pytest.approx(want, rel=1e-12, abs=1e-12)
-    assert h_value(H, delta, gap) == pytest.approx(want, rel=1e-12, abs=1e-12)
-    assert float(H.t(delta) - H.s(delta) * gap) == pytest.approx(want, rel=1e-12, abs=1e-12)
-    np.testing.assert_allclose(H([delta, 0.0], [gap, 0.0]), [want, 0.0], rtol=1e-12, atol=1e-12)
+    want = PRINTED[name](delta, margin) if delta > 0 or "margin" in name else 0.0
+    assert float(H(delta, margin)) == pytest.approx(want, rel=1e-12, abs=1e-12)
+    assert h_value(H, delta, margin) == pytest.approx(want, rel=1e-12, abs=1e-12)
+    assert float(H.t(delta) - H.s(delta) * margin) == pytest.approx(want, rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(H([delta, 0.0], [margin, 0.0]), [want, 0.0], rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
-@given(delta=st.floats(1e-3, 50.0), gap=GAPS)
+@given(delta=st.floats(1e-3, 50.0), margin=MARGINS)
 @settings(max_examples=100)
-def test_the_slack_that_H_asks_for_satisfies_the_constraint(name: str, delta: float, gap: float) -> None:
+def test_the_slack_that_H_asks_for_satisfies_the_constraint(name: str, delta: float, margin: float) -> None:
     """xi = max(0, H) is the least slack of the constraint in the references."""
     margin, share = references.needed(name, delta)
     if share:
-        xi = max(0.0, float(FORMULATIONS[name].H(delta, gap)))
-        assert xi == pytest.approx(max(0.0, (margin - gap) / share), rel=1e-9, abs=1e-12)
+        xi = max(0.0, float(FORMULATIONS[name].H(delta, margin)))
+        assert xi == pytest.approx(max(0.0, (margin - margin) / share), rel=1e-9, abs=1e-12)
 
 
 def test_only_svm1_margin_folds_the_loss_into_the_scores() -> None:

@@ -8,8 +8,8 @@ rectangle; with S+ and S- the integral images of the positive and negative parts
 
 for the counts of a RAW pyramid. The overlap with a truth is at least that of the smallest box's intersection
 with the largest box's union, which bounds the loss from above; H is linear in d = Delta^power for a fixed
-gap, so its bound is at d = 0 or at the largest d. States leave a heap best first; a single box that comes out
-is the best of all boxes whose height and width lie in the ranges given.
+margin, so its bound is at d = 0 or at the largest d. States leave a heap best first; a single box that comes
+out is the best of all boxes whose height and width lie in the ranges given.
 """
 
 from __future__ import annotations
@@ -106,14 +106,14 @@ def branch_and_bound(P, N, levels, low, high, truths, at_truth, H, earlier, down
             t = (s[0], s[1], max(s[2], s[0] + 1), s[3], s[4], s[5], max(s[6], s[4] + 1), s[7])
             if _swallowed(earlier, down, across, *t):
                 continue
-            gap = at_truth - _score_bound(P, N, levels, *t)
+            margin = at_truth - _score_bound(P, N, levels, *t)
             if t[0] == t[1] and t[2] == t[3] and t[4] == t[5] and t[6] == t[7]:
                 loss = box_loss(truths, np.array([t[0], t[4], t[2], t[6]])) if len(truths) else 0.0
                 if len(truths) and loss <= 0.0:
                     continue
-                bound = h_value(H, loss, gap)
+                bound = h_value(H, loss, margin)
             else:
                 max_loss = _loss_bound(truths, *t) if len(truths) else 0.0
-                bound = max(h_value(H, 0.0, gap), h_value(H, max_loss, gap))
+                bound = max(h_value(H, 0.0, margin), h_value(H, max_loss, margin))
             heapq.heappush(heap, (-bound, looked * 2 + half) + t)  # noqa: RUF005
     return no_box, 0.0, 0.0, looked

@@ -1,7 +1,7 @@
-"""Parse forests: the tree that maximises any H over (Delta, gap) with Delta = 1 - F1 of brackets.
+"""Parse forests: the tree that maximises any H over (Delta, margin) with Delta = 1 - F1 of brackets.
 
-A tree with p brackets, c of them among the g given ones, has Delta = 1 - 2c / (g + p), and gap = score of the
-given tree - its own score. F1 is no sum over brackets, so the loss does not fold into the scores: the
+A tree with p brackets, c of them among the g given ones, has Delta = 1 - 2c / (g + p), and its margin is the
+score of the given tree - its own. F1 is no sum over brackets, so the loss does not fold into the scores: the
 search carries (score, c, p) (jmlr05 Section 4.5.2 stratifies over all values of Delta) and prunes, exactly:
 
   bounds      A pair (c, p) whose H cannot exceed the best found, by the bounds of `cky_f1_bounds.py` at

@@ -127,8 +127,8 @@ def _losses(H, n_gold, limit):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _value(H, d, gap):  # type: ignore[no-untyped-def]
-    return d - (H.s0 + H.s1 * d) * gap
+def _value(H, d, margin):  # type: ignore[no-untyped-def]
+    return d - (H.s0 + H.s1 * d) * margin
 
 
 @compiled

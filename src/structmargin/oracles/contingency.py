@@ -5,14 +5,14 @@ and on b of the negatives; a = P - c positives are found. The measures here depe
 
     Delta(a, b) = (p0 + pa a + pb b) / (q0 + qa a + qb b),
 
-over all tables, or over those with a + b = k. Among the labellings with one table the smallest gap to
+over all tables, or over those with a + b = k. Among the labellings with one table the smallest margin to
 the truth is had by erring on the c positives of lowest score and on the b negatives of highest score:
 
-    gap(c, b) = scale * (sum of the c lowest positive scores - sum of the b highest negative scores).
+    margin(c, b) = scale * (sum of the c lowest positive scores - sum of the b highest negative scores).
 
 So the largest H is a maximum over tables:
   best_table          every table, any H: O(P N), or O(P) where a + b = k
-  best_table_folded   H = Delta - gap where Delta is concave in b for each a: the sum of the b highest
+  best_table_folded   H = Delta - margin where Delta is concave in b for each a: the sum of the b highest
                       scores is concave too, so a bisection finds the best b: O(P log N)
   best_table_of_k     the tables with a + b = k, any H: O(P)
 Of equal tables the first is taken, in rising c, then b. `worst_labelling` sorts, chooses among the three,
@@ -50,7 +50,7 @@ class Table(NamedTuple):
 
 
 @compiled
-def _h(table, H, a, b, gap):  # type: ignore[no-untyped-def]
+def _h(table, H, a, b, margin):  # type: ignore[no-untyped-def]
     """H of one table: `formulation.h_value` with the powers written out.
 
     This is the inner loop of the O(P N) search: 4 times faster for squared slack, 3 times for 0/1 loss.
@@ -64,7 +64,7 @@ def _h(table, H, a, b, gap):  # type: ignore[no-untyped-def]
         d = np.sqrt(d)
     elif H.power != 1.0:
         d = d**H.power
-    return d - (H.s0 + H.s1 * d) * gap
+    return d - (H.s0 + H.s1 * d) * margin
 
 
 @compiled
@@ -76,11 +76,11 @@ def best_table(pos, neg, scale, table, H):  # type: ignore[no-untyped-def]
     for c in range(P + 1):
         if c > 0:
             missed += pos[c - 1]
-        gap = missed
+        margin = missed
         for b in range(N + 1):
             if b > 0:
-                gap -= neg[b - 1]
-            value = _h(table, H, P - c, b, scale * gap)
+                margin -= neg[b - 1]
+            value = _h(table, H, P - c, b, scale * margin)
             if value > best:
                 best_c, best_b, best = c, b, value
     return best_c, best_b
@@ -91,17 +91,17 @@ def best_table_of_k(pos, neg, scale, table, H):  # type: ignore[no-untyped-def]
     """(c, b) with the largest H over the tables with a + b = table.k <= P + N; pos rises, neg falls."""
     P, N, k = pos.shape[0], neg.shape[0], table.k
     first, last = max(0, P - k), min(P, P + N - k)
-    gap = 0.0
+    margin = 0.0
     for i in range(first):
-        gap += pos[i]
+        margin += pos[i]
     for j in range(k - (P - first)):
-        gap -= neg[j]
+        margin -= neg[j]
     best_c, best = first, -np.inf
     for c in range(first, last + 1):
         b = k - (P - c)
         if c > first:
-            gap += pos[c - 1] - neg[b - 1]
-        value = _h(table, H, P - c, b, scale * gap)
+            margin += pos[c - 1] - neg[b - 1]
+        value = _h(table, H, P - c, b, scale * margin)
         if value > best:
             best_c, best = c, value
     return best_c, k - (P - best_c)
@@ -109,7 +109,7 @@ def best_table_of_k(pos, neg, scale, table, H):  # type: ignore[no-untyped-def]
 
 @compiled
 def best_table_folded(pos, neg, scale, table, H):  # type: ignore[no-untyped-def]
-    """(c, b) with the largest Delta - gap over all tables; pos rises, neg falls, qb >= 0.
+    """(c, b) with the largest Delta - margin over all tables; pos rises, neg falls, qb >= 0.
 
     Requires Delta concave in b: pb (q0 + qa a) >= qb (p0 + pa a) for every a. One more error on the
     negatives, the b-th, then gains (pb q - qb p) / ((q + qb (b - 1)) (q + qb b)) + scale * neg[b - 1],

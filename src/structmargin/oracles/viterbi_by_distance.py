@@ -123,7 +123,7 @@ def by_distance(chains, y):  # type: ignore[no-untyped-def]
 
 @compiled
 def _slope(H, delta, value):  # type: ignore[no-untyped-def]
-    """(d gap / d Delta) along H(Delta, gap) = value, at Delta = delta > 0."""
+    """(d margin / d Delta) along H(Delta, margin) = value, at Delta = delta > 0."""
     d = delta**H.power
     return H.power * d / delta * (H.s0 + H.s1 * value) / (H.s0 + H.s1 * d) ** 2
 
@@ -149,8 +149,8 @@ def best_by_loss(chains, y, scale, H, rounds):  # type: ignore[no-untyped-def]
         T = hi - lo
         _along(chains, lo, hi, y, states, values)
         truth = values[T - 1]
-        _clear(bounds)  # from below, on the gap at each distance
-        D, best_d, best_gap = T, 0, 0.0
+        _clear(bounds)  # from below, on the margin at each distance
+        D, best_d, best_margin = T, 0, 0.0
         lam = scale[i] * _slope(H, scale[i], 1.0)
         for _ in range(rounds):
             M = _viterbi(chains, lo, hi, y, lam, v, trial)
@@ -158,11 +158,11 @@ def best_by_loss(chains, y, scale, H, rounds):  # type: ignore[no-untyped-def]
             for t in range(lo, hi):
                 if trial[t] != y[t]:
                     d += 1
-            gap = truth - (M - lam * d)
-            value = h_value(H, scale[i] * d, gap)
+            margin = truth - (M - lam * d)
+            value = h_value(H, scale[i] * d, margin)
             other = best_d
             if value > best[i]:
-                best[i], losses[i], best_d, best_gap = value, scale[i] * d, d, gap
+                best[i], losses[i], best_d, best_margin = value, scale[i] * d, d, margin
                 _copy(trial[lo:hi], labels[lo:hi])
             for k in range(1, D + 1):
                 bounds[k] = max(bounds[k], truth - (M - lam * k))
@@ -173,7 +173,7 @@ def best_by_loss(chains, y, scale, H, rounds):  # type: ignore[no-untyped-def]
             if d == best_d:
                 lam = scale[i] * _slope(H, losses[i], best[i])
             else:
-                lam = (gap - best_gap) / (d - best_d)
+                lam = (margin - best_margin) / (d - best_d)
         if D == 0:
             continue
         need = T * (D + 1) + 1

@@ -143,7 +143,7 @@ class OLaRank(Trainable):
     optimize: int = 10
     shuffle: bool = True
 
-    name: ClassVar[str] = "online"
+    name: ClassVar[str] = "olarank"
     needs: ClassVar[Needs] = Needs(penalties=frozenset({1}))
 
     def solve(self, task: Task) -> Fit:

@@ -78,8 +78,8 @@ class Separation:
             matrix = sp.vstack(rows, format="csr")
             return Cuts.of_search(self.H, indices, outputs, losses, matrix @ f.w, matrix)
         pairs = zip(indices, outputs, strict=True)
-        gaps = np.array([f(self.X[i], self.Y[i]) - f(self.X[i], ybar) for i, ybar in pairs])
-        return Cuts.of_search(self.H, indices, outputs, losses, gaps)
+        margins = np.array([f(self.X[i], self.Y[i]) - f(self.X[i], ybar) for i, ybar in pairs])
+        return Cuts.of_search(self.H, indices, outputs, losses, margins)
 
 
 def require_no_better_cut(violators: Cuts, relaxed: np.ndarray) -> None:

@@ -211,7 +211,7 @@ def _traces(results: ExperimentResults) -> list[tuple[str, Series, pd.DataFrame]
     traces = []
     runs = pd.concat([results.select("solvers"), results.select("online")])
     for k, run in enumerate(runs.itertuples()):
-        name = run.solver if run.solver != "online" else "OLaRank"
+        name = run.solver if run.solver != "olarank" else "OLaRank"
         trace = results.trace(run.run)
         traces.append((name, Series(k), trace[column(trace, "gap").notna() & (trace["primal"] > 0.0)]))
     return traces

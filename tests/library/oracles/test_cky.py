@@ -66,7 +66,7 @@ def test_every_formulation_against_all_trees(seed):
     y = trees[rng.integers(len(trees))]
     w = weights(rng, len(rules)) * float(rng.choice([0.0, 0.05, 0.3, 2.0]))
     index = {rule: k for k, rule in enumerate(rules)}
-    gap = {t: sum(w[index[r]] for r in used(y)) - sum(w[index[r]] for r in used(t)) for t in trees}
+    margin = {t: sum(w[index[r]] for r in used(y)) - sum(w[index[r]] for r in used(t)) for t in trees}
     for loss in ("f1", "zero_one"):
         problem = Grammar(loss=loss, rules=rules, start=start)
         batch = problem.batch([x, x], [trees[0], y])
@@ -79,9 +79,9 @@ def test_every_formulation_against_all_trees(seed):
             ybar = found.outputs[0]
             assert found.losses[0] == pytest.approx(delta[ybar]), (loss, name)
             assert problem.delta(y, ybar) == pytest.approx(delta[ybar])
-            assert (found.rows @ w)[0] == pytest.approx(gap[ybar])
-            largest = max(float(H(delta[t], gap[t])) for t in trees if t != y or len(trees) == 1)
-            mine = float(H(delta[ybar], gap[ybar]))
+            assert (found.rows @ w)[0] == pytest.approx(margin[ybar])
+            largest = max(float(H(delta[t], margin[t])) for t in trees if t != y or len(trees) == 1)
+            mine = float(H(delta[ybar], margin[ybar]))
             assert max(mine, 0.0) == pytest.approx(max(largest, 0.0), abs=1e-9), (loss, name)
 
 

@@ -51,9 +51,9 @@ def enumerated(scores: np.ndarray, y: np.ndarray, table: Table, H: Any) -> float
         ybar = np.array(labels)
         a, b = int(np.sum((y > 0) & (ybar > 0))), int(np.sum((y < 0) & (ybar > 0)))
         if table.k in (-1, a + b):
-            gap = float((y - ybar) @ scores) / len(y)
+            margin = float((y - ybar) @ scores) / len(y)
             numerator = table.p0 + table.pa * a + table.pb * b
-            best = max(best, float(H(numerator / (table.q0 + table.qa * a + table.qb * b), gap)))
+            best = max(best, float(H(numerator / (table.q0 + table.qa * a + table.qb * b), margin)))
     return best
 
 

@@ -70,7 +70,7 @@ def test_search_finds_the_best_decoy_under_every_formulation(data, w, more):
     f = LinearScorer(PROBLEM, w)
     batch = PROBLEM.batch(X, Y)
     indices = np.array(more.draw(st.lists(st.integers(0, len(X) - 1), max_size=4)), dtype=int)
-    gaps = [(features(x, y) - [features(x, z) for z in outputs(x) if z[0] != y[0]]) @ w for x, y in data]
+    margins = [(features(x, y) - [features(x, z) for z in outputs(x) if z[0] != y[0]]) @ w for x, y in data]
     for formulation in FORMULATIONS.values():
         found = batch.search(f, indices, formulation.H)
         assert found.rows.shape == (len(indices), 5)
@@ -79,7 +79,9 @@ def test_search_finds_the_best_decoy_under_every_formulation(data, w, more):
             assert found.losses[k] == PROBLEM.delta(y, ybar) == 1.0
             row = features(x, y) - features(x, ybar)
             assert np.array_equal(found.rows[[k]].toarray()[0], row)
-            assert formulation.H(1.0, row @ w) == pytest.approx(formulation.H(1.0, gaps[e]).max(), abs=1e-9)
+            assert formulation.H(1.0, row @ w) == pytest.approx(
+                formulation.H(1.0, margins[e]).max(), abs=1e-9
+            )
             assert PROBLEM.augmented_argmax(f, x, y, formulation.H) == ybar
 
 

@@ -54,8 +54,8 @@ def test_searches_agree_with_enumeration(name: str, case: Any, most: int) -> Non
     for rows in (X, sp.csr_matrix(X)):
         for i, (y, best) in enumerate(zip(Y, want)):
             ybar = problem.augmented_argmax(f, rows[i], y, H)
-            gap = f(rows[i], y) - f(rows[i], ybar)
-            assert float(H(problem.delta(y, ybar), gap)) == pytest.approx(best, abs=1e-12)
+            margin = f(rows[i], y) - f(rows[i], ybar)
+            assert float(H(problem.delta(y, ybar), margin)) == pytest.approx(best, abs=1e-12)
             scores = [references.dense(problem.psi(X[i], c)) @ w for c in range(problem.n_classes)]
             assert scores[problem.argmax(f, rows[i])] == pytest.approx(max(scores))
         batch = problem.batch(rows, Y)

@@ -202,8 +202,8 @@ def test_the_optimum_is_that_of_all_constraints_and_of_the_joint_kernel(name: st
     # no constraint of any class is violated by more than the slacks that were paid for
     H, W = FORMULATIONS[name].H, explicit.w_.reshape(4, -1)
     scores = X @ W @ LAMBDA.toarray().T
-    gaps = scores[np.arange(24), Y][:, None] - scores
-    xi = np.maximum(H(problem.losses()[Y], gaps).max(axis=1), 0.0)
+    margins = scores[np.arange(24), Y][:, None] - scores
+    xi = np.maximum(H(problem.losses()[Y], margins).max(axis=1), 0.0)
     primal = 0.5 * explicit.w_ @ explicit.w_ + FORMULATIONS[name].price(xi, 5.0, 24)
     assert primal == pytest.approx(explicit.fit_.primal, rel=1e-9)
     assert explicit.fit_.dual == pytest.approx(primal, rel=1e-6)

@@ -191,7 +191,7 @@ def test_a_former_fit_is_carried_on() -> None:
 def test_squared_slacks_and_hard_margins_are_refused() -> None:
     problem, X, Y = words(6, n=3)
     for name in ("SVM0", "SVM2", "SVM2 slack", "SVM2 margin"):
-        with pytest.raises(ValueError, match="solver 'online' takes SVM1, SVM1 slack, SVM1 margin"):
+        with pytest.raises(ValueError, match="solver 'olarank' takes SVM1, SVM1 slack, SVM1 margin"):
             OLaRank().train(problem, (X, Y), FORMULATIONS[name])
 
 

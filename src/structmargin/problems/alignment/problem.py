@@ -2,8 +2,8 @@
 
 Prediction takes the candidate whose best alignment scores highest (equation 15). A constraint says that <w,
 Psi(x, homolog, given path)> exceeds <w, Psi(x, decoy, path)>, for every decoy and every path. With 0/1 loss
-H(1, gap) = 1 - gap in every formulation: the best path of the best decoy maximises them all. A gap weight
-that turns positive is no exception (see `structmargin.oracles.smith_waterman`). Equal scores go to the
+H(1, margin) = 1 - margin in every formulation: the best path of the best decoy maximises them all. A gap
+weight that turns positive is no exception (see `structmargin.oracles.smith_waterman`). Equal scores go to the
 candidate with the smallest index.
 """
 

@@ -298,9 +298,9 @@ class LocalizationBatch:
         return self.truths
 
     def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
-        """The most violated box of each example; rows of deltaPsi where f is explicit, else gaps."""
+        """The most violated box of each example; rows of deltaPsi where f is explicit, else margins."""
         search, scored, outputs = SEARCHES[self.problem.search], {}, []
-        losses, gaps = np.empty(len(indices)), np.empty(len(indices))
+        losses, margins = np.empty(len(indices)), np.empty(len(indices))
         explicit = f.w is not None
         at_truth = self.truths[indices] @ f.w if explicit else None
         for j, i in enumerate(indices):
@@ -312,9 +312,9 @@ class LocalizationBatch:
             among = self.prepared.get(int(i), H, partial(search.prepared, words, windows, y, H))
             box, losses[j], score = search.violator(self.problem, scored[id(x[0])], among, own)
             outputs.append(y if box is None else box)
-            gaps[j] = own - score
+            margins[j] = own - score
         if not explicit:
-            return Cuts.of_search(H, indices, outputs, losses, gaps)
+            return Cuts.of_search(H, indices, outputs, losses, margins)
         there = self._pyramids([self.X[i] for i in indices], outputs)
         rows = self.truths[indices] - there
         return Cuts.of_search(H, indices, outputs, losses, rows @ f.w, rows)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from structmargin.problems.localization.problem import Localization
 
 SCORE_ALONE = Cost(1.0, 0.0, 1.0)
-"""H = Delta - gap: without truths, the search for the best score."""
+"""H = Delta - margin: without truths, the search for the best score."""
 
 
 class Detections(NamedTuple):

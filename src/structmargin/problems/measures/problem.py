@@ -261,7 +261,8 @@ class Measure(Params):
     def augmented_argmax(self, f: Scorer, x: Sample, y: np.ndarray, H: Cost) -> np.ndarray:
         """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
         scores = f.potentials(x)
-        # A swapped pair adds (1 - (s_i - s_j)) / (P N) to Delta - gap: it pays where s_i - 1/2 < s_j + 1/2.
+        # A swapped pair adds (1 - (s_i - s_j)) / (P N) to H = Delta - margin: it pays where
+        # s_i - 1/2 < s_j + 1/2.
         return scores - 0.5 * y if self._pairs else worst_labelling(scores, y, self.table(y), H)
 
     def refuse(self, H: Cost) -> str | None:

@@ -167,12 +167,12 @@ class MulticlassBatch:
 
     def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts:
         """The most violated output of each example in `indices`."""
-        gaps, values = self._values(f, indices, H)
-        return self._cuts(H, indices, gaps, np.arange(len(indices)), np.argmax(values, axis=1))
+        margins, values = self._values(f, indices, H)
+        return self._cuts(H, indices, margins, np.arange(len(indices)), np.argmax(values, axis=1))
 
     def search_many(self, f: Scorer, indices: np.ndarray, H: Cost, most: int) -> Cuts:
         """The `most` classes with the largest H, those with H > 0 only (the best one always)."""
-        gaps, values = self._values(f, indices, H)
+        margins, values = self._values(f, indices, H)
         if most < values.shape[1]:
             top = np.argpartition(-values, most, axis=1)[:, :most]
             order = np.argsort(-np.take_along_axis(values, top, axis=1), axis=1, kind="stable")
@@ -182,21 +182,21 @@ class MulticlassBatch:
         wanted = np.take_along_axis(values, top, axis=1) > 0.0
         wanted[:, 0] = True
         row, place = np.nonzero(wanted)
-        return self._cuts(H, indices, gaps, row, top[row, place])
+        return self._cuts(H, indices, margins, row, top[row, place])
 
     def _values(self, f: Scorer, indices: np.ndarray, H: Cost) -> tuple[np.ndarray, np.ndarray]:
         """f(x, y) - f(x, .) and H of every class: both (m, n_classes)."""
         every = len(indices) == len(self.Y)
         X, y = (self.X, self.Y) if every else (self.X[indices], self.Y[indices])
         scores = np.asarray(f.potentials(X)).reshape(len(y), -1)
-        gaps = scores[np.arange(len(y)), y][:, None] - scores
-        return gaps, H(self.losses[y], gaps)
+        margins = scores[np.arange(len(y)), y][:, None] - scores
+        return margins, H(self.losses[y], margins)
 
     def _cuts(
-        self, H: Cost, indices: np.ndarray, gaps: np.ndarray, row: np.ndarray, ybar: np.ndarray
+        self, H: Cost, indices: np.ndarray, margins: np.ndarray, row: np.ndarray, ybar: np.ndarray
     ) -> Cuts:
         example = indices[row]
-        return Cuts.of_search(H, example, ybar, self.losses[self.Y[example], ybar], gaps[row, ybar])
+        return Cuts.of_search(H, example, ybar, self.losses[self.Y[example], ybar], margins[row, ybar])
 
     def argmax(self, f: Scorer) -> np.ndarray:
         """The best-scoring output of every example."""

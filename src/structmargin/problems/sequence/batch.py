@@ -61,14 +61,14 @@ class SequenceBatch:
                 for i, chains in zip(indices, self._kernel_chains(f, indices), strict=True)
             ]
             outputs, losses = [labels for labels, _ in searches], np.array([loss[0] for _, loss in searches])
-            return Cuts.of_search(H, indices, outputs, losses, self._gaps(f, indices, outputs))
+            return Cuts.of_search(H, indices, outputs, losses, self._margins(f, indices, outputs))
         labels, losses = self.problem.search(
             self.chains(f.w, offsets, token_numbers), self.y[token_numbers], H
         )
         difference = self._rows(indices, offsets, labels)
         return Cuts.of_search(H, indices, _split(labels, offsets), losses, difference @ f.w, difference)
 
-    def _gaps(self, f: Scorer, indices: np.ndarray, outputs: list[np.ndarray]) -> np.ndarray:
+    def _margins(self, f: Scorer, indices: np.ndarray, outputs: list[np.ndarray]) -> np.ndarray:
         """f(x, y) - f(x, ybar) of each example, one by one."""
         truths = [self.y[self.tokens.offsets[i] : self.tokens.offsets[i + 1]] for i in indices]
         triples = zip(indices, truths, outputs, strict=True)
