@@ -6,8 +6,10 @@ still works: functions are compiled anew in each process, and one warning says s
 
 numba keeps compiled code until the file it is from changes, and with it the compiled code of other files
 that it calls and the constants it read, as they were then. `compiled` therefore marks what is kept by all
-code of the package: where any of it changes, all is compiled anew. The mark is part of the version that numba
-compares first, before it reads what else the file says: that may name modules that are gone.
+files that have to do with compiled code, those that name numba or this module: where any of them changes, all
+is compiled anew. (A test holds that compiled functions take nothing from other files; where these change,
+nothing is compiled.) The mark is part of the version that numba compares first, before it reads what else
+the file says: that may name modules that are gone.
 
 Compiled code must not call `argsort`. numba makes it and `sort` from one factory, and tells the two apart
 in its cache only by a counter that begins anew in each process: where one process compiled a function
@@ -53,6 +55,11 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @functools.cache
 def _stamp() -> str:
-    """A digest of every file of the package."""
-    sources = (path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
-    return hashlib.sha256(b"".join(hashlib.sha256(source).digest() for source in sources)).hexdigest()
+    """A digest of every file of the package that has to do with compiled code, and of its place."""
+    package = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        source = path.read_bytes()
+        if b"numba" in source or b"structmargin.compiled" in source:
+            digest.update(path.relative_to(package).as_posix().encode() + hashlib.sha256(source).digest())
+    return digest.hexdigest()
