@@ -117,7 +117,7 @@ class Structured(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
         problem = adapt(self.problem_)
         X, Y = problem.wrap(X, Y)
         yhat = self._argmax(problem, X)
-        return -float(np.mean([problem.delta(Y[i], yhat[i]) for i in range(count(Y))]))
+        return -float(np.mean(problem.losses(X, Y, yhat)))
 
     def _argmax(self, problem: AdaptedProblem, X: Any) -> Sequence[Any]:
         """The best-scoring outputs of inputs that are wrapped already."""

@@ -14,6 +14,7 @@ A problem whose searches are approximate says so with `exact = False`; then no g
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -75,7 +76,7 @@ class Problem(Protocol):
         """Joint features as a 1-d array or a (1, d) sparse row."""
 
     def delta(self, y: Any, ybar: Any) -> float:
-        """The loss of predicting ybar where y is right."""
+        """The loss of predicting ybar where y is right; `delta(x, y, ybar)` where it depends on x."""
 
     def argmax(self, f: Scorer, x: Any) -> Any:
         """The best-scoring output."""
@@ -142,6 +143,9 @@ class AdaptedProblem:
         Which of the four required functions it does not have. Calling one of these raises TypeError.
     psi, delta, argmax, augmented_argmax : callable
         The four functions of `Problem`.
+    delta_takes_x : bool
+        Whether the problem's loss depends on the input: `delta(x, y, ybar)`, with three required arguments.
+        The library asks for losses by `loss` and `losses`, which know.
     potentials : callable (w, x) -> arrays
         The oracle's arrays under explicit weights, linear in w; only a problem's own searches ask for them.
         Default: calling it raises TypeError.
@@ -173,6 +177,11 @@ class AdaptedProblem:
         An upper bound on the norm of Psi(x, y) - Psi(x, y') over all y, y'. Default: None, unknown.
     max_delta : callable (y) -> float, or None
         An upper bound on delta(y, .). Default: None, unknown.
+    draw : callable (x, y, rng) -> output, or None
+        A random output for x, any one, drawn with a numpy Generator: training checks with it now and then
+        that the search missed nothing better. Default: None, no such check.
+    k_best : callable (f, x, k) -> list of (score, output), or None
+        The k best-scoring outputs for x, best first; fewer where there are no more. Default: None, unknown.
     exact : bool
         Whether the searches find a maximiser for certain. Default: True.
     with_params : callable (**params) -> Problem
@@ -183,7 +192,8 @@ class AdaptedProblem:
     given: Problem
     lacks: tuple[str, ...]
     psi: Callable[[Any, Any], Any]
-    delta: Callable[[Any, Any], float]
+    delta: Callable[..., float]
+    delta_takes_x: bool
     argmax: Callable[[Scorer, Any], Any]
     augmented_argmax: Callable[[Scorer, Any, Any, Cost], Any]
     potentials: Callable[[np.ndarray, Any], Any]
@@ -199,6 +209,8 @@ class AdaptedProblem:
     factors: Callable[[Any], tuple[Any, Any]] | None
     radius: Callable[[Any], float] | None
     max_delta: Callable[[Any], float] | None
+    draw: Callable[[Any, Any, np.random.Generator], Any] | None
+    k_best: Callable[[Scorer, Any, int], list[tuple[float, Any]]] | None
     exact: bool
     with_params: Callable[..., Problem]
 
@@ -206,6 +218,17 @@ class AdaptedProblem:
     def name(self) -> str:
         """The problem's class, for messages."""
         return type(self.given).__name__
+
+    def loss(self, x: Any, y: Any, ybar: Any) -> float:
+        """The loss of predicting ybar for the input x where y is right."""
+        return float(self.delta(x, y, ybar) if self.delta_takes_x else self.delta(y, ybar))
+
+    def losses(self, X: Any, Y: Any, outputs: Any) -> np.ndarray:
+        """The loss of each output, one per example; X is looked at only where the loss depends on it."""
+        n = len(outputs)
+        if self.delta_takes_x:
+            return np.array([self.delta(X[i], Y[i], outputs[i]) for i in range(n)], dtype=float)
+        return np.array([self.delta(Y[i], outputs[i]) for i in range(n)], dtype=float)
 
 
 def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:
@@ -240,6 +263,7 @@ def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:
         lacks=tuple(name for name in REQUIRED if not hasattr(problem, name)),
         psi=get("psi", _Absent(problem, "psi")),
         delta=get("delta", _Absent(problem, "delta")),
+        delta_takes_x=_takes_x(get("delta", None)),
         argmax=get("argmax", _Absent(problem, "argmax")),
         augmented_argmax=get("augmented_argmax", _Absent(problem, "augmented_argmax")),
         potentials=get("potentials", _Absent(problem, "potentials")),
@@ -255,6 +279,8 @@ def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:
         factors=get("factors", None),
         radius=get("radius", None),
         max_delta=get("max_delta", None),
+        draw=get("draw", None),
+        k_best=get("k_best", None),
         exact=bool(get("exact", True)),
         with_params=get("with_params", _Absent(problem, "with_params")),
     )
@@ -275,6 +301,16 @@ class _Absent:
             f"{type(self.owner).__name__!r} has no {self.member!r}, which is needed here: "
             "see structmargin.problem for what it must do"
         )
+
+
+def _takes_x(delta: Any) -> bool:
+    """Whether a loss has three required arguments, x, y and ybar, and not y and ybar alone."""
+    try:
+        given = inspect.signature(delta).parameters.values()
+    except (TypeError, ValueError):  # no function, or one in C whose signature is not known
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in positional and p.default is p.empty for p in given) == 3
 
 
 def _n_weights(problem: Any, X: Sequence[Any], Y: Sequence[Any]) -> int:
@@ -354,10 +390,12 @@ def best_of(problem: Problem, f: Scorer, x: Any, y: Any, H: Cost, candidates: It
     Any
         One of the candidates.
     """
+    takes_x = _takes_x(problem.delta)
     score_of_truth = f(x, y)
     best, best_value = None, -np.inf
     for ybar in candidates:
-        value = float(H(problem.delta(y, ybar), score_of_truth - f(x, ybar)))
+        loss = problem.delta(x, y, ybar) if takes_x else problem.delta(y, ybar)  # type: ignore[call-arg]
+        value = float(H(loss, score_of_truth - f(x, ybar)))
         if value > best_value:
             best, best_value = ybar, value
     if best_value == -np.inf:

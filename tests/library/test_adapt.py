@@ -73,6 +73,12 @@ class Rich(Sign):
     def max_delta(self, y):
         return 1.0
 
+    def draw(self, x, y, rng):
+        return -y
+
+    def k_best(self, f, x, k):
+        return [(0.0, 1)]
+
     def with_params(self, **params):
         return params
 
@@ -101,14 +107,31 @@ def test_four_functions_get_every_default() -> None:
     assert adapted.refuse(H) is None and adapted.explicit_only is None
     adapted.check(X, Y)
     assert adapted.factors is None and adapted.radius is None and adapted.max_delta is None
-    assert adapted.exact is True
+    assert adapted.draw is None and adapted.k_best is None and adapted.exact is True
+    assert adapted.delta_takes_x is False and adapted.loss("anything", 1, -1) == 1.0
+
+
+def test_a_loss_takes_the_input_if_it_has_three_required_arguments() -> None:
+    class Weighted(Sign):
+        def delta(self, x, y, ybar):
+            return abs(x) * float(y != ybar)
+
+    class Optional(Sign):
+        def delta(self, y, ybar, weight=2.0):
+            return weight * float(y != ybar)
+
+    adapted = adapt(Weighted())
+    assert adapted.delta_takes_x is True and adapted.loss(-3.0, 1, -1) == 3.0
+    assert adapted.losses([1.0, -2.0], [1, 1], [-1, -1]).tolist() == [1.0, 2.0]
+    adapted = adapt(Optional())
+    assert adapted.delta_takes_x is False and adapted.losses(None, [1, 1], [-1, 1]).tolist() == [2.0, 0.0]
 
 
 def test_what_a_problem_offers_is_taken_from_it() -> None:
     problem = Rich()
     adapted = adapt(problem)
     for field in fields(AdaptedProblem):
-        if field.name not in ("given", "lacks", "wraps", "n_weights", "batch", "exact"):
+        if field.name not in ("given", "lacks", "wraps", "n_weights", "batch", "exact", "delta_takes_x"):
             assert getattr(adapted, field.name) == getattr(problem, field.name), field.name
     assert adapted.n_weights([], []) == 3 and adapted.exact is False and adapted.wraps is True
     assert adapted.factors is not None and adapted.with_params(a=1) == {"a": 1}

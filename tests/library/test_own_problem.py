@@ -10,7 +10,7 @@ import pytest
 from helpers import references
 from structmargin import StructuredSVM
 from structmargin.formulation import FORMULATIONS
-from structmargin.problem import Problem
+from structmargin.problem import Problem, best_of, top_of
 
 
 class Ranking:
@@ -66,3 +66,36 @@ def test_the_perceptron_trains_it() -> None:
     model = StructuredSVM(Ranking(), solver="perceptron", max_iter=100).fit(X, clean)
     assert model.score(X, clean) > -0.2
     assert model.score(X, Y) <= 0.0
+
+
+class Relevance:
+    """Which of a list's items to show: the loss is how much less relevant it is than the best one."""
+
+    def psi(self, x, y):
+        return x["features"][y]
+
+    def delta(self, x, y, ybar):
+        return float(x["relevance"][y] - x["relevance"][ybar])
+
+    def argmax(self, f, x):
+        return top_of(f, x, range(len(x["relevance"])))
+
+    def augmented_argmax(self, f, x, y, H):
+        return best_of(self, f, x, y, H, range(len(x["relevance"])))
+
+
+def test_a_loss_may_depend_on_the_input():
+    rng = np.random.default_rng(0)
+    X = [{"features": rng.normal(size=(4, 3)), "relevance": rng.permutation(4) / 3.0} for _ in range(12)]
+    Y = [int(np.argmax(x["relevance"])) for x in X]
+    for solver in ("n_slack", "n_slack_a", "one_slack", "bcfw", "olarank", "perceptron"):
+        model = StructuredSVM(Relevance(), solver=solver, C=5.0, eps=1e-4).fit(X, Y)
+        yhat = model.predict(X)
+        by_hand = np.mean([x["relevance"].max() - x["relevance"][y] for x, y in zip(X, yhat)])
+        assert model.score(X, Y) == pytest.approx(-by_hand)
+        if solver not in ("olarank", "perceptron"):  # the primal, from all outputs of all examples
+            w, xi = model.w_, np.zeros(len(X))
+            for i, (x, y) in enumerate(zip(X, Y)):
+                scores = x["features"] @ w
+                xi[i] = max(x["relevance"][y] - x["relevance"] - scores[y] + scores)
+            assert model.fit_.primal == pytest.approx(0.5 * w @ w + 5.0 * xi.mean(), rel=1e-9)

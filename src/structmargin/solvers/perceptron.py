@@ -46,7 +46,7 @@ class Perceptron(Trainable):
             for i in rng.permutation(task.n) if self.shuffle else range(task.n):
                 yhat = task.problem.argmax(sums.scorer(), task.X[i])
                 steps += 1
-                if task.problem.delta(task.Y[i], yhat) > 0:
+                if task.problem.loss(task.X[i], task.Y[i], yhat) > 0:
                     mistakes += 1
                     sums.add(int(i), yhat, steps)
             passes += 1

@@ -34,12 +34,9 @@ class Separation:
         batch = problem.batch(X, Y)
         self._batch = batch if batch is not None and (explicit or batch.takes_kernels) else None
         self._truths: dict[int, sp.csr_matrix] = {}
-        for i in range(self.n):
-            at_truth = float(problem.delta(Y[i], Y[i]))
-            if at_truth != 0.0:
-                raise SearchError(
-                    f"Delta(y, y) of example {i} is {at_truth:g}; a loss must be 0 at the truth"
-                )
+        at_truth = problem.losses(X, Y, Y)
+        for i in np.flatnonzero(at_truth != 0.0)[:1]:
+            raise SearchError(f"Delta(y, y) of example {i} is {at_truth[i]:g}; a loss must be 0 at the truth")
 
     def __call__(self, f: Scorer, indices: np.ndarray, most: int = 1) -> Cuts:
         """The best output for each example under the scorer f, and up to `most` where that is cheap."""
@@ -71,7 +68,7 @@ class Separation:
                     raise SearchError(f"Psi of example {i} at its truth is not finite: look for NaN in its x")
             ybar = self.problem.augmented_argmax(f, x, y, self.H)
             outputs.append(ybar)
-            losses[j] = self.problem.delta(y, ybar)
+            losses[j] = self.problem.loss(x, y, ybar)
             if self.explicit:
                 rows.append(self._truths[i] - as_row(self.problem.psi(x, ybar)))
         if rows:
