@@ -26,7 +26,7 @@ from structmargin.fit import Fit
 from structmargin.formulation import Formulation
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import KernelScorer, LinearScorer
-from structmargin.training.task import count
+from structmargin.training.trainable import count
 
 SAVED = (
     "primal", "dual", "gap", "xi", "n_constraints", "n_active", "n_iter", "oracle_calls",
@@ -233,11 +233,12 @@ class StructuredSVM(Structured):
         `structmargin.solvers.n_slack.NSlack(most=8)`.
     C : float, default=1.0
         The price of slacks, as in the papers: 1/2 |w|^2 + C/n sum xi, or C/(2n) sum xi^2.
-    eps : float, default=0.1
+    eps : float or None, default=None
         The papers' epsilon: training stops once no constraint is violated by more than this.
     gap_tol : float or None, default=None
-        Training also stops once the relative duality gap is certified to be at most this, if that is earlier:
-        give a small `eps` with it to make it decide.
+        Training stops once the duality gap is certified to be at most this share of the primal. Where it is
+        given it alone decides. With neither `eps` nor `gap_tol` a relative gap of 1e-2 is reached; where the
+        search is approximate and no gap is known, `eps` is 1% of the largest loss.
     max_iter : int, default=1000
         Passes over the data at most. If it is reached first, a ConvergenceWarning tells the gap.
     kernel : joint kernel or None, default=None
@@ -303,7 +304,7 @@ class StructuredSVM(Structured):
         formulation: str | Formulation = "SVM1 margin",
         solver: Any = "n_slack",
         C: float = 1.0,
-        eps: float = 0.1,
+        eps: float | None = None,
         gap_tol: float | None = None,
         max_iter: int = 1000,
         kernel: Any = None,

@@ -17,7 +17,7 @@ can be used at any moment. One pass is the algorithm as published; a last full s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -27,9 +27,12 @@ from structmargin.dual.blocks import best
 from structmargin.dual.compiled_cuts import close_block, inner, local_gram, move, open_block
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
-from structmargin.training.task import Needs, Task, Trainable
+from structmargin.training.task import Task
+from structmargin.training.trainable import Needs, Trainable
 
 TRUTH, HELD = -1, -2
+SAME_H = 1e-12
+"""An output whose H exceeds the best held one's by less than this share of the largest loss is not new."""
 
 
 @compiled
@@ -39,7 +42,8 @@ def smo_step(qp, i, up):  # type: ignore[no-untyped-def]
     `up` is a cut of the block, TRUTH, or HELD for the steepest among the truth and the cuts with mass.
     Returns by how much the dual rises.
     """
-    cuts, blocks, alpha, b, cap, _ = qp
+    cuts, blocks, alpha, b, caps, _ = qp
+    cap = caps[i]
     open_block(cuts, i, blocks.size[i])
     total, high, low, down = 0.0, 0.0, np.inf, TRUTH
     target = TRUTH if up == HELD else up
@@ -55,7 +59,7 @@ def smo_step(qp, i, up):  # type: ignore[no-untyped-def]
             low, down = h, c
     if total < cap and low > 0.0:
         low, down = 0.0, TRUTH
-    if not high - low > 1e-14 * (1.0 + abs(high)) or low == np.inf:
+    if low == np.inf or not high - low > 1e-14 * (abs(high) + abs(low)):
         return 0.0
     ids, K, k = np.empty(2, dtype=np.int32), np.zeros((2, 2)), 0
     for p in range(blocks.size[i]):
@@ -125,7 +129,9 @@ class Patterns:
 
 @dataclass(frozen=True)
 class OLaRank(Trainable):
-    """OLaRank; with more than one pass it stops within C * eps, or gap_tol, of the optimum.
+    """OLaRank; with more than one pass it stops once the gap is what eps or gap_tol allow.
+
+    A ConvergenceWarning says so where it ends before that, as after one pass it nearly always does.
 
     Parameters
     ----------
@@ -166,14 +172,13 @@ class OLaRank(Trainable):
                     patterns.see(dual, drawn)
             dual.refresh()
             if self.passes > 1:
-                near = task.search(dual, gap_goal=task.C * task.eps).stop
+                near = task.search(dual, by_gap=True).stop
             else:
                 task.recorder.note(task.separation, dual, dual=dual.value)
             dual.ascend(0.0, max_epochs=0)  # moves nothing, notes which cuts have no mass
             dual.prune(1)
-        fit = task.finish(dual, converged=True, n_iter=iteration)
-        met = fit.gap is not None and task.close(fit.gap, fit.primal or 0.0, gap_goal=task.C * task.eps)
-        return replace(fit, converged=met)
+        stopped = f"ended after {iteration} passes: raise `passes` of OLaRank (`OLaRank(passes=10)`) for less"
+        return task.finish(dual, converged=None, n_iter=iteration, stopped=stopped)
 
     @staticmethod
     def _process(task: Task, dual: Dual, i: int) -> float:
@@ -181,6 +186,7 @@ class OLaRank(Trainable):
         violator = task.separation(dual.scorer(), np.array([i]))
         held, which = best(dual.qp, violator.example)
         up = int(which[0])
-        if violator.H[0] > held[0] + 1e-12 * (1.0 + abs(held[0])):
+        task.require_no_better(violator, held)
+        if violator.H[0] > held[0] + SAME_H * task.separation.largest_b:
             up = int(dual.add(violator)[0])
         return float(smo_step(dual.qp, i, up))

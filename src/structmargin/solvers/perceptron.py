@@ -13,7 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from structmargin.fit import Fit
-from structmargin.training.task import Needs, Task, Trainable
+from structmargin.training.task import Task
+from structmargin.training.trainable import Needs, Trainable
 
 
 @dataclass(frozen=True)
@@ -41,29 +42,35 @@ class Perceptron(Trainable):
         rng = np.random.default_rng(task.seed)
         sums = task.space.accumulator(task.problem, task.X, task.Y)
         steps, mistakes, passes, clean = 0, 0, 0, False
+
+        def model(certified: bool = False) -> Fit:
+            """The model so far; a perceptron has no objective to certify."""
+            return Fit(
+                scorer=sums.average(steps) if self.averaged else sums.final(),
+                formulation=task.formulation,
+                C=task.C,
+                eps=task.eps,
+                n_constraints=mistakes,
+                n_active=mistakes,
+                n_iter=passes,
+                oracle_calls=steps,
+                converged=clean,
+                exact=task.separation.exact,
+                seconds=task.recorder.seconds,
+                trace=task.recorder.trace,
+            )
+
+        task.unfinished = model
         while passes < min(self.epochs, task.max_iter) and not clean:
             before = mistakes
             for i in rng.permutation(task.n) if self.shuffle else range(task.n):
                 yhat = task.problem.argmax(sums.scorer(), task.X[i])
                 steps += 1
-                if task.problem.loss(task.X[i], task.Y[i], yhat) > 0:
+                if task.weights[i] > 0 and task.separation.loss(i, yhat) > 0:
                     mistakes += 1
-                    sums.add(int(i), yhat, steps)
+                    sums.add(int(i), yhat, steps, task.weights[i])
             passes += 1
             clean = mistakes == before
             task.separation.calls = steps
             task.recorder.note(task.separation, mistakes=mistakes - before)
-        return Fit(
-            scorer=sums.average(steps) if self.averaged else sums.final(),
-            formulation=task.formulation,
-            C=task.C,
-            eps=task.eps,
-            n_constraints=mistakes,
-            n_active=mistakes,
-            n_iter=passes,
-            oracle_calls=steps,
-            converged=clean,
-            exact=task.separation.exact,
-            seconds=task.recorder.trace[-1]["seconds"],
-            trace=task.recorder.trace,
-        )
+        return model()

@@ -25,8 +25,8 @@ class RowSums:
     def scorer(self) -> LinearScorer:
         return self._scorer
 
-    def add(self, i: int, yhat: Any, step: int) -> None:
-        for sign, y in ((1.0, self.Y[i]), (-1.0, yhat)):
+    def add(self, i: int, yhat: Any, step: int, weight: float) -> None:
+        for sign, y in ((weight, self.Y[i]), (-weight, yhat)):
             row = as_row(self.problem.psi(self.X[i], y))
             np.add.at(self.w, row.indices, sign * row.data)
             np.add.at(self._timed, row.indices, sign * (step - 1) * row.data)
@@ -52,10 +52,10 @@ class PairSums:
     def scorer(self) -> KernelScorer:
         return KernelScorer(self.problem, self.kernel, self._X, self._Y, np.asarray(self._coef))
 
-    def add(self, i: int, yhat: Any, step: int) -> None:
+    def add(self, i: int, yhat: Any, step: int, weight: float) -> None:
         self._X += [self.X[i], self.X[i]]
         self._Y += [self.Y[i], yhat]
-        self._coef += [1.0, -1.0]
+        self._coef += [weight, -weight]
         self._step += [step, step]
 
     def final(self) -> KernelScorer:
