@@ -177,7 +177,7 @@ class OLaRank(Trainable):
                 task.recorder.note(task.separation, dual, dual=dual.value)
             dual.ascend(0.0, max_epochs=0)  # moves nothing, notes which cuts have no mass
             dual.prune(1)
-        stopped = f"ended after {iteration} passes: raise `passes` of OLaRank (`OLaRank(passes=10)`) for less"
+        stopped = f"ended with pass {iteration}: ask for more passes, as OLaRank(passes=10) does"
         return task.finish(dual, converged=None, n_iter=iteration, stopped=stopped)
 
     @staticmethod
