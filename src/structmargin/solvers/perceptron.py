@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from structmargin.fit import Fit
+from structmargin.training.contract import N_PREDICTIONS, require_winner
 from structmargin.training.task import Task
 from structmargin.training.trainable import Needs, Trainable
 
@@ -67,6 +68,8 @@ class Perceptron(Trainable):
                 yhat = task.problem.argmax(sums.scorer(), task.X[i])
                 steps += 1
                 if task.weights[i] > 0 and task.separation.loss(i, yhat) > 0:
+                    if task.separation.exact and mistakes < N_PREDICTIONS:
+                        require_winner(sums.scorer(), task.X[i], task.Y[i], yhat, int(i))
                     mistakes += 1
                     sums.add(int(i), yhat, steps, task.weights[i])
             passes += 1
