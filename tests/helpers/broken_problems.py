@@ -2,8 +2,8 @@
 
 All are `ToyChain` with three labels and one function replaced. `DETECTED` are those that every solver with a
 certificate must refuse with an error that names an example, or certify truly: where the wrong search happens
-to return the right answers. `UNDETECTED` are those that no check from outside can tell from a problem with fewer
-outputs or another loss; `docs/guide.md` says so.
+to return the right answers. `UNDETECTED` are those that no check from outside can tell from a problem with
+fewer outputs or another loss; `docs/guide.md` says so.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ class LossOverlooks(ToyChain):
 
 DETECTED: tuple[Callable[[], Any], ...] = (
     Truth, LossSubtracted, LossIgnored, LossDoubled, LossHalved, MeanInDelta, Smallest, MinusW, First,
-    AllWrong, SecondBest, Greedy, OneLabelAway, Stale, OtherFeatures, ForgetsTruth, NegativeLoss, NanLoss, InfiniteLoss,
-    LossAtTruth, NanFeatures, WorstPrediction, ConstantPrediction, MissesLabel,
+    AllWrong, SecondBest, Greedy, OneLabelAway, Stale, OtherFeatures, ForgetsTruth, NegativeLoss, NanLoss,
+    InfiniteLoss, LossAtTruth, NanFeatures, WorstPrediction, ConstantPrediction, MissesLabel,
 )  # fmt: skip
 UNDETECTED: tuple[Callable[[], Any], ...] = (MissesUnseenLabel, LossOverlooks)
