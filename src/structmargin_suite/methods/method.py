@@ -1,7 +1,6 @@
 """A method of a config as one value: what it is, what it chooses, how it is shown.
 
-A method's config entry is read only here and in choice.py: whoever has a `Method` asks it, and never its
-dictionary.
+A method's config entry is read only here and in choice.py; all other code uses the attributes of `Method`.
 """
 
 from __future__ import annotations
@@ -115,8 +114,8 @@ class Method:
     def option(self, name: str, default: Any = None) -> Any:
         """The value of an option; a dotted name reaches inside.
 
-        Where the outer option is no mapping, a dotted name returns its whole value: "kernel.gamma" that of
-        `kernel`.
+        Where the outer option is not a mapping, a dotted name returns its whole value: "kernel.gamma" returns
+        the value of `kernel`.
         """
         head, _, inner = name.partition(".")
         value = self.settings.get(head, default)
