@@ -157,6 +157,8 @@ class Method:
             yield ("choose", "path"), "is for a formulation's C or C_per_example only; remove it"
         if self.baseline is None and "C" in self.settings and "C_per_example" in self.settings:
             yield (), "has both C and C_per_example; keep one of them"
+        if "eps" in self.settings and "gap_tol" in self.settings:
+            yield (), "has both eps and gap_tol, but where gap_tol is given it alone decides; remove eps"
 
     def to_arrays(self, model: Any) -> dict[str, np.ndarray]:
         """A trained model as named arrays.
