@@ -53,13 +53,11 @@ def labels(y: Any) -> tuple[int, ...]:
 def sequence(T: int, masked: bool = False, **options: Any) -> Case:
     rng = np.random.default_rng(T)
     outputs = set(product(range(3), repeat=T))
-    if masked:
-        allowed, first, final = ~np.eye(3, dtype=bool), np.array([1, 1, 0]), np.array([0, 1, 1])
-        options |= {"allowed": allowed, "first": first, "final": final}
-        outputs = {
-            y for y in outputs
-            if first[y[0]] and final[y[-1]] and all(a != b for a, b in pairwise(y))
-        }  # fmt: skip
+    if masked:  # after label 2 comes 2 alone, which may not be final: nothing may lead there
+        allowed = np.array([[1, 1, 1], [1, 0, 1], [0, 0, 1]], dtype=bool)
+        options |= {"allowed": allowed, "first": [True, False, True], "final": [True, True, False]}
+        ends = {y for y in outputs if y[0] != 1 and y[-1] != 2}
+        outputs = {y for y in ends if all(allowed[a, b] for a, b in pairwise(y))}
     y = np.array(sorted(outputs)[len(outputs) // 2])
     return Case(Sequence(3, 2, **options), rng.normal(size=(T, 2)), y, outputs, labels)
 
