@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -52,6 +52,12 @@ def same(then: Any, now: Any) -> bool:
     if isinstance(now, (list, tuple)):
         return len(then) == len(now) and all(map(same, then, now))
     return isinstance(now, (bool, int, float, str, np.generic)) and bool(then == now)
+
+
+def _each(X: Any) -> Iterator[Any]:
+    """Input by input: rows of a matrix, or items of a sequence."""
+    rows = X.tocsr() if sp.issparse(X) else X
+    return (rows[i] for i in range(count(X)))
 
 
 class Structured(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
@@ -155,7 +161,7 @@ class Structured(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
         check_is_fitted(self, "scorer_")
         problem = adapt(self.problem_)
         X, _ = problem.wrap(X, None)
-        found = k_best(problem, self.scorer_, (X[i] for i in range(count(X))), k)
+        found = k_best(problem, self.scorer_, _each(X), k)
         outputs = iter(problem.unwrap([y for several in found for _, y in several]))
         return [[(score, next(outputs)) for score, _ in several] for several in found]
 
@@ -184,7 +190,7 @@ class Structured(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
         check_is_fitted(self, "scorer_")
         problem = adapt(self.problem_)
         X, _ = problem.wrap(X, None)
-        return best_and_margin(problem, self.scorer_, (X[i] for i in range(count(X))))
+        return best_and_margin(problem, self.scorer_, _each(X))
 
     def _argmax(self, problem: AdaptedProblem, X: Any) -> Sequence[Any]:
         """The best-scoring outputs of inputs that are wrapped already."""

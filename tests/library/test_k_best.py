@@ -116,6 +116,12 @@ def test_lengths_that_cannot_be_and_masks_that_let_nothing_through() -> None:
     assert [y.tolist() for _, y in shut.k_best(f, np.zeros((1, 2)), 3)] == [[0], [1]]
 
 
+def test_a_long_sequence_has_more_labellings_than_an_integer_holds() -> None:
+    problem = Sequence(np.int64(3), 2)
+    f = LinearScorer(problem, np.arange(problem.n_weights) * 1.0)
+    assert problem.k_best(f, np.ones((90, 2)), 2)[0][1].tolist() == [2] * 90
+
+
 X_POINTS = np.array([[2.0, 0.1], [1.5, 0.2], [0.1, 1.8], [0.3, 2.2], [-1.9, -2.0], [-2.1, -1.7]])
 Y_POINTS = np.array([0, 0, 1, 1, 2, 2])
 
@@ -130,7 +136,7 @@ Y_POINTS = np.array([0, 0, 1, 1, 2, 2])
     ],
     ids=["svm", "svm with a kernel", "jkse", "jkse with a kernel"],
 )
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, np.ndarray.tolist])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.coo_matrix, np.ndarray.tolist])
 def test_estimators_of_classes(model: Any, form: Any) -> None:
     if form is not np.asarray and model.kernel is not None:
         form = np.asarray

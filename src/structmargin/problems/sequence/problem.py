@@ -252,7 +252,7 @@ class Sequence(Params):
         """The k best-scoring labellings with their scores, best first; fewer where fewer are allowed."""
         T = x.shape[0]
         packed = self.chains(f.potentials(x), np.array([0, T]))
-        labels, scores = k_best(packed, min(int(k), self.n_labels**T))
+        labels, scores = k_best(packed, min(k, int(self.n_labels) ** T))
         if not len(scores):
             raise _no_labelling(0)
         return [(float(score), y) for score, y in zip(scores, labels, strict=True)]
