@@ -75,10 +75,10 @@ class Grammar(Params):
     -----
     In training, a tree that given `rules` or `start` do not derive is an error that names the first such
     example. In prediction a sentence has no parse where it needs a rule or has a tag that no training tree
-    had. Whole rules of a small treebank leave many sentences out. `horizontal=1` lets children follow each
+    had. The whole rules of a small treebank leave sentences out. `horizontal=1` lets children follow each
     other as they did in any rule of the same head: sentences with known tags then seldom lack a parse, and F1
-    can be much higher. More training trees help either way, and rare tags can be replaced by a common one, in
-    training as in prediction.
+    can be higher by several points. More training trees help either way, and rare tags can be replaced by a
+    common one, in training as in prediction.
 
     References
     ----------
