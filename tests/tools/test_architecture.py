@@ -27,6 +27,7 @@ LIBRARY = {
     "fit": "formulation cuts problem",
     "oracles": "compiled formulation",
     "problems": "compiled formulation cuts problem kernels oracles",
+    "scoring": "problems",
     "dual": "compiled formulation cuts problem scorer",
     "training": "formulation cuts problem scorer fit dual",
     "solvers": "compiled cuts fit dual training",

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from structmargin import registry
 from structmargin.estimators import Structured
 from structmargin.jkse.estimate import Estimate, Pairs, beside
+from structmargin.jkse.novelty import offset, pair_scores
 from structmargin.jkse.pairs import pairs_of
 from structmargin.jkse.trainers import TRAINERS, trainer
 from structmargin.problem import Problem, adapt
@@ -60,6 +61,9 @@ class JKSE(Structured):
         The problem, together with what it learnt from the training data.
     scorer_ : Scorer
         f: `scorer_(x, y)` is the score of one output.
+    offset_ : float
+        The least score of a pair that counts as normal: rho of the one-class SVM, less a millionth so that
+        pairs on the margin are inside. At most the share nu of the training pairs score less.
     fit_ : Estimate
         What was learnt: `alpha`, `xi`, `rho`, `primal`, `dual`, `gap`, `n_active`, `n_outliers` and more.
 
@@ -155,6 +159,59 @@ class JKSE(Structured):
         mean = float(former.alpha.mean()) if former.C is None else 0.0
         return self._keep(problem, self._train(both, np.concatenate([former.alpha, np.full(new.n, mean)])))
 
+    def score_samples(self, X: Any, Y: Any) -> np.ndarray:
+        """The score f(x, y) of each given pair: the higher, the more normal the pair is.
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+            As in `fit`.
+        Y : sequence of outputs
+            One output per input, right or not.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+
+        See Also
+        --------
+        is_novel : Whether these scores are below `offset_`.
+        """
+        check_is_fitted(self, "fit_")
+        problem = adapt(self.problem_)
+        X, Y = problem.wrap(X, Y)
+        require_examples(problem, X, Y)
+        return pair_scores(problem, self.scorer_, X, Y)
+
+    def is_novel(self, X: Any, Y: Any) -> np.ndarray:
+        """Whether each given pair lies outside of the support that was learnt.
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+            As in `fit`.
+        Y : sequence of outputs
+            One output per input, right or not.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_pairs,)
+            True where `score_samples(X, Y) - offset_ < 0`. Of the training pairs this is at most the share
+            nu.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from structmargin import JKSE
+        >>> from structmargin.problems import Multiclass
+        >>> X = np.array([[2.0, 0.1], [1.5, 0.2], [0.1, 1.8], [0.3, 2.2]])
+        >>> model = JKSE(Multiclass(n_classes=2, n_features=2), nu=0.25).fit(X, [0, 0, 1, 1])
+        >>> model.is_novel([[2.0, 0.0], [2.0, 0.0]], [0, 1]).tolist()
+        [False, True]
+        """
+        novel: np.ndarray = self.score_samples(X, Y) - self.offset_ < 0.0
+        return novel
+
     def _pairs(self, problem: Problem, X: Any, Y: Any) -> Pairs:
         """The pairs, checked."""
         require_examples(adapt(problem), X, Y)
@@ -206,5 +263,5 @@ class JKSE(Structured):
 
     def _keep(self, problem: Problem, estimate: Estimate) -> Self:
         self.problem_, self.fit_ = problem, estimate
-        self.scorer_, self.w_ = estimate.scorer, estimate.w
+        self.scorer_, self.w_, self.offset_ = estimate.scorer, estimate.w, offset(estimate)
         return self
