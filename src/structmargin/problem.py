@@ -160,6 +160,9 @@ class AdaptedProblem:
         Goes with `wrap`: what `predict` returns for the outputs of those examples. Default: Y itself.
     wraps : bool
         Whether the problem has a `wrap` of its own.
+    matrix_inputs : bool
+        Whether X, as a user gives it, is a matrix with one row per input and the same columns for all: then
+        the estimators know `n_features_in_`, and a scaler may go before them. Default: False.
     batch : callable (X, Y) -> AdaptedBatch or None
         The same searches over packed examples; with Y = None only its `argmax` is asked for. Default: None,
         and examples are searched one by one.
@@ -202,6 +205,7 @@ class AdaptedProblem:
     wrap: Callable[[Any, Any], tuple[Any, Any]]
     unwrap: Callable[[Any], Any]
     wraps: bool
+    matrix_inputs: bool
     batch: Callable[[Any, Any], AdaptedBatch | None]
     refuse: Callable[[Cost], str | None]
     explicit_only: str | None
@@ -272,6 +276,7 @@ def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:
         wrap=get("wrap", _as_given),
         unwrap=get("unwrap", _as_predicted),
         wraps=hasattr(problem, "wrap"),
+        matrix_inputs=bool(get("matrix_inputs", False)),
         batch=partial(_batch, problem),
         refuse=get("refuse", _nothing_refused),
         explicit_only=get("explicit_only", None),

@@ -40,6 +40,7 @@ class Rich(Sign):
 
     n_weights = 3
     explicit_only = "it says so"
+    matrix_inputs = True
     exact = 0
     colour = "blue"
 
@@ -102,7 +103,7 @@ def test_four_functions_get_every_default() -> None:
     assert adapted.n_weights(X, Y) == 3
     assert adapted.bind(X, Y) is problem
     assert adapted.wrap(X, Y) == (X, Y) and adapted.wrap(X, None) == (X, None)
-    assert adapted.unwrap(Y) is Y and adapted.wraps is False
+    assert adapted.unwrap(Y) is Y and adapted.wraps is False and adapted.matrix_inputs is False
     assert adapted.batch(X, Y) is None
     assert adapted.refuse(H) is None and adapted.explicit_only is None
     adapted.check(X, Y)

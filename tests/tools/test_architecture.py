@@ -31,7 +31,7 @@ LIBRARY = {
     "training": "formulation cuts problem scorer fit dual",
     "solvers": "compiled cuts fit dual training",
     "registry": "formulation cuts kernels names problem problems training solvers",
-    "estimators": "archive formulation cuts problem scorer fit training registry",
+    "estimators": "compiled archive formulation cuts problem scorer fit training registry",
     "jkse": "compiled problem scorer fit dual training registry estimators",
 }
 SUITE = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -71,6 +72,8 @@ class Multiclass(Params):
     n_classes: int
     n_features: int
     loss: ArrayLike | None = None
+
+    matrix_inputs: ClassVar[bool] = True
 
     @property
     def n_weights(self) -> int:

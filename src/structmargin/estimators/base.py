@@ -1,0 +1,127 @@
+"""What the estimators share: predicting, scoring by loss, nested parameters, what X looks like, seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from structmargin.problem import AdaptedProblem, Problem, adapt
+from structmargin.training.task import count
+
+MAX_SEED = 2**31 - 1
+"""Seeds drawn from a user's generator are below this."""
+
+
+def seed_of(random_state: Any) -> int | None:
+    """What solvers take as a seed: an int or None as they are, or a number drawn from a generator."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(MAX_SEED))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(MAX_SEED))
+    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    if random_state is not None and not (whole and random_state >= 0):
+        raise ValueError(
+            "random_state must be an int of at least 0, None, a numpy Generator or a RandomState, "
+            f"but it is {random_state!r}"
+        )
+    return None if random_state is None else int(random_state)
+
+
+class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """What both estimators share: predicting with a scorer, scoring by loss, nested parameters."""
+
+    problem: Problem
+    problem_: Problem
+    scorer_: Any
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as in scikit-learn.
+
+        A problem is immutable, so `problem__eta=.5` puts a changed copy in its place.
+
+        Parameters
+        ----------
+        **params
+            Parameters by name; `problem__name` for one of the problem's own.
+
+        Returns
+        -------
+        self
+        """
+        nested = {k.removeprefix("problem__"): v for k, v in params.items() if k.startswith("problem__")}
+        super().set_params(**{k: v for k, v in params.items() if not k.startswith("problem__")})
+        if nested:
+            self.problem = adapt(self.problem).with_params(**nested)
+        return self
+
+    def predict(self, X: Any) -> Sequence[Any]:
+        """Predict the best-scoring output of every input.
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+            As the problem takes them.
+
+        Returns
+        -------
+        sequence of outputs
+            As the problem gives them: an array of class numbers, a list of label sequences, ...
+        """
+        check_is_fitted(self, "scorer_")
+        problem = adapt(self.problem_)
+        X, _ = problem.wrap(self._inputs(problem, X), None)
+        yhat: Sequence[Any] = problem.unwrap(self._argmax(problem, X))
+        return yhat
+
+    def score(self, X: Any, Y: Any) -> float:
+        """Minus the mean loss: larger is better, as scikit-learn's searches expect.
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+        Y : sequence of outputs
+            The right ones, as many as there are inputs.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self, "scorer_")
+        problem = adapt(self.problem_)
+        X, Y = problem.wrap(self._inputs(problem, X), Y)
+        yhat = self._argmax(problem, X)
+        return -float(np.mean(problem.losses(X, Y, yhat)))
+
+    def _argmax(self, problem: AdaptedProblem, X: Any) -> Sequence[Any]:
+        """The best-scoring outputs of inputs that are wrapped already."""
+        batch = problem.batch(X, None)
+        if batch is not None and (self.scorer_.w is not None or batch.takes_kernels):
+            return batch.argmax(self.scorer_)
+        return [problem.argmax(self.scorer_, X[i]) for i in range(count(X))]
+
+    def _inputs(self, problem: AdaptedProblem, X: Any, *, first: bool = False) -> Any:
+        """X as the problem takes it; of a matrix the columns are noted at first, and compared later.
+
+        Where inputs are the rows of a matrix, `n_features_in_` and the names of a table's columns are kept as
+        in scikit-learn, and a table becomes an array.
+        """
+        if not problem.matrix_inputs or count(X) == 0:
+            return X
+        if isinstance(X, list) and sp.issparse(X[0]):
+            X = sp.vstack(X, format="csr")
+        validate_data(self, X, reset=first, skip_check_array=True)
+        return X if sp.issparse(X) or not hasattr(X, "columns") else np.asarray(X)
+
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn may expect: outputs are needed, inputs are a matrix if the problem says so."""
+        tags = super().__sklearn_tags__()
+        rows = adapt(self.problem).matrix_inputs
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array, tags.input_tags.sparse = rows, rows
+        return tags
