@@ -18,7 +18,7 @@ from structmargin.fit import Fit
 from structmargin.formulation import Formulation
 from structmargin.problem import Problem, adapt
 from structmargin.training.online import joined
-from structmargin.training.task import count, require_number
+from structmargin.training.task import count, require_examples, require_number
 
 DEFAULT_C = 1.0
 SAVED = (
@@ -321,6 +321,7 @@ class StructuredSVM(Structured, Saved):
         given = adapt(self.problem)
         new = given.wrap(self._inputs(given, X, first=stream is None), Y)
         problem = given.bind(*new) if stream is None else self.problem_
+        require_examples(adapt(problem), *new)
         n = count(new[1]) if stream is None else stream.n + count(new[1])
         examples = new
         if stream is not None and stream.examples is not None:

@@ -180,6 +180,7 @@ class OLaRank(Online):
         while iteration < min(self.passes, task.max_iter) and not near:
             iteration += 1
             self._pass(task, stream, np.arange(task.n))
+            dual.refresh()
             if self.passes > 1:
                 near = task.search(dual, gap_goal=task.C * task.eps).stop
             else:
@@ -199,13 +200,15 @@ class OLaRank(Online):
             stream.patterns.admit(task.n)
         dual = stream.dual
         self._pass(task, stream, np.arange(first, task.n))
+        dual.measure()  # no refresh: its rounding would break ties otherwise than one long pass does
         task.recorder.note(task.separation, dual, dual=dual.value)
         self._drop_idle(dual)
+        dual.measure()
         support, f = dual.support(), dual.scorer()
+        if task.space.explicit:
+            f = type(f)(task.problem, f.w.copy())  # the store's own w moves on with the stream
         return Fit(
-            scorer=type(f)(task.problem, f.w.copy())
-            if task.space.explicit
-            else f,  # w moves on with the stream
+            scorer=f,
             formulation=task.formulation,
             C=task.C,
             eps=task.eps,
@@ -237,7 +240,6 @@ class OLaRank(Online):
                 drawn = patterns.draw(rng, self.optimize)
                 optimize_steps(dual.qp, drawn)
                 patterns.see(dual, drawn)
-        dual.refresh()
 
     @staticmethod
     def _drop_idle(dual: Dual) -> None:
