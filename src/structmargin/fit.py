@@ -42,11 +42,15 @@ class Fit:
     eps : float or None
         As it was asked for.
     primal : float or None
-        The objective at w, recomputed by a last full search. None for solvers without an objective.
+        The objective at w, recomputed by a last full search. None for solvers without an objective, and for a
+        training that was broken off by a search that failed.
+    primal_high : float or None
+        What the objective can be at most where the search may fall short of the maximum by `oracle_tol`;
+        otherwise the same as `primal`.
     dual : float or None
         A lower bound on the optimum; None for solvers without a dual.
     gap : float or None
-        primal - dual, which bounds the distance to the optimum; None with an approximate search as well.
+        primal_high - dual, which bounds the distance to the optimum; None with an approximate search as well.
     xi : ndarray of shape (n,)
         The slack of every example at w.
     n_constraints : int
@@ -61,6 +65,8 @@ class Fit:
         Whether the search finds a maximiser for certain.
     converged : bool
         Whether the stopping criterion was met before `max_iter`.
+    oracle_tol : float
+        By how much an answer of the search was allowed to lie below the maximum.
     bound : float or None
         Theorem 18's bound on `n_constraints`, for the solvers 'n_slack_a' and 'n_slack_b'.
     seconds, seconds_qp, seconds_search : float
@@ -92,6 +98,7 @@ class Fit:
     C: float
     eps: float | None
     primal: float | None = None
+    primal_high: float | None = None
     dual: float | None = None
     gap: float | None = None
     xi: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -101,6 +108,7 @@ class Fit:
     oracle_calls: int = 0
     exact: bool = True
     converged: bool = True
+    oracle_tol: float = 0.0
     bound: float | None = None
     seconds: float = 0.0
     seconds_qp: float = 0.0

@@ -134,7 +134,7 @@ class Formulation:
     >>> margin = FORMULATIONS["SVM1 margin"]
     >>> margin.price([0.5, 1.5], C=1.0, n=2)
     1.0
-    >>> margin.cap(C=1.0, n=2), margin.ridge(C=1.0, n=2)
+    >>> float(margin.cap(C=1.0, n=2)), float(margin.ridge(C=1.0, n=2))
     (0.5, 0.0)
     """
 
@@ -142,20 +142,30 @@ class Formulation:
     p: int
     H: Cost
 
-    def cap(self, C: float, n: int) -> float:
-        """The largest sum of alpha in a block: C/n for the linear penalty, else unbounded."""
-        return C / n if self.p == 1 else math.inf
+    def cap(self, C: float, n: int, weight: ArrayLike = 1.0) -> np.ndarray:
+        """The largest sum of alpha in a block whose example has this weight.
 
-    def ridge(self, C: float, n: int) -> float:
-        """What the squared penalty adds to the Gram matrix inside each block: n/C, else 0."""
-        return n / C if self.p == 2 else 0.0
+        C/n times the weight for the linear penalty, else unbounded; 0 where the weight is 0.
+        """
+        weight = np.asarray(weight, dtype=float)
+        return np.asarray(C / n * weight) if self.p == 1 else np.where(weight > 0.0, math.inf, 0.0)
 
-    def price(self, xi: ArrayLike, C: float, n: int) -> float:
-        """What the slacks cost: C/n sum xi, C/(2n) sum xi^2, or 0 or infinity for hard margins."""
-        xi = np.asarray(xi, dtype=float)
+    def ridge(self, C: float, n: int, weight: ArrayLike = 1.0) -> np.ndarray:
+        """What the squared penalty adds to the Gram matrix inside a block: n/C over the weight, else 0."""
+        weight = np.asarray(weight, dtype=float)
+        if self.p != 2:
+            return np.zeros_like(weight)
+        return np.asarray(np.divide(n / C, weight, out=np.zeros_like(weight), where=weight > 0.0))
+
+    def price(self, xi: ArrayLike, C: float, n: int, weight: ArrayLike = 1.0) -> float:
+        """What the slacks cost: C/n sum v xi, C/(2n) sum v xi^2, or 0 or infinity for hard margins.
+
+        v are the weights of the examples. They change the cap or the ridge of a block, and nothing else.
+        """
+        xi, weight = np.asarray(xi, dtype=float), np.asarray(weight, dtype=float)
         if self.p == 0:
-            return math.inf if np.any(xi > 0) else 0.0
-        return float(C / (self.p * n) * np.sum(xi**self.p))
+            return math.inf if np.any((xi > 0) & (weight > 0)) else 0.0
+        return float(C / (self.p * n) * np.sum(weight * xi**self.p))
 
     def max_constraints(self, C: float, n: int, eps: float, radius: float, delta: float) -> float | None:
         """Theorem 18: the most cuts Algorithm 1 can add one at a time; None for the hard margin.

@@ -32,7 +32,7 @@ from structmargin.solvers.one_slack import OneSlack
 from structmargin.solvers.perceptron import Perceptron
 from structmargin.training.online import Online
 from structmargin.training.space import Joint, Linear
-from structmargin.training.task import Trainable
+from structmargin.training.trainable import Trainable
 
 PROBLEMS: dict[str, Callable[..., Any]] = {
     kind.__name__: kind

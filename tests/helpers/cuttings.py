@@ -98,7 +98,8 @@ def dual_of(cut: Cutting, shape: str, kind: str, C: float = 3.0) -> Dual:
     else:
         L = cut.problem.Lambda @ cut.problem.Lambda.T
         store = GramStore(cut.problem, Product(LinearKernel(), L=L), list(cut.X), list(cut.Y))
-    dual = Dual(store, len(cut.Y), FORMULATIONS[SHAPES[shape]], C)
+    weights = np.resize([1.0, 0.5, 2.0], len(cut.Y))  # blocks differ in their caps and ridges
+    dual = Dual(store, len(cut.Y), FORMULATIONS[SHAPES[shape]], C, weights=weights)
     half = len(cut.b) // 2
     for part in (slice(0, half), slice(half, len(cut.b))):
         if len(cut.b[part]):
@@ -117,26 +118,26 @@ def set_alpha(dual: Dual, alpha: np.ndarray) -> None:
     dual.refresh()
 
 
-def by_definition(cut: Cutting, alpha: np.ndarray, cap: float, ridge: float) -> dict[str, Any]:
-    """Value, slacks, gap and KKT violation at alpha from the cuts alone."""
+def by_definition(cut: Cutting, alpha: np.ndarray, cap: np.ndarray, ridge: np.ndarray) -> dict[str, Any]:
+    """Value, slacks, gap and KKT violation at alpha from the cuts alone; caps and ridges are per block."""
     n, block, w = len(cut.Y), cut.example, cut.A.T @ alpha
     h = cut.b - cut.A @ w
     xi, total = np.zeros(n), np.zeros(n)
     for c, i in enumerate(block):
         xi[i], total[i] = max(xi[i], h[c]), total[i] + alpha[c]
-    value = cut.b @ alpha - 0.5 * w @ w - 0.5 * ridge * total @ total
-    if ridge:
-        primal = 0.5 * w @ w + 0.5 / ridge * xi @ xi
-    elif np.isfinite(cap):
-        primal = 0.5 * w @ w + cap * xi.sum()
+    value = cut.b @ alpha - 0.5 * w @ w - 0.5 * ridge @ total**2
+    if ridge.any():
+        primal = 0.5 * w @ w + sum(0.5 / ridge[i] * xi[i] ** 2 for i in range(n) if ridge[i] > 0)
+    elif np.isfinite(cap).all():
+        primal = 0.5 * w @ w + cap @ xi
     else:  # w / smallest margin is feasible
         smallest = 1.0 - h.max()
         primal = 0.5 * w @ w / min(smallest, 1.0) ** 2 if smallest > 0 else np.inf
     # a pair (up, down): mass moved from one cut of a block to another, or to and from the slack
     worst = 0.0
     for i in range(n):
-        slope = {c: h[c] - ridge * total[i] for c in np.flatnonzero(block == i)}
+        slope = {c: h[c] - ridge[i] * total[i] for c in np.flatnonzero(block == i)}
         ups = [*slope.values(), 0.0]
-        downs = [g for c, g in slope.items() if alpha[c] > 0] + ([0.0] if total[i] < cap else [])
+        downs = [g for c, g in slope.items() if alpha[c] > 0] + ([0.0] if total[i] < cap[i] else [])
         worst = max([worst] + [up - down for up in ups for down in downs])
     return {"value": value, "xi": xi, "gap": primal - value, "violation": worst, "norm2": w @ w}

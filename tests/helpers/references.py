@@ -123,17 +123,25 @@ def separable(listed: list[Constraint]) -> bool:
     return linprog(np.zeros(A.shape[1]), A_ub=A, b_ub=-np.ones(len(A)), bounds=free).status == 0
 
 
-def block_qp(G: np.ndarray, b: np.ndarray, block: np.ndarray, cap: float, ridge: float) -> float:
-    """The largest b'alpha - 1/2 alpha'(G + ridge [same block])alpha, alpha >= 0, block sums <= cap."""
+def block_qp(G: np.ndarray, b: np.ndarray, block: np.ndarray, cap: np.ndarray, ridge: np.ndarray) -> float:
+    """The largest b'alpha - 1/2 alpha'(G + ridge [same block])alpha, alpha >= 0, block sums <= cap.
+
+    Caps and ridges are per block.
+    """
     k = len(b)
     same = (block[:, None] == block[None, :]).astype(float)
     rows, right = [-np.eye(k)], [np.zeros(k)]
-    if np.isfinite(cap):
-        each = np.unique(block)
+    each = np.unique(block)
+    each = each[np.isfinite(cap[each])]
+    if len(each):
         rows.append((block[None, :] == each[:, None]).astype(float))
-        right.append(np.full(len(each), cap))
+        right.append(cap[each])
     m = cvxopt.matrix
     solution = cvxopt.solvers.qp(
-        m(G + ridge * same), m(-b), m(np.vstack(rows)), m(np.concatenate(right)), options=TIGHT
+        m(G + ridge[block][:, None] * same),
+        m(-b),
+        m(np.vstack(rows)),
+        m(np.concatenate(right)),
+        options=TIGHT,
     )
     return -float(solution["primal objective"])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from structmargin import FORMULATIONS, StructuredSVM
 from structmargin.cuts import Cuts, FactoredRows, SearchError, tensor_rows
 from structmargin.problems import Multiclass
-from structmargin.training.task import InnerTolerance
+from structmargin.training.stopping import InnerTolerance
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)

@@ -9,6 +9,8 @@ conjugate gradients with sweeps for a preconditioner, where no bound is met.
 
 from __future__ import annotations
 
+import numpy as np
+
 from structmargin.compiled import compiled
 from structmargin.dual.compiled_cuts import close_block, combination, move, products
 
@@ -29,7 +31,7 @@ def stride(qp, spare, alpha0, w0, d):  # type: ignore[no-untyped-def]
     d (m,) is the stride before and `spare`, of the same cuts as `cuts`, has its combination for w; both
     hold the new one afterwards. Before the first stride both are 0. Returns by how much the dual rose.
     """
-    cuts, blocks, alpha, b, cap, ridge = qp
+    cuts, blocks, alpha, b, caps, ridges = qp
     n, m = blocks.size.shape[0], alpha.shape[0]
     w, v = combination(cuts), combination(spare)
     s = alpha - alpha0
@@ -40,7 +42,7 @@ def stride(qp, spare, alpha0, w0, d):  # type: ignore[no-untyped-def]
         return 0.0
     gs, gd = -ws, -wd
     for i in range(n):
-        total, total_s, total_d = 0.0, 0.0, 0.0
+        total, total_s, total_d, ridge = 0.0, 0.0, 0.0, ridges[i]
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
             gs += b[c] * s[c]
@@ -53,12 +55,15 @@ def stride(qp, spare, alpha0, w0, d):  # type: ignore[no-untyped-def]
         ss += ridge * total_s * total_s
         sd += ridge * total_s * total_d
         dd += ridge * total_d * total_d
-    x, y = 0.0, 0.0
-    determinant = ss * dd - sd * sd
-    if determinant > 1e-8 * ss * dd:
-        x, y = (gs * dd - gd * sd) / determinant, (gd * ss - gs * sd) / determinant
-    else:
-        x = gs / ss
+    x, y = gs / ss, 0.0
+    if dd > 0.0:  # in units of the lengths of s and d: products of squares could leave the range of floats
+        length_s, length_d = np.sqrt(ss), np.sqrt(dd)
+        cosine = sd / length_s / length_d
+        determinant = 1.0 - cosine * cosine
+        if determinant > 1e-8:
+            us, ud = gs / length_s, gd / length_d
+            x = (us - cosine * ud) / determinant / length_s
+            y = (ud - cosine * us) / determinant / length_d
     longest = max(abs(x), abs(y))
     if longest > MAX_STRIDE:
         x, y = x * MAX_STRIDE / longest, y * MAX_STRIDE / longest
@@ -66,7 +71,7 @@ def stride(qp, spare, alpha0, w0, d):  # type: ignore[no-untyped-def]
         v[j] = x * (w[j] - w0[j]) + y * v[j]
     linear, curve = 0.0, 0.0
     for i in range(n):
-        total, aim, total_u = 0.0, 0.0, 0.0
+        total, aim, total_u, cap, ridge = 0.0, 0.0, 0.0, caps[i], ridges[i]
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
             total += alpha[c]

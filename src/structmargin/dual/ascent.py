@@ -20,7 +20,7 @@ import numpy as np
 
 from structmargin.compiled import compiled
 from structmargin.dual.acceleration import stride
-from structmargin.dual.blocks import measure
+from structmargin.dual.blocks import is_hard, measure
 from structmargin.dual.compiled_cuts import close_block, combination, inner, local_gram, move, open_block
 
 PLAIN_EPOCHS = 2
@@ -32,7 +32,7 @@ class Until(NamedTuple):
 
     tol: float  # the relaxed gap
     floor: float  # the largest KKT violation of a block
-    flat_tol: float  # hard margin: the squared norm of a convex combination of the cuts
+    flat_tol: float  # hard margin: the squared norm of a convex combination of the cuts' directions
     max_epochs: int
 
 
@@ -112,14 +112,15 @@ def solve_block(K, h, alpha, k, cap, ridge, reduction, floor, max_steps):  # typ
 
 
 @compiled
-def stretch(qp):  # type: ignore[no-untyped-def]
-    """Hard margin only: the best multiple of alpha. Returns |w|^2 / (b'alpha)^2 afterwards.
+def stretch(qp, lengths):  # type: ignore[no-untyped-def]
+    """Hard margin only: the best multiple of alpha. Returns |w|^2 / (sum_c alpha_c |a_c|)^2.
 
-    That is the squared norm of a convex combination of the cuts (each b is 1), an upper bound
-    on the squared margin any unit vector can have: near 0, the data cannot be separated.
+    `lengths` (m,) are |a_c|. That is the squared norm of a convex combination of the cuts' directions, an
+    upper bound on the squared margin that any unit vector can have over these: near 0, the data cannot be
+    separated.
     """
     cuts, blocks, alpha, b, _, _ = qp
-    norm2, linear = 0.0, 0.0
+    norm2, linear, total = 0.0, 0.0, 0.0
     for i in range(blocks.size.shape[0]):
         open_block(cuts, i, blocks.size[i])
         for p in range(blocks.size[i]):
@@ -127,6 +128,7 @@ def stretch(qp):  # type: ignore[no-untyped-def]
             if alpha[c] > 0.0:
                 norm2 += alpha[c] * inner(cuts, c)
                 linear += alpha[c] * b[c]
+                total += alpha[c] * lengths[c]
     if linear <= 0.0:
         return np.inf
     if norm2 <= 0.0:
@@ -139,7 +141,7 @@ def stretch(qp):  # type: ignore[no-untyped-def]
                 move(cuts, c, factor * alpha[c])
                 alpha[c] += factor * alpha[c]
         close_block(cuts, i)
-    return norm2 / (linear * linear)
+    return (np.sqrt(norm2) / total) ** 2
 
 
 @compiled
@@ -151,7 +153,8 @@ def ascend_block(qp, i, reduction, floor, active, shrink_below, scratch):  # typ
     visit. `scratch` is (K, h, a, ids) with room for the block. Returns (the block's gap, its KKT violation),
     both before the visit.
     """
-    cuts, blocks, alpha, b, cap, ridge = qp
+    cuts, blocks, alpha, b, caps, ridges = qp
+    cap, ridge = caps[i], ridges[i]
     K, h, a, ids = scratch
     k, total, slack, held, low = 0, 0.0, 0.0, 0.0, np.inf
     open_block(cuts, i, blocks.size[i])
@@ -205,7 +208,7 @@ def scratch_for(width):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ascend(qp, spare, until, seed, xi):  # type: ignore[no-untyped-def]
+def ascend(qp, spare, until, seed, xi, lengths):  # type: ignore[no-untyped-def]
     """Block-coordinate ascent until one of the limits in `until` is met.
 
     Blocks are visited in an order drawn from `seed`. An epoch visits every block and every cut once, then
@@ -213,10 +216,10 @@ def ascend(qp, spare, until, seed, xi):  # type: ignore[no-untyped-def]
     stride follows, for which `spare` has the cuts of qp.cuts and a w of its own, 0 at first. With a hard
     margin there are no strides.
 
-    Fills xi and returns (what `measure` returns at the end, epochs, squared norm of the hard
-    margin's convex combination or infinity).
+    `lengths` (m,) are |a_c|, needed for hard margins alone. Fills xi and returns (what `measure` returns at
+    the end, epochs, what `stretch` returns or infinity).
     """
-    cuts, blocks, alpha, _, cap, ridge = qp
+    cuts, blocks, alpha, _, _, _ = qp
     tol, floor, flat_tol, max_epochs = until
     n = blocks.size.shape[0]
     width = 1
@@ -226,10 +229,10 @@ def ascend(qp, spare, until, seed, xi):  # type: ignore[no-untyped-def]
     active = np.ones(alpha.shape[0], dtype=np.bool_)
     order = np.arange(n)
     gaps = np.zeros(n)
-    hard = ridge == 0.0 and cap == np.inf
+    hard = is_hard(qp)
     reduction = 0.01 if n == 1 else 0.1
     state = np.uint64(2 * seed + 1)
-    min_norm2, shrink_below = np.inf, 1e300
+    min_share2, shrink_below = np.inf, 1e300
     measured = (np.inf, np.inf, 0.0, 0.0)
     epoch = 0
     alpha0, w0, d = np.empty(0), np.empty(0), np.empty(0)
@@ -267,9 +270,9 @@ def ascend(qp, spare, until, seed, xi):  # type: ignore[no-untyped-def]
             stride(qp, spare, alpha0, w0, d)
         epoch += 1
         if hard:
-            min_norm2 = stretch(qp)
-            if min_norm2 <= flat_tol:
-                return measured, epoch, min_norm2
+            min_share2 = stretch(qp, lengths)
+            if min_share2 <= flat_tol:
+                return measured, epoch, min_share2
         if hard or n == 1 or total <= 3.0 * tol or epoch % 5 == 0 or epoch == max_epochs:
             measured = measure(qp, xi)
-    return measured, epoch, min_norm2
+    return measured, epoch, min_share2

@@ -34,8 +34,19 @@ class QP(NamedTuple):
     blocks: Blocks
     alpha: np.ndarray  # (m,)
     b: np.ndarray  # (m,)
-    cap: float
-    ridge: float
+    cap: np.ndarray  # (n,): one per block
+    ridge: np.ndarray  # (n,)
+
+
+@compiled
+def is_hard(qp):  # type: ignore[no-untyped-def]
+    """Whether margins are hard: no ridge, and some block without a cap."""
+    hard = False
+    for i in range(qp.cap.shape[0]):
+        if qp.ridge[i] > 0.0:
+            return False
+        hard = hard or qp.cap[i] == np.inf
+    return hard
 
 
 @compiled
@@ -96,17 +107,18 @@ def measure(qp, xi):  # type: ignore[no-untyped-def]
 
     Fills xi (n,) with the relaxed slacks. |w|^2 is taken as sum_c alpha_c <a_c, w>.
     """
-    cuts, blocks, alpha, b, cap, ridge = qp
+    cuts, blocks, alpha, b, caps, ridges = qp
     gap, worst, norm2, linear, top = 0.0, 0.0, 0.0, 0.0, -np.inf
     for i in range(blocks.size.shape[0]):
         total, slack, low = 0.0, 0.0, np.inf
-        held = 0.0
+        held, cap, ridge = 0.0, caps[i], ridges[i]
         open_block(cuts, i, blocks.size[i])
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
             product = inner(cuts, c)
             h = b[c] - product
-            top = max(top, h)
+            if cap > 0.0:
+                top = max(top, h)
             slack = max(slack, h)
             total += alpha[c]
             held += alpha[c] * h
@@ -125,7 +137,7 @@ def measure(qp, xi):  # type: ignore[no-untyped-def]
             low = min(low, shift)
         if low < np.inf:
             worst = max(worst, high - (low - shift))
-    if ridge == 0.0 and cap == np.inf:
+    if is_hard(qp):
         dual = linear - 0.5 * norm2
         gap = np.inf if top >= 1.0 else 0.5 * norm2 / (1.0 - max(top, 0.0)) ** 2 - dual
         if top == -np.inf:

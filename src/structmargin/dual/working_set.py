@@ -17,11 +17,20 @@ import numpy as np
 from structmargin.cuts import Cuts
 from structmargin.dual import ascent, reference
 from structmargin.dual.blocks import QP, Blocks, enter, measure, slack, values
+from structmargin.dual.separability import largest_margin
 from structmargin.dual.stores import Store, grown
 from structmargin.formulation import Formulation
 
+ROUNDING = 1e-13
+"""An h differs from its exact value by at most this share of the largest offset, nearly always."""
 MIN_MARGIN = 1e-6
-"""A hard margin that is a smaller share of the longest cut counts as none: rounding could have made it."""
+"""A hard margin below this, for cuts of length 1, counts as none: rounding could have made it."""
+LP_MARGIN = 1e-7
+"""The same for the linear program, whose own tolerance this is."""
+PATIENCE = 100
+"""After so many epochs that did not solve a hard margin's relaxed problem, a linear program is asked whether
+it has a solution; and again after four times as many, since there are more cuts by then."""
+NOT_SEPARABLE = "the data cannot be separated by these features; use a formulation with slack, such as 'SVM1'"
 
 
 class NotSeparableError(ValueError):
@@ -29,7 +38,10 @@ class NotSeparableError(ValueError):
 
 
 class Dual:
-    """Cuts in blocks under one formulation's cap and ridge; `averaged` if each cut is of all examples."""
+    """Cuts in blocks under one formulation's caps and ridges.
+
+    `averaged` if each cut is of all examples; `weights` are those of the examples, one per block.
+    """
 
     def __init__(
         self,
@@ -39,14 +51,17 @@ class Dual:
         C: float,
         engine: str = "ascent",
         averaged: bool = False,
+        weights: np.ndarray | None = None,
     ) -> None:
         self.store, self.n, self.formulation, self.engine = store, n_blocks, formulation, engine
         self.averaged = averaged
+        self.weights = np.ones(n_blocks) if weights is None else weights
         self.C = C
         self.m = 0
         self.added = 0
         self.seconds = 0.0
         self.rounds = 0
+        self._unsolved, self._patience = 0, PATIENCE
         self._b, self._alpha, self._loss = np.empty(256), np.empty(256), np.empty(256)
         self._block, self._idle = np.empty(256, dtype=np.int32), np.empty(256, dtype=np.int32)
         empty = np.empty((n_blocks, 4), dtype=np.int32)
@@ -55,12 +70,12 @@ class Dual:
         self.relaxed_gap, self.violation, self._norm2, self._linear = 0.0, 0.0, 0.0, 0.0
 
     @property
-    def cap(self) -> float:
-        return self.formulation.cap(self.C, self.n)
+    def cap(self) -> np.ndarray:
+        return self.formulation.cap(self.C, self.n, self.weights)
 
     @property
-    def ridge(self) -> float:
-        return self.formulation.ridge(self.C, self.n)
+    def ridge(self) -> np.ndarray:
+        return self.formulation.ridge(self.C, self.n, self.weights)
 
     @property
     def alpha(self) -> np.ndarray:
@@ -82,7 +97,7 @@ class Dual:
     def value(self) -> float:
         """The dual objective at the last measurement."""
         total = np.bincount(self.block, weights=self.alpha, minlength=self.n)
-        return self._linear - 0.5 * self._norm2 - 0.5 * self.ridge * float(total @ total)
+        return self._linear - 0.5 * self._norm2 - 0.5 * float(self.ridge @ total**2)
 
     @property
     def norm2(self) -> float:
@@ -128,6 +143,10 @@ class Dual:
         """Relaxed slacks, gap, KKT violation and the value's terms at the current alpha."""
         self.relaxed_gap, self.violation, self._norm2, self._linear = measure(self.qp, self.xi)
 
+    def solved(self, tol: float) -> bool:
+        """Whether the relaxed gap was at most `tol` when last measured, or as small as rounding allows."""
+        return self.relaxed_gap <= tol or self.violation <= self._rounding
+
     def ascend(self, tol: float, *, floor: float = 0.0, max_epochs: int = 1000, seed: int = 0) -> None:
         """Re-optimise over all cuts until the relaxed gap is at most `tol`."""
         began = time.process_time()
@@ -138,40 +157,69 @@ class Dual:
         self.seconds += time.process_time() - began
 
     def _ascent(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
-        floor = max(floor, 1e-13 * (1.0 + float(np.abs(self.b).max())))
-        until = ascent.Until(tol, floor, self._flat_tol, max_epochs)
+        floor = max(floor, self._rounding)
+        until = ascent.Until(tol, floor, MIN_MARGIN**2, max_epochs)
         order = self.rounds + 7919 * seed
-        measured, _, min_norm2 = ascent.ascend(self.qp, self.store.spare(), until, order, self.xi)
-        self._require_separable(min_norm2)
+        hard = self.formulation.p == 0
+        lengths = np.sqrt(self.store.norms2) if hard else np.empty(0)
+        measured, epochs, share2 = ascent.ascend(self.qp, self.store.spare(), until, order, self.xi, lengths)
+        if hard:
+            self._require_separable(share2)
+            if measured[0] > tol:
+                self._ask_whether_separable(epochs)
         self.relaxed_gap, self.violation, self._norm2, self._linear = measured
 
     def _cvxopt(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
-        if self.formulation.p == 0:
-            self._require_separable(float(self.store.norms2.min()))
+        if self.formulation.p == 0 and self.store.norms2.min() <= 0.0:
+            self._require_separable(0.0)
         self._alpha[: self.m] = reference.solve(self.store.gram(), self.b, self.block, self.cap, self.ridge)
         self.store.refresh(self.alpha)
         self.measure()
         if self.formulation.p == 0:
-            self._require_separable(self._norm2 / self._linear**2)
+            longest = float(self.alpha @ np.sqrt(self.store.norms2))
+            self._require_separable((np.sqrt(self._norm2) / longest) ** 2)
 
     @property
-    def _flat_tol(self) -> float:
-        """The squared norm below which a convex combination of the cuts counts as 0."""
-        return MIN_MARGIN**2 * float(self.store.norms2.max(initial=0.0))
+    def largest_b(self) -> float:
+        """The largest offset of a cut: the unit of losses, slacks and of every H."""
+        return float(self.b.max(initial=0.0))
 
-    def _require_separable(self, min_norm2: float) -> None:
-        if min_norm2 <= self._flat_tol:
+    @property
+    def _rounding(self) -> float:
+        """The KKT violation below which rounding leaves no direction."""
+        return ROUNDING * self.largest_b
+
+    def _require_separable(self, share2: float) -> None:
+        """Raise if |w|^2 is so small a share of (sum_c alpha_c |a_c|)^2 that the cuts cancel out.
+
+        For any unit vector u the smallest <u, a_c / |a_c|> is at most the root of that share.
+        """
+        if share2 <= MIN_MARGIN**2:
             raise NotSeparableError(
-                f"{self.formulation.name} asks every constraint to hold, but a convex combination of "
-                f"{int(np.count_nonzero(self.alpha))} of them has norm {np.sqrt(max(min_norm2, 0.0)):.1e}: "
-                "the data cannot be separated by these features; use a formulation with slack, such as 'SVM1'"
+                f"{self.formulation.name} asks every constraint to hold, but {len(self.active())} of them "
+                f"cancel out (their margin is at most {np.sqrt(max(share2, 0.0)):.1e} at length 1): "
+                f"{NOT_SEPARABLE}"
+            )
+
+    def _ask_whether_separable(self, epochs: int) -> None:
+        """After many epochs that did not solve the relaxed problem, let a linear program decide."""
+        self._unsolved += epochs
+        if self._unsolved < self._patience:
+            return
+        self._unsolved, self._patience = 0, 4 * self._patience
+        rows = self.store.matrix(np.arange(self.m))
+        margin = largest_margin(rows, self.store.gram() if rows is None else None)
+        if margin <= LP_MARGIN:
+            raise NotSeparableError(
+                f"{self.formulation.name} asks every constraint to hold, but no w satisfies the {self.m} "
+                f"found so far (their largest margin is {margin:.1e} at length 1): {NOT_SEPARABLE}"
             )
 
     def ascend_block(self, i: int, *, reduction: float = 1e-6) -> None:
         """Re-optimise over block i alone, the others frozen (Algorithm 1 variant b)."""
         began = time.process_time()
         active, scratch = np.ones(self.m, dtype=bool), ascent.scratch_for(int(self.blocks.size[i]))
-        ascent.ascend_block(self.qp, i, reduction, 1e-13, active, np.inf, scratch)
+        ascent.ascend_block(self.qp, i, reduction, self._rounding, active, np.inf, scratch)
         self.seconds += time.process_time() - began
 
     def slack(self, i: int) -> float:
@@ -223,6 +271,7 @@ class Dual:
             place,
         )
         self.n, self.C, self.xi = n, C, np.zeros(n)
+        self.weights = np.concatenate([self.weights, np.ones(n - before)])
         self.store.link(self.m, self.block, self.blocks)
         self.measure()
 

@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from structmargin.problem import AdaptedProblem, Problem, adapt
-from structmargin.training.task import count
+from structmargin.training.trainable import count
 
 MAX_SEED = 2**31 - 1
 """Seeds drawn from a user's generator are below this."""

@@ -18,7 +18,7 @@ from structmargin.fit import Fit
 from structmargin.formulation import Formulation
 from structmargin.problem import Problem, adapt
 from structmargin.training.online import joined
-from structmargin.training.task import count, require_examples, require_number
+from structmargin.training.trainable import count, require_examples, require_number
 
 DEFAULT_C = 1.0
 SAVED = (
@@ -92,7 +92,8 @@ class StructuredSVM(Structured, Saved):
         The papers' epsilon, absolute: training stops once no constraint is violated by more than this.
     gap_tol : float or None, default=None
         Training stops once the duality gap is certified to be at most this share of the primal objective;
-        where it is given, it alone decides. With neither `eps` nor `gap_tol` the share is 0.01.
+        where it is given, it alone decides. With neither `eps` nor `gap_tol` the share is 0.01; where the
+        search is approximate and no gap is known, `eps` is then 1% of the largest loss.
     max_iter : int, default=1000
         Passes over the data at most. If it is reached first, a ConvergenceWarning tells the gap.
     kernel : joint kernel or None, default=None
@@ -156,7 +157,7 @@ class StructuredSVM(Structured, Saved):
     >>> from structmargin.problems import Multiclass
     >>> X = np.array([[2.0, 0.1], [1.5, 0.2], [0.1, 1.8], [0.3, 2.2], [-1.9, -2.0], [-2.1, -1.7]])
     >>> Y = np.array([0, 0, 1, 1, 2, 2])
-    >>> model = StructuredSVM(Multiclass(n_classes=3, n_features=2), C=10.0, eps=1e-6, gap_tol=1e-3).fit(X, Y)
+    >>> model = StructuredSVM(Multiclass(n_classes=3, n_features=2), C=10.0, gap_tol=1e-3).fit(X, Y)
     >>> model.predict([[3.0, 0.0], [0.0, 3.0]]).tolist()
     [0, 1]
     >>> 0.0 <= model.fit_.gap <= 1e-3 * model.fit_.primal
@@ -232,9 +233,6 @@ class StructuredSVM(Structured, Saved):
         former: Fit | None = self.fit_ if self.warm_start and self._goes_on(X, Y, sample_weight) else None
         examples = given.wrap(self._inputs(given, X, first=True), Y)
         problem = self.problem_ if former is not None else given.bind(*examples)
-        options: dict[str, Any] = {"eps": self.eps, "sample_weight": sample_weight}
-        options["oracle_tol"] = self.oracle_tol or None
-        options = {name: value for name, value in options.items() if value is not None}
         try:
             with reporting(self.verbose, self.progress) as progress:
                 fit = solver.train(
@@ -243,12 +241,14 @@ class StructuredSVM(Structured, Saved):
                     formulation,
                     space,
                     C=self._C_of(count(examples[1])),
+                    eps=self.eps,
                     gap_tol=self.gap_tol,
                     max_iter=self.max_iter,
                     random_state=seed_of(self.random_state),
+                    sample_weight=sample_weight,
+                    oracle_tol=self.oracle_tol,
                     warm_start=former,
                     progress=progress,
-                    **options,
                 )
         except (SearchError, KeyboardInterrupt) as stopped:
             last: Fit | None = getattr(stopped, "fit", None)

@@ -15,7 +15,7 @@ from structmargin.jkse.estimate import Estimate, Pairs, beside
 from structmargin.jkse.pairs import pairs_of
 from structmargin.jkse.trainers import TRAINERS, trainer
 from structmargin.problem import Problem, adapt
-from structmargin.training.task import require_examples, require_number
+from structmargin.training.trainable import require_examples, require_number
 
 SETTINGS = ("nu", "trainer", "C", "gap_tol", "max_iter", "random_state")
 SAVED = ("alpha", "xi", "rho", "nu", "C", "primal", "dual", "gap", "n_iter", "converged", "n_constraints")

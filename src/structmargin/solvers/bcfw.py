@@ -23,18 +23,20 @@ from structmargin.dual.blocks import best
 from structmargin.dual.compiled_cuts import close_block, inner, local_gram, move, open_block
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
-from structmargin.training.task import InnerTolerance, Needs, Task, Trainable
+from structmargin.training.stopping import InnerTolerance
+from structmargin.training.task import Task
+from structmargin.training.trainable import Needs, Trainable
 
 
 @compiled
 def line_search(qp, i, target):  # type: ignore[no-untyped-def]
     """Move block i towards cap * e_target by an exact line search, or towards 0, the truth, if target < 0.
 
-    `qp` is the `QP` of a dual with linear slacks: its cap is C/n, its ridge is 0 and not used. `target` is
+    `qp` is the `QP` of a dual with linear slacks: a cap is C/n, a ridge is 0 and not used. `target` is
     the number of a cut of block i. Returns the block's Frank-Wolfe gap in that direction, before the step.
     """
-    cuts, blocks, alpha, b, cap, _ = qp
-    k = blocks.size[i]
+    cuts, blocks, alpha, b, caps, _ = qp
+    k, cap = blocks.size[i], caps[i]
     ids = blocks.members[i]
     K = np.empty((k, k))
     open_block(cuts, i, k)
@@ -79,6 +81,10 @@ INNER = InnerTolerance(of_gap=0.1, of_eps=0.5, of_gap_tol=0.5)
 full sweep already at a tenth of the duality gap that the sweep measured, and always after `cached` passes."""
 
 
+SAME_H = 1e-12
+"""An output whose H exceeds the best held one's by less than this share of the largest loss is not new."""
+
+
 @dataclass(frozen=True)
 class BCFW(Trainable):
     """Block-coordinate Frank-Wolfe with cached cuts and gap sampling.
@@ -112,27 +118,27 @@ class BCFW(Trainable):
         rng = np.random.default_rng(task.seed)
         gaps = np.full(task.n, np.inf)  # the last known gap of each block
         for iteration in range(1, task.max_iter + 1):
-            gap_goal = max(task.C * task.eps, (task.gap_tol or 0.0) * abs(dual.value))
-            floor = INNER.floor(task, dual)
-            if (iteration - 1) % self.sweep == 0 or float(gaps.sum()) <= gap_goal:
-                violators, _, gap, stop = task.search(dual, self.most, gap_goal=task.C * task.eps)
+            floor = task.floor(dual, INNER)
+            if (iteration - 1) % self.sweep == 0 or float(gaps.sum()) <= task.goal(dual):
+                violators, _, gap, stop = task.search(dual, self.most, by_gap=True)
                 if stop:
                     return task.finish(dual, converged=True, n_iter=iteration)
-                self._step(dual, violators, gaps)
+                self._step(task, dual, violators, gaps)
                 dual.ascend(INNER.after(gap, floor), max_epochs=self.cached, seed=task.seed)
             else:
                 weight = gaps / gaps.sum() if gaps.sum() > 0 else np.full(task.n, 1.0 / task.n)
                 drawn = rng.choice(task.n, size=task.n, p=weight)  # line 3: pick examples by their gaps
                 for chunk in np.array_split(drawn, self.chunks):
                     if len(chunk):
-                        self._step(dual, separation(dual.scorer(), np.unique(chunk)), gaps)  # line 4
+                        violators = separation(dual.scorer(), np.unique(chunk))  # line 4
+                        self._step(task, dual, violators, gaps)
                 dual.ascend(floor, max_epochs=self.cached, seed=task.seed)
             if self.idle:
                 dual.prune(self.idle)
         return task.finish(dual, converged=False, n_iter=task.max_iter)
 
     @staticmethod
-    def _step(dual: Dual, violators: Cuts, gaps: np.ndarray) -> None:
+    def _step(task: Task, dual: Dual, violators: Cuts, gaps: np.ndarray) -> None:
         """Add the violators that improve on the held cuts, and take one line search per violator.
 
         A violator is added if its H exceeds the best held H of its example; its line search then moves
@@ -141,7 +147,8 @@ class BCFW(Trainable):
         the last one. Lines 5-9 of Algorithm 4, without averaging.
         """
         held, which = best(dual.qp, violators.example)
-        fresh = violators.H > held + 1e-12 * (1.0 + np.abs(held))
+        task.require_no_better(violators, held)
+        fresh = violators.H > held + SAME_H * task.separation.largest_b
         targets = which.copy()
         targets[fresh] = dual.add(violators.take(np.flatnonzero(fresh)))
         line_searches(dual.qp, violators.example, targets, gaps)

@@ -16,8 +16,9 @@ import numpy as np
 
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
-from structmargin.training.separation import require_no_better_cut
-from structmargin.training.task import InnerTolerance, Needs, Task, Trainable
+from structmargin.training.stopping import AT_ROUNDING, InnerTolerance
+from structmargin.training.task import Task
+from structmargin.training.trainable import Needs, Trainable
 
 TOGETHER = InnerTolerance(of_gap=0.1, of_eps=0.01, of_gap_tol=0.5)
 """For `batch`, whose next search follows soon: a tenth of the gap, and half of what gap_tol leaves."""
@@ -73,11 +74,11 @@ class NSlack(Trainable):
             violators, _, gap, stop = task.search(dual, self.most)
             if stop:
                 return task.finish(dual, converged=True, n_iter=iteration)
-            floor = TOGETHER.floor(task, dual)
-            violated = np.flatnonzero(violators.H > dual.xi[violators.example] + task.eps)  # line 8
+            floor = task.floor(dual, TOGETHER)
+            violated = task.worth_adding(dual, violators)  # line 8
             if not len(violated):  # line 13, provided that w is optimal over the cuts held
-                if dual.relaxed_gap <= floor:
-                    return task.finish(dual, converged=True, n_iter=iteration)
+                if dual.solved(floor):
+                    return task.finish(dual, converged=True, n_iter=iteration, stopped=AT_ROUNDING)
                 dual.ascend(floor, seed=task.seed)
                 continue
             dual.add(violators.take(violated))  # line 9
@@ -94,29 +95,32 @@ class NSlack(Trainable):
         while not converged and iteration < task.max_iter:  # line 3: repeat
             iteration += 1
             before = dual.added
-            for i in range(task.n):  # line 4: for each example
+            for i in map(int, np.flatnonzero(task.weights > 0.0)):  # line 4: for each example
                 violator = separation(dual.scorer(), np.array([i]))  # lines 5, 6: the most violated output
                 xi_i = dual.slack(i)  # line 7
-                if separation.exact:
-                    dual.xi[i] = xi_i
-                    require_no_better_cut(violator, dual.xi)
-                if max(violator.H[0], 0.0) > xi_i + task.eps:  # line 8
+                task.require_no_better(violator, np.array([xi_i]))
+                if max(violator.H[0], 0.0) > xi_i + task.min_violation(dual):  # line 8
                     dual.add(violator)  # line 9
                     dual.ascend_block(i)  # line 10, over S_i alone
                     if full:
                         self._optimise(task, dual)  # line 10, over all of S
-            converged = dual.added == before  # line 13: until nothing was added
-            if not converged and not full:
+            clean = dual.added == before  # line 13: until nothing was added at an optimal w
+            if not clean and not full:
                 self._optimise(task, dual)
             dual.measure()
-            if task.gap_tol is not None and not converged:
-                converged = task.search(dual).stop
+            solved = dual.solved(task.floor(dual, ONE_BY_ONE))
+            if task.criterion.gap_tol is not None:
+                converged = task.search(dual).stop or (clean and solved)
             else:
                 task.recorder.note(separation, dual, dual=dual.value)
-        return task.finish(dual, converged=converged, n_iter=iteration, bounded=True)
+                converged = clean and solved
+            if not solved:
+                self._optimise(task, dual)
+        stopped = AT_ROUNDING if converged else None
+        return task.finish(dual, converged=converged, n_iter=iteration, bounded=True, stopped=stopped)
 
     def _optimise(self, task: Task, dual: Dual) -> None:
         dual.measure()
-        floor = ONE_BY_ONE.floor(task, dual)
+        floor = task.floor(dual, ONE_BY_ONE)
         if dual.relaxed_gap > floor:
             dual.ascend(floor, seed=task.seed)

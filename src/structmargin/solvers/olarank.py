@@ -21,7 +21,7 @@ with n; alpha then falls with it, and the model is feasible for the problem over
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -32,9 +32,12 @@ from structmargin.dual.compiled_cuts import close_block, inner, local_gram, move
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
 from structmargin.training.online import Online
-from structmargin.training.task import Needs, Task
+from structmargin.training.task import Task
+from structmargin.training.trainable import Needs
 
 TRUTH, HELD = -1, -2
+SAME_H = 1e-12
+"""An output whose H exceeds the best held one's by less than this share of the largest loss is not new."""
 
 
 @compiled
@@ -44,7 +47,8 @@ def smo_step(qp, i, up):  # type: ignore[no-untyped-def]
     `up` is a cut of the block, TRUTH, or HELD for the steepest among the truth and the cuts with mass.
     Returns by how much the dual rises.
     """
-    cuts, blocks, alpha, b, cap, _ = qp
+    cuts, blocks, alpha, b, caps, _ = qp
+    cap = caps[i]
     open_block(cuts, i, blocks.size[i])
     total, high, low, down = 0.0, 0.0, np.inf, TRUTH
     target = TRUTH if up == HELD else up
@@ -60,7 +64,7 @@ def smo_step(qp, i, up):  # type: ignore[no-untyped-def]
             low, down = h, c
     if total < cap and low > 0.0:
         low, down = 0.0, TRUTH
-    if not high - low > 1e-14 * (1.0 + abs(high)) or low == np.inf:
+    if low == np.inf or not high - low > 1e-14 * (abs(high) + abs(low)):
         return 0.0
     ids, K, k = np.empty(2, dtype=np.int32), np.zeros((2, 2)), 0
     for p in range(blocks.size[i]):
@@ -151,7 +155,9 @@ class Stream:
 
 @dataclass(frozen=True)
 class OLaRank(Online):
-    """OLaRank; with more than one pass it stops within C * eps, or gap_tol, of the optimum.
+    """OLaRank; with more than one pass it stops once the gap is what eps or gap_tol allow.
+
+    A ConvergenceWarning says so where it ends before that, as after one pass it nearly always does.
 
     Parameters
     ----------
@@ -182,13 +188,12 @@ class OLaRank(Online):
             self._pass(task, stream, np.arange(task.n))
             dual.refresh()
             if self.passes > 1:
-                near = task.search(dual, gap_goal=task.C * task.eps).stop
+                near = task.search(dual, by_gap=True).stop
             else:
                 task.recorder.note(task.separation, dual, dual=dual.value)
             self._drop_idle(dual)
-        fit = task.finish(dual, converged=True, n_iter=iteration)
-        met = fit.gap is not None and task.close(fit.gap, fit.primal or 0.0, gap_goal=task.C * task.eps)
-        return replace(fit, converged=met)
+        stopped = f"ended after {iteration} passes: raise `passes` of OLaRank (`OLaRank(passes=10)`) for less"
+        return task.finish(dual, converged=None, n_iter=iteration, stopped=stopped)
 
     def go_on(self, task: Task, first: int) -> Fit:
         former = task.warm_start
@@ -204,28 +209,9 @@ class OLaRank(Online):
         task.recorder.note(task.separation, dual, dual=dual.value)
         self._drop_idle(dual)
         dual.measure()
-        support, f = dual.support(), dual.scorer()
-        if task.space.explicit:
-            f = type(f)(task.problem, f.w.copy())  # the store's own w moves on with the stream
-        return Fit(
-            scorer=f,
-            formulation=task.formulation,
-            C=task.C,
-            eps=task.eps,
-            dual=dual.value,
-            n_constraints=dual.added,
-            n_active=len(support.alpha),
-            n_iter=1,
-            oracle_calls=task.separation.calls,
-            exact=task.separation.exact,
-            converged=False,
-            seconds=task.recorder.trace[-1]["seconds"],
-            seconds_qp=dual.seconds,
-            seconds_search=task.separation.seconds,
-            trace=task.recorder.trace,
-            support=support,
-            state=stream,
-        )
+        fit = task.model_at(dual, dual.scorer(), converged=False, n_iter=1)
+        fit.dual, fit.state = dual.value, stream
+        return fit
 
     def _pass(self, task: Task, stream: Stream, fresh: np.ndarray) -> None:
         """Process the fresh examples, each followed by steps of support patterns."""
@@ -252,6 +238,7 @@ class OLaRank(Online):
         violator = task.separation(dual.scorer(), np.array([i]))
         held, which = best(dual.qp, violator.example)
         up = int(which[0])
-        if violator.H[0] > held[0] + 1e-12 * (1.0 + abs(held[0])):
+        task.require_no_better(violator, held)
+        if violator.H[0] > held[0] + SAME_H * task.separation.largest_b:
             up = int(dual.add(violator)[0])
         return float(smo_step(dual.qp, i, up))

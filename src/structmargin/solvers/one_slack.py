@@ -20,8 +20,10 @@ import scipy.sparse as sp
 from structmargin.cuts import Cuts, SearchError
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
-from structmargin.training.separation import require_no_better_cut
-from structmargin.training.task import InnerTolerance, Needs, Task, Trainable
+from structmargin.training.contract import REMEDY, tolerance
+from structmargin.training.stopping import AT_ROUNDING, InnerTolerance
+from structmargin.training.task import Task
+from structmargin.training.trainable import Needs, Trainable
 
 INNER = InnerTolerance(of_gap=0.05, of_eps=0.01, of_gap_tol=0.1)
 """Nearly exact: one block of few cuts is cheap to solve, and each search is a pass over all examples."""
@@ -59,18 +61,18 @@ class OneSlack(Trainable):
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat
             violators, _, gap, stop = task.search(dual)  # lines 5-7: the most violated output of each example
             violators = separation.with_rows(violators)
-            floor = INNER.floor(task, dual)
-            mean = float(np.mean(np.maximum(violators.H, 0.0)))
+            floor, eps = task.floor(dual, INNER), task.min_violation(dual)
+            mean = weighted_mean(np.maximum(violators.H, 0.0), task.weights)
             excess = mean - float(dual.xi[0])  # by how much their average violates the shared slack
-            if separation.exact and excess < -1e-6 * (1.0 + float(dual.xi[0])):
-                self._blame(violators, cached, dual)
-            if stop or (excess <= task.eps and dual.relaxed_gap <= floor):  # line 9: until xi + eps covers it
-                return task.finish(dual, converged=True, n_iter=iteration)
-            if excess > task.eps:
-                dual.add(average([violators], [violators.H > 0.0], mean))  # line 8
+            if separation.exact and -excess > tolerance(max(separation.largest_b, mean), task.oracle_tol):
+                self._blame(task, violators, cached, dual)
+            if stop or (excess <= eps and dual.solved(floor)):  # line 9: until xi + eps covers it
+                return task.finish(dual, converged=True, n_iter=iteration, stopped=AT_ROUNDING)
+            if excess > eps:
+                dual.add(average([violators], [violators.H > 0.0], mean, task.weights))  # line 8
             dual.ascend(INNER.after(gap, floor), seed=task.seed)  # line 4 of the next round
             cached.append(violators)
-            self._from_cache(task, dual, cached, max(task.eps, MIN_EXCESS_SHARE * excess), floor)
+            self._from_cache(task, dual, cached, max(eps, MIN_EXCESS_SHARE * excess), floor)
             if self.idle:
                 dual.prune(self.idle)
         return task.finish(dual, converged=False, n_iter=task.max_iter)
@@ -84,24 +86,23 @@ class OneSlack(Trainable):
             H = cached_H(cached, w)
             best = np.argmax(H, axis=0)
             value = np.maximum(np.take_along_axis(H, best[None], axis=0)[0], 0.0)
-            mean = float(value.mean())
+            mean = weighted_mean(value, task.weights)
             if mean - float(dual.xi[0]) <= min_violation:
                 return
             chosen = [(best == j) & (value > 0.0) for j in range(len(cached))]
-            dual.add(average(cached, chosen, mean))
+            dual.add(average(cached, chosen, mean, task.weights))
             dual.ascend(max(RELAXED_GAP_SHARE * min_violation * task.C, floor), seed=task.seed)
 
     @staticmethod
-    def _blame(violators: Cuts, cached: deque[Cuts], dual: Dual) -> None:
+    def _blame(task: Task, violators: Cuts, cached: deque[Cuts], dual: Dual) -> None:
         """The mean H of a search fell below a held cut's: name the example, if its better output is known."""
         if cached:
             known = cached_H(cached, dual.scorer().w)
-            require_no_better_cut(violators, known.max(axis=0, initial=0.0))
-        mean = float(np.mean(np.maximum(violators.H, 0.0)))
+            task.require_no_better(violators, known.max(axis=0, initial=0.0))
+        mean = weighted_mean(np.maximum(violators.H, 0.0), task.weights)
         raise SearchError(
             f"the search returned a mean H of {mean:.6g}, but outputs "
-            f"found earlier have {float(dual.xi[0]):.6g}: augmented_argmax does not maximise H (or delta and "
-            "psi disagree with it); if the search is approximate, set `exact = False` on the problem"
+            f"found earlier have {float(dual.xi[0]):.6g}: {REMEDY}"
         )
 
 
@@ -110,14 +111,21 @@ def cached_H(cached: Iterable[Cuts], w: np.ndarray) -> np.ndarray:
     return np.array([cuts.b - cuts.scale * (cuts.rows @ w) for cuts in cached])
 
 
-def average(searches: Iterable[Cuts], chosen: list[np.ndarray], H: float) -> Cuts:
+def weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
+    """The sum of the weighted values over the number of examples: C times it is what linear slacks cost."""
+    return float(np.mean(weights * values))
+
+
+def average(searches: Iterable[Cuts], chosen: list[np.ndarray], H: float, weights: np.ndarray) -> Cuts:
     """The average over all examples of the chosen cuts, as one cut; the other examples count as right.
 
-    `searches` have one cut per example each, `chosen` one mask per search, and H is the average's.
+    `searches` have one cut per example each, `chosen` one mask per search, H is the average's, and `weights`
+    are those of the examples.
     """
-    n = len(chosen[0])
+    n = len(weights)
     row, b, loss = 0.0, 0.0, 0.0
-    for cuts, mask in zip(searches, chosen, strict=True):
+    for cuts, which in zip(searches, chosen, strict=True):
+        mask = weights * which
         row = row + cuts.rows.T @ (cuts.scale * mask / n)
         b += float(cuts.b @ mask) / n
         loss += float(cuts.losses @ mask) / n

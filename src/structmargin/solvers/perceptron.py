@@ -9,23 +9,27 @@ is a part of one pass, and the examples of earlier chunks are not needed again.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from structmargin.fit import Fit
 from structmargin.training.online import Online
-from structmargin.training.task import Needs, Task
+from structmargin.training.task import Task
+from structmargin.training.trainable import Needs
 
 
 @dataclass
 class Walk:
-    """A training under way: the sums of updates, how many steps and mistakes, and where the draws are."""
+    """A training under way: the sums of updates, what was counted, and where the draws are."""
 
     sums: Any  # of the task's space: RowSums or PairSums
     rng: np.random.Generator
     steps: int = 0
     mistakes: int = 0
+    passes: int = 0
+    clean: bool = False  # whether the last pass made no mistake
 
     @classmethod
     def begin(cls, task: Task) -> Walk:
@@ -53,51 +57,49 @@ class Perceptron(Online):
 
     name: ClassVar[str] = "perceptron"
     needs: ClassVar[Needs] = Needs(augmented=False)
-
     revisits: ClassVar[bool] = False
 
     def solve(self, task: Task) -> Fit:
-        state = Walk.begin(task)
-        passes, clean = 0, False
-        while passes < min(self.epochs, task.max_iter) and not clean:
-            clean = self._pass(task, state) == 0
-            passes += 1
-        return self._fit(task, state, passes, clean)
+        walk = Walk.begin(task)
+        task.unfinished = partial(self._model, task, walk)
+        while walk.passes < min(self.epochs, task.max_iter) and not walk.clean:
+            self._pass(task, walk)
+        return self._model(task, walk)
 
     def go_on(self, task: Task, first: int) -> Fit:
-        state = Walk.begin(task) if task.warm_start is None else task.warm_start.state
-        clean = self._pass(task, state, first) == 0
-        return replace(self._fit(task, state, 1, clean), state=state)
+        walk = Walk.begin(task) if task.warm_start is None else task.warm_start.state
+        self._pass(task, walk, first)
+        return replace(self._model(task, walk), n_iter=1, state=walk)
 
-    def _pass(self, task: Task, state: Walk, first: int = 0) -> int:
-        """One pass over the examples from number `first` on; returns the mistakes made."""
-        before = state.mistakes
+    def _pass(self, task: Task, walk: Walk, first: int = 0) -> None:
+        """One pass over the examples from number `first` on."""
+        before = walk.mistakes
         fresh = np.arange(first, task.n)
-        for i in map(int, state.rng.permutation(fresh) if self.shuffle else fresh):
-            x, y = task.X[i], task.Y[i]
-            yhat = task.problem.argmax(state.sums.scorer(), x)
-            state.steps += 1
-            if task.problem.loss(x, y, yhat) > 0:
-                state.mistakes += 1
-                state.sums.add(x, y, yhat, state.steps)
-        mistakes = state.mistakes - before
-        task.separation.calls = state.steps
-        task.recorder.note(task.separation, mistakes=mistakes)
-        return mistakes
+        for i in map(int, walk.rng.permutation(fresh) if self.shuffle else fresh):
+            yhat = task.problem.argmax(walk.sums.scorer(), task.X[i])
+            walk.steps += 1
+            if task.weights[i] > 0 and task.separation.loss(i, yhat) > 0:
+                walk.mistakes += 1
+                walk.sums.add(task.X[i], task.Y[i], yhat, walk.steps, task.weights[i])
+        walk.passes += 1
+        walk.clean = walk.mistakes == before
+        task.separation.calls = walk.steps
+        task.recorder.note(task.separation, mistakes=walk.mistakes - before)
 
-    def _fit(self, task: Task, state: Walk, passes: int, clean: bool) -> Fit:
-        sums = state.sums
+    def _model(self, task: Task, walk: Walk, certified: bool = False) -> Fit:
+        """The model so far; a perceptron has no objective to certify."""
+        sums = walk.sums
         return Fit(
-            scorer=sums.average(state.steps) if self.averaged else sums.final(),
+            scorer=sums.average(walk.steps) if self.averaged else sums.final(),
             formulation=task.formulation,
             C=task.C,
             eps=task.eps,
-            n_constraints=state.mistakes,
-            n_active=state.mistakes,
-            n_iter=passes,
-            oracle_calls=state.steps,
-            converged=clean,
+            n_constraints=walk.mistakes,
+            n_active=walk.mistakes,
+            n_iter=walk.passes,
+            oracle_calls=walk.steps,
+            converged=walk.clean,
             exact=task.separation.exact,
-            seconds=task.recorder.trace[-1]["seconds"],
+            seconds=task.recorder.seconds,
             trace=task.recorder.trace,
         )

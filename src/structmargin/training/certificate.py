@@ -25,19 +25,19 @@ class Certificate(NamedTuple):
 
 
 def primal_of(
-    formulation: Formulation, C: float, n: int, norm2: float, H: np.ndarray
+    formulation: Formulation, C: float, norm2: float, H: np.ndarray, weights: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """(primal objective, slacks) given |w|^2 and the largest H of every example.
+    """(primal objective, slacks) given |w|^2, and the largest H and the weight of every example.
 
     For the hard margin, with m = 1 - max H the smallest margin: |w / m|^2 / 2 if m > 0, else infinity.
     """
     xi = np.maximum(H, 0.0)
     if formulation.p == 0:
-        m = 1.0 - float(H.max(initial=-np.inf))
+        m = 1.0 - float(H[weights > 0.0].max(initial=-np.inf))
         if math.isinf(m):
             return 0.5 * norm2, xi
-        return (0.5 * norm2 / m**2 if m > 0 else math.inf), xi
-    return 0.5 * norm2 + formulation.price(xi, C, n), xi
+        return (0.5 * (math.sqrt(norm2) / m) ** 2 if m > 0 else math.inf), xi
+    return 0.5 * norm2 + formulation.price(xi, C, len(H), weights), xi
 
 
 def certify(
@@ -48,6 +48,7 @@ def certify(
     formulation: Formulation,
     C: float,
     norm2: float | None = None,
+    sample_weight: Any = None,
 ) -> Certificate:
     """Recompute the primal objective of a scorer by a full search over the data.
 
@@ -67,6 +68,8 @@ def certify(
         The price of slack, as in training.
     norm2 : float, optional
         |w|^2; it may be left out where f.w is explicit.
+    sample_weight : array of float, shape (n,), optional
+        The weights of the examples, as in training.
 
     Returns
     -------
@@ -90,7 +93,8 @@ def certify(
         norm2 = float(f.w @ f.w)
     search = Separation(adapt(problem), X, Y, formulation.H, f.w is not None)
     violators = search(f, search.all)
-    primal, xi = primal_of(formulation, C, len(Y), norm2, violators.H)
+    weights = np.ones(search.n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    primal, xi = primal_of(formulation, C, norm2, violators.H, weights)
     return Certificate(primal, xi, violators.losses)
 
 

@@ -17,7 +17,8 @@ import scipy.sparse as sp
 from structmargin.fit import Fit
 from structmargin.formulation import Formulation
 from structmargin.problem import AdaptedProblem, Problem
-from structmargin.training.task import Needs, Task, Trainable
+from structmargin.training.task import Task
+from structmargin.training.trainable import Needs, Trainable
 
 
 class Online(Trainable):

@@ -8,7 +8,7 @@ from typing import Any
 from structmargin.fit import Fit
 from structmargin.formulation import Formulation
 from structmargin.problem import Problem
-from structmargin.training.task import Trainable
+from structmargin.training.trainable import Trainable
 
 
 def c_path(

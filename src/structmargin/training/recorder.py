@@ -17,6 +17,11 @@ class Recorder:
         self.trace: Trace = []
         self.progress = progress
 
+    @property
+    def seconds(self) -> float:
+        """CPU time since the training began."""
+        return time.process_time() - self.began
+
     def note(self, separation: Separation, dual: Dual | None = None, /, **values: float) -> None:
         row = {"iteration": float(len(self.trace) + 1), **values}
         row["oracle_calls"] = separation.calls
@@ -24,7 +29,7 @@ class Recorder:
             row.update(
                 constraints=dual.added, held=dual.m, active=len(dual.active()), seconds_qp=dual.seconds
             )
-        row.update(seconds_search=separation.seconds, seconds=time.process_time() - self.began)
+        row.update(seconds_search=separation.seconds, seconds=self.seconds)
         self.trace.append(row)
         if self.progress is not None:
             self.progress(row)

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from structmargin.cuts import Cuts, SearchError
 from structmargin.formulation import Cost
 from structmargin.problem import AdaptedProblem, Scorer, as_row
+from structmargin.scorer import LinearScorer
 
 
 class Separation:
@@ -31,6 +32,7 @@ class Separation:
         self.exact = problem.exact
         self.calls = 0
         self.seconds = 0.0
+        self.largest_b = 0.0  # the largest offset t(Delta) met so far: the unit of slacks
         batch = problem.batch(X, Y)
         self._batch = batch if batch is not None and (explicit or batch.takes_kernels) else None
         self._truths: dict[int, sp.csr_matrix] = {}
@@ -48,6 +50,7 @@ class Separation:
         else:
             cuts = self._batch.search(f, indices, self.H)
         self.calls += len(indices)
+        self.largest_b = max(self.largest_b, float(cuts.b.max(initial=0.0)))
         self.seconds += time.process_time() - began
         return cuts
 
@@ -58,7 +61,22 @@ class Separation:
         assert self._batch is not None
         return cuts._replace(rows=self._batch.rows(cuts.example, cuts.outputs))
 
+    def loss(self, i: int, ybar: Any) -> float:
+        """Delta(y_i, ybar)."""
+        return self.problem.loss(self.X[i], self.Y[i], ybar)
+
+    def losses(self, outputs: Sequence[Any]) -> np.ndarray:
+        """The loss of one output per example."""
+        return self.problem.losses(self.X, self.Y, outputs)
+
+    def predictions(self, f: Scorer) -> Sequence[Any]:
+        """The problem's own prediction for every example."""
+        if self._batch is not None:
+            return self._batch.argmax(f)
+        return [self.problem.argmax(f, self.X[i]) for i in range(self.n)]
+
     def _one_by_one(self, f: Scorer, indices: np.ndarray) -> Cuts:
+        f = _read_only(f)
         outputs, losses, rows = [], np.empty(len(indices)), []
         for j, i in enumerate(indices):
             x, y = self.X[i], self.Y[i]
@@ -79,17 +97,10 @@ class Separation:
         return Cuts.of_search(self.H, indices, outputs, losses, margins)
 
 
-def require_no_better_cut(violators: Cuts, relaxed: np.ndarray) -> None:
-    """An exact search must return at least the H of every cut already held for its example."""
-    asked, place = np.unique(violators.example, return_inverse=True)
-    best = np.zeros(len(asked))
-    np.maximum.at(best, place, violators.H)
-    short = relaxed[asked] - best
-    worst = int(np.argmax(short))
-    if short[worst] > 1e-6 * (1.0 + float(np.abs(relaxed).max())):
-        i = int(asked[worst])
-        raise SearchError(
-            f"the search for example {i} returned H = {best[worst]:.6g}, but an output found earlier has "
-            f"H = {relaxed[i]:.6g}: augmented_argmax does not maximise H (or delta and psi disagree with "
-            "it); if the search is approximate, set `exact = False` on the problem"
-        )
+def _read_only(f: Scorer) -> Scorer:
+    """The scorer with weights that somebody else's search cannot change by accident."""
+    if not isinstance(f, LinearScorer):
+        return f
+    w = f.w.view()
+    w.flags.writeable = False
+    return LinearScorer(f.problem, w)

@@ -25,8 +25,8 @@ class RowSums:
     def scorer(self) -> LinearScorer:
         return self._scorer
 
-    def add(self, x: Any, y: Any, yhat: Any, step: int) -> None:
-        for sign, output in ((1.0, y), (-1.0, yhat)):
+    def add(self, x: Any, y: Any, yhat: Any, step: int, weight: float) -> None:
+        for sign, output in ((weight, y), (-weight, yhat)):
             row = as_row(self.problem.psi(x, output))
             np.add.at(self.w, row.indices, sign * row.data)
             np.add.at(self._timed, row.indices, sign * (step - 1) * row.data)
@@ -52,10 +52,10 @@ class PairSums:
     def scorer(self) -> KernelScorer:
         return KernelScorer(self.problem, self.kernel, self._X, self._Y, np.asarray(self._coef))
 
-    def add(self, x: Any, y: Any, yhat: Any, step: int) -> None:
+    def add(self, x: Any, y: Any, yhat: Any, step: int, weight: float) -> None:
         self._X += [x, x]
         self._Y += [y, yhat]
-        self._coef += [1.0, -1.0]
+        self._coef += [weight, -weight]
         self._step += [step, step]
 
     def final(self) -> KernelScorer:

@@ -1,60 +1,28 @@
-"""A training task: what every solver is given, checked once, and how every solver ends.
-
-`Solver.train(problem, data, formulation, space, *, C, eps, ...)` builds a `Task` and hands it to the
-solver's own `solve`. What a solver can take is data (`Needs`), so a mismatch is found before any work.
-"""
+"""A training task: what every solver is given, how it searches and stops, and how every solver ends."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from structmargin.cuts import Cuts, SearchError
 from structmargin.dual.working_set import Dual
-from structmargin.fit import ConvergenceWarning, Fit, Progress, relative
-from structmargin.formulation import FORMULATIONS, Formulation
-from structmargin.problem import AdaptedProblem, Problem, adapt
+from structmargin.fit import ConvergenceWarning, Fit, relative
+from structmargin.formulation import Formulation
+from structmargin.problem import AdaptedProblem
 from structmargin.training.certificate import primal_of, theorem18
+from structmargin.training.contract import require_best_answers, require_no_better_cut
 from structmargin.training.recorder import Recorder
-from structmargin.training.separation import Separation, require_no_better_cut
-from structmargin.training.space import Linear
+from structmargin.training.separation import Separation
+from structmargin.training.stopping import GOAL_SHARE, MIN_VIOLATION_SHARE, Criterion, InnerTolerance
 
 DUALITY_SLACK = 1e-6  # by how much, relative to the primal, rounding may lift the dual above it
-
-
-@dataclass(frozen=True)
-class Needs:
-    """What a solver asks of a formulation and of a space."""
-
-    penalties: frozenset[int] = frozenset({0, 1, 2})
-    kernels: bool = True
-    augmented: bool = True  # whether it calls augmented_argmax
-
-    def refuse(self, solver: str, formulation: Formulation, explicit: bool) -> str | None:
-        """One sentence that names both sides of a mismatch, or None."""
-        if formulation.p not in self.penalties:
-            fitting = [name for name, other in FORMULATIONS.items() if other.p in self.penalties]
-            kind = ("hard margins", "linear slacks", "squared slacks")[formulation.p]
-            return (
-                f"solver {solver!r} takes {', '.join(fitting)}, but formulation {formulation.name!r} has "
-                f"{kind}: choose one of those, or solver 'n_slack'"
-            )
-        if not explicit and not self.kernels:
-            return (
-                f"solver {solver!r} needs explicit features, but a joint kernel was given: choose 'n_slack'"
-            )
-        return None
-
-
-NORM2_FLOOR = 1e-12
-"""A hard margin's eps is relative to |w|^2, which is 0 at the start; below this it counts as this much."""
 
 
 class Pass(NamedTuple):
@@ -66,32 +34,13 @@ class Pass(NamedTuple):
     stop: bool
 
 
-class InnerTolerance(NamedTuple):
-    """How exactly a solver solves the relaxed problem, that over the cuts it holds, between two searches.
-
-    The next search changes the relaxed problem, so solving it far more exactly than the outer gap is waste:
-    a share `of_gap` of that gap will do. But where a search adds nothing the stopping criterion must be
-    within reach: so there is a `floor` below which solving more exactly cannot matter, a share `of_eps` of
-    the gap that eps allows, or `of_gap_tol` of the one that gap_tol allows, whichever is larger.
-    """
-
-    of_gap: float
-    of_eps: float
-    of_gap_tol: float
-
-    def floor(self, task: Task, dual: Dual) -> float:
-        """The relaxed gap below which solving more exactly cannot matter."""
-        of_gap_tol = self.of_gap_tol * (task.gap_tol or 0.0) * abs(dual.value)
-        return max(self.of_eps * task.cost_of_eps(dual), of_gap_tol)
-
-    def after(self, gap: float, floor: float) -> float:
-        """The relaxed gap to reach after a search that measured `gap`, which is infinite at w = 0."""
-        return max(self.of_gap * gap, floor) if math.isfinite(gap) else floor
-
-
 @dataclass
 class Task:
-    """Problem, data and settings of one training."""
+    """Problem, data and settings of one training.
+
+    `weights` (n,) are those of the examples; `oracle_tol` is by how much, in units of H, an answer of the
+    search may lie below the maximum. `eps` is what was asked for, `criterion` what decides.
+    """
 
     problem: AdaptedProblem
     X: Sequence[Any]
@@ -99,13 +48,16 @@ class Task:
     formulation: Formulation
     space: Any
     C: float
-    eps: float
-    gap_tol: float | None
+    eps: float | None
+    criterion: Criterion
     max_iter: int
     seed: int
+    weights: np.ndarray
+    oracle_tol: float
     warm_start: Fit | None
     separation: Separation
     recorder: Recorder
+    unfinished: Callable[[bool], Fit] | None = None  # the model so far, certified or not, once there is one
 
     @property
     def n(self) -> int:
@@ -113,84 +65,161 @@ class Task:
 
     def dual(self, n_blocks: int, engine: str = "ascent", averaged: bool = False) -> Dual:
         """The relaxed problem to start from: empty, or a former fit's cuts moved to this C."""
-        if self.warm_start is not None and isinstance(self.warm_start.state, Dual):
-            state = self.warm_start.state
-            if (state.n, state.averaged, state.formulation) == (n_blocks, averaged, self.formulation):
-                state.move_to(self.C)
-                state.engine, state.added, state.seconds = engine, 0, 0.0
-                return state
-        store = self.space.store(
-            self.problem, self.X, self.Y, per_example=n_blocks == self.n and not averaged
-        )
-        return Dual(store, n_blocks, self.formulation, self.C, engine, averaged)
+        dual = self._former_dual(n_blocks, averaged)
+        if dual is not None:
+            dual.engine, dual.added, dual.seconds = engine, 0, 0.0
+        else:
+            weights = None if averaged else self.weights
+            store = self.space.store(
+                self.problem, self.X, self.Y, per_example=n_blocks == self.n and not averaged
+            )
+            dual = Dual(store, n_blocks, self.formulation, self.C, engine, averaged, weights)
+        self.unfinished = partial(self._unfinished, dual)
+        return dual
 
-    def search(self, dual: Dual, most: int = 1, gap_goal: float | None = None) -> Pass:
+    def _former_dual(self, n_blocks: int, averaged: bool) -> Dual | None:
+        state = None if self.warm_start is None else self.warm_start.state
+        if not isinstance(state, Dual):
+            return None
+        if (state.n, state.averaged, state.formulation) != (n_blocks, averaged, self.formulation):
+            return None
+        if not averaged and not np.array_equal(state.weights, self.weights):
+            return None
+        if averaged and not np.all(self.weights == 1.0):
+            return None  # its cuts were averaged with weights that are not known any more
+        state.move_to(self.C)
+        return state
+
+    def search(self, dual: Dual, most: int = 1, by_gap: bool = False) -> Pass:
         """Search every example at the dual's w, measure and note the gap, and decide whether to stop.
 
         `most` outputs per example at most, where the problem finds several at once. Training may stop once
-        the duality gap is certified to be at most `gap_goal`, or at most gap_tol of the primal.
+        gap_tol is certified or, for solvers that stop `by_gap`, once the gap is what eps would cost.
         """
         violators = self.separation(dual.scorer(), self.separation.all, most)
-        H = violators.largest_H(self.n)
-        primal, _ = primal_of(self.formulation, self.C, self.n, dual.norm2, H)
-        gap = primal - dual.value
+        primal, high, _ = self._primal(dual, violators.largest_H(self.n))
+        gap = high - dual.value
         self.recorder.note(self.separation, dual, primal=primal, dual=dual.value, gap=gap)
-        if self.separation.exact and not dual.averaged:
-            require_no_better_cut(violators, dual.xi)
-        return Pass(violators, primal, gap, self.close(gap, primal, gap_goal))
+        if not dual.averaged:
+            self.require_no_better(violators, dual.xi[violators.example])
+        decides = by_gap or self.criterion.gap_tol is not None
+        return Pass(violators, primal, gap, decides and self.near(dual, gap, primal))
 
-    def close(self, gap: float, primal: float, gap_goal: float | None = None) -> bool:
-        """Whether a gap is at most `gap_goal`, or, with an exact search, at most gap_tol of the primal."""
-        if gap_goal is not None and gap <= gap_goal:
-            return True
-        return self.gap_tol is not None and self.separation.exact and relative(gap, primal) <= self.gap_tol
+    def require_no_better(self, violators: Cuts, held: np.ndarray) -> None:
+        """Raise SearchError if an exact search returned less than the H of a cut held for its example."""
+        if self.separation.exact and len(violators.H):
+            require_no_better_cut(self.separation, violators, held, self.oracle_tol)
 
-    def cost_of_eps(self, dual: Dual) -> float:
+    def _primal(self, dual: Dual, H: np.ndarray) -> tuple[float, float, np.ndarray]:
+        """(primal, the primal if every H were too small by oracle_tol, slacks) given the largest H."""
+        primal, xi = primal_of(self.formulation, self.C, dual.norm2, H, self.weights)
+        if self.oracle_tol == 0.0:
+            return primal, primal, xi
+        high, _ = primal_of(self.formulation, self.C, dual.norm2, H + self.oracle_tol, self.weights)
+        return primal, high, xi
+
+    def near(self, dual: Dual, gap: float, primal: float) -> bool:
+        """Whether a gap is at most gap_tol of the primal or, where eps decides, what eps would cost."""
+        if self.criterion.gap_tol is not None:
+            return relative(gap, primal) <= self.criterion.gap_tol
+        return gap <= self.cost_of(dual, self.eps_now)
+
+    @property
+    def eps_now(self) -> float:
+        """The papers' eps where no gap_tol decides."""
+        return self.criterion.absolute(self.separation.largest_b)
+
+    def goal(self, dual: Dual) -> float:
+        """The duality gap at which training may stop, as far as it is known before a search."""
+        if self.criterion.gap_tol is not None:
+            return self.criterion.gap_tol * abs(dual.value)
+        return self.cost_of(dual, self.eps_now)
+
+    def floor(self, dual: Dual, inner: InnerTolerance) -> float:
+        """The relaxed gap below which solving more exactly cannot matter."""
+        share = inner.of_eps if self.criterion.gap_tol is None else inner.of_gap_tol
+        return share * self.goal(dual)
+
+    def min_violation(self, dual: Dual) -> float:
+        """By how much H must exceed the relaxed slack for a cut to be added: eps, or nearly nothing."""
+        if self.criterion.gap_tol is None:
+            return self.eps_now
+        least = MIN_VIOLATION_SHARE * self.separation.largest_b
+        cost, allowed = self.cost_of(dual, least), GOAL_SHARE * self.goal(dual)
+        return least if cost <= allowed else least * allowed / cost
+
+    def worth_adding(self, dual: Dual, violators: Cuts) -> np.ndarray:
+        """Which violators exceed the relaxed slack of their example by more than `min_violation`."""
+        excess = violators.H - dual.xi[violators.example]
+        counts = self.weights[violators.example] > 0.0
+        return np.flatnonzero((excess > self.min_violation(dual)) & counts)
+
+    def cost_of(self, dual: Dual, eps: float) -> float:
         """What eps more on every slack would cost: the gap that the papers' criterion tolerates."""
-        if self.formulation.p == 0:
-            return self.eps * max(dual.norm2, NORM2_FLOOR)
+        if self.formulation.p == 0:  # relative to |w|^2, which is at least 1 / |a|^2 for every cut a
+            longest = float(dual.store.norms2.max(initial=0.0))
+            return eps * max(dual.norm2, 1.0 / longest if longest > 0.0 else 0.0)
         if self.formulation.p == 1:
-            return self.C * self.eps
+            return self.C * eps * (1.0 if dual.averaged else float(np.mean(self.weights)))
         price = self.formulation.price
-        return price(dual.xi + self.eps, self.C, self.n) - price(dual.xi, self.C, self.n)
+        return price(dual.xi + eps, self.C, self.n, self.weights) - price(
+            dual.xi, self.C, self.n, self.weights
+        )
 
-    def finish(self, dual: Dual, *, converged: bool, n_iter: int, bounded: bool = False) -> Fit:
-        """Certify by a last full search at the final w, and warn if the criterion was not met."""
+    def finish(
+        self,
+        dual: Dual,
+        *,
+        converged: bool | None,
+        n_iter: int,
+        bounded: bool = False,
+        stopped: str | None = None,
+    ) -> Fit:
+        """Certify by a last full search at the final w, and warn if the criterion was not met.
+
+        `converged` None lets the certified gap decide. `stopped` says in words why training ended before
+        its criterion was met, and what to do; by default that was `max_iter`.
+        """
         dual.refresh()
         f = dual.scorer()
         violators = self.separation(f, self.separation.all)
-        primal, xi = primal_of(self.formulation, self.C, self.n, dual.norm2, violators.H)
-        exact = self.separation.exact
-        if exact:
-            _require_weak_duality(primal, dual.value)
-        gap = max(primal - dual.value, 0.0) if exact else None
+        primal, high, xi = self._primal(dual, violators.H)
+        if self.separation.exact:
+            _require_weak_duality(high, dual.value)
+            require_best_answers(self.separation, f, violators, self.seed, self.oracle_tol)
+        value = min(dual.value, high)  # by rounding alone it could lie above
+        gap = high - value if self.separation.exact else None
+        if converged is None or (converged and self.criterion.gap_tol is not None):
+            converged = gap is not None and self.near(dual, gap, primal)
+        self.recorder.note(
+            self.separation, dual, primal=primal, dual=value, gap=math.nan if gap is None else gap
+        )
+        if not converged:
+            self._warn_of_gap(gap, primal, stopped)
+        fit = self.model_at(dual, f, converged=converged, n_iter=n_iter)
+        fit.primal, fit.primal_high, fit.dual, fit.gap, fit.xi = primal, high, value, gap, xi
+        if bounded and self.criterion.eps is not None and np.all(self.weights == 1.0):
+            fit.bound = theorem18(self.problem, self.X, self.Y, self.formulation, self.C, self.criterion.eps)
+        return fit
+
+    def model_at(self, dual: Dual, f: Any, *, converged: bool, n_iter: int) -> Fit:
+        """The model at the dual's w, without a certificate."""
         support = dual.support()
         if self.space.explicit:
             f = type(f)(self.problem, f.w.copy())
-        self.recorder.note(
-            self.separation, dual, primal=primal, dual=dual.value, gap=math.nan if gap is None else gap
-        )
-        if not converged:
-            self._warn_of_gap(gap, primal)
         return Fit(
             scorer=f,
             formulation=self.formulation,
             C=self.C,
             eps=self.eps,
-            primal=primal,
-            dual=dual.value,
-            gap=gap,
-            xi=xi,
             n_constraints=dual.added,
             n_active=len(support.alpha),
             n_iter=n_iter,
             oracle_calls=self.separation.calls,
-            exact=exact,
+            exact=self.separation.exact,
             converged=converged,
-            bound=theorem18(self.problem, self.X, self.Y, self.formulation, self.C, self.eps)
-            if bounded
-            else None,
-            seconds=self.recorder.trace[-1]["seconds"],
+            oracle_tol=self.oracle_tol,
+            seconds=self.recorder.seconds,
             seconds_qp=dual.seconds,
             seconds_search=self.separation.seconds,
             trace=self.recorder.trace,
@@ -198,122 +227,34 @@ class Task:
             state=dual,
         )
 
-    def _warn_of_gap(self, gap: float | None, primal: float) -> None:
-        """Training stopped at `max_iter`: a warning with the gap that is left."""
-        left = "unknown (approximate search)"
+    def _unfinished(self, dual: Dual, certified: bool) -> Fit:
+        """The model of a training that was broken off: its dual, and its primal if a search may find it."""
+        dual.refresh()
+        fit = self.model_at(dual, dual.scorer(), converged=False, n_iter=len(self.recorder.trace))
+        fit.dual = dual.value
+        if certified:
+            violators = self.separation(dual.scorer(), self.separation.all)
+            fit.primal, fit.primal_high, fit.xi = self._primal(dual, violators.H)
+            if self.separation.exact:
+                fit.gap = max(fit.primal_high - dual.value, 0.0)
+        return fit
+
+    def _warn_of_gap(self, gap: float | None, primal: float, stopped: str | None) -> None:
+        """Training ended before its criterion was met: a warning with the gap that is left."""
+        left = "an unknown gap (the search is approximate)"
         if gap is not None:
-            left = f"{gap:.3g} (relative {relative(gap, primal):.2g})"
-        warnings.warn(
-            f"stopped at max_iter = {self.max_iter} passes with a duality gap of {left}; "
-            "raise max_iter, or ask for less with a larger eps or gap_tol",
-            ConvergenceWarning,
-            stacklevel=6,
-        )
-
-
-def count(data: Any) -> int:
-    """How many examples: rows of a matrix, or items of a sequence."""
-    return int(data.shape[0]) if sp.issparse(data) or isinstance(data, np.ndarray) else len(data)
-
-
-def require_number(name: str, value: Any, *, above: float = 0.0, optional: bool = False) -> None:
-    """Raise unless value is a finite number above the bound (or None where optional)."""
-    if optional and value is None:
-        return
-    fine = isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and math.isfinite(value)
-    if not fine or not value > above:
-        raise ValueError(f"{name} must be a finite number above {above:g}, but it is {value!r}")
-
-
-def require_examples(problem: AdaptedProblem, X: Any, Y: Any) -> None:
-    """Raise unless X and Y are equally many, at least one, and fit the problem."""
-    if count(X) != count(Y):
-        raise ValueError(f"X has {count(X)} examples but Y has {count(Y)}: each input needs one output")
-    if count(Y) == 0:
-        raise ValueError("the training set is empty: X and Y must hold at least one example")
-    problem.check(X, Y)
-
-
-class Trainable(ABC):
-    """The one entry of every solver: check, prepare, `solve`."""
-
-    name: ClassVar[str]
-    needs: ClassVar[Needs]
-
-    @abstractmethod
-    def solve(self, task: Task) -> Fit:
-        """The solver's own algorithm on a task that was checked."""
-
-    def train(
-        self,
-        problem: Problem | AdaptedProblem,
-        data: tuple[Sequence[Any], Sequence[Any]],
-        formulation: Formulation,
-        space: Any = None,
-        *,
-        C: float = 1.0,
-        eps: float = 0.1,
-        gap_tol: float | None = None,
-        max_iter: int = 1000,
-        random_state: int | None = 0,
-        warm_start: Fit | None = None,
-        progress: Progress | None = None,
-    ) -> Fit:
-        """Train and return a certified `Fit`.
-
-        Parameters
-        ----------
-        problem : Problem
-            Bound to the data already, where it learns from them.
-        data : tuple (X, Y)
-            Inputs and outputs.
-        formulation : Formulation
-            Such as `FORMULATIONS["SVM1 margin"]`.
-        space : Linear or Joint, optional
-            Explicit features (the default), or the space of a joint kernel.
-        C : float, default=1.0
-            The papers' C: C/n or C/(2n) on the slacks.
-        eps : float, default=0.1
-            The papers' epsilon.
-        gap_tol : float, optional
-            A relative duality gap at which any solver stops once it is certified.
-        max_iter : int, default=1000
-            Passes over the data at most.
-        random_state : int, optional
-            The same int gives the same model.
-        warm_start : Fit, optional
-            A former fit on the same data, whose cuts are taken over.
-        progress : callable, optional
-            Called with each row of the trace.
-
-        Returns
-        -------
-        Fit
-        """
-        space = Linear() if space is None else space
-        X, Y = data
-        require_number("C", C)
-        require_number("eps", eps)
-        require_number("gap_tol", gap_tol, optional=True)
-        require_number("max_iter", max_iter)
-        reason = self.needs.refuse(self.name, formulation, space.explicit)
-        if reason:
-            raise ValueError(reason)
-        problem = adapt(problem)
-        require_examples(problem, X, Y)
-        recorder = Recorder(progress)
-        separation = Separation(problem, X, Y, formulation.H, space.explicit)
-        seed = int(np.random.SeedSequence(random_state).generate_state(1)[0] >> 2)
-        task = Task(
-            problem, X, Y, formulation, space, float(C), float(eps), gap_tol, int(max_iter), seed,
-            warm_start, separation, recorder,
-        )  # fmt: skip
-        return self.solve(task)
+            left = f"a duality gap of {gap:.3g} (relative {relative(gap, primal):.2g})"
+        if stopped is None:
+            stopped = (
+                f"stopped at max_iter = {self.max_iter} passes: raise max_iter, or ask for less with a "
+                "larger eps or gap_tol"
+            )
+        warnings.warn(f"training left {left}; it {stopped}", ConvergenceWarning, stacklevel=6)
 
 
 def _require_weak_duality(primal: float, dual: float) -> None:
     """An exact search has primal >= dual, but for rounding; anything else is a broken contract."""
-    if dual - primal > DUALITY_SLACK * (1.0 + abs(primal)):
+    if dual - primal > DUALITY_SLACK * max(abs(primal), abs(dual)):
         raise SearchError(
             f"the dual, {dual:.6g}, exceeds the primal, {primal:.6g}: the cuts held are not of "
             "this problem and data (a warm start from others?), or a search misses violated outputs"

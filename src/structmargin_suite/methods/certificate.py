@@ -91,7 +91,7 @@ def _dual_faults(fit: Fit, n: int, norm2: float) -> list[str]:
         w = np.asarray(support.rows.tocsr().T @ alpha).ravel()
         if np.linalg.norm(w - fit.w) > TOLERANCE * max(1.0, np.sqrt(norm2)):
             wrong.append(f"w differs from sum alpha_c a_c by {np.linalg.norm(w - fit.w):.3g}")
-    ridge = fit.formulation.ridge(fit.C, n)
+    ridge = float(fit.formulation.ridge(fit.C, n))
     value = float(alpha @ support.b) - 0.5 * norm2 - 0.5 * ridge * float(shares @ shares)
     if fit.dual is not None and abs(value - fit.dual) > TOLERANCE * max(1.0, abs(value)):
         wrong.append(f"the stored dual variables are worth {value:.10g}, but training said {fit.dual:.10g}")

@@ -17,7 +17,9 @@ from structmargin.dual.working_set import Dual
 
 def sweep(dual: Dual, seed: int) -> tuple[tuple[float, ...], int, float]:
     """One epoch of the ascent, which has no stride yet."""
-    return ascent.ascend(dual.qp, dual.store.spare(), ascent.Until(0.0, 0.0, 0.0, 1), seed, dual.xi)
+    return ascent.ascend(
+        dual.qp, dual.store.spare(), ascent.Until(0.0, 0.0, 0.0, 1), seed, dual.xi, np.empty(0)
+    )
 
 
 def combination(rows: Any, kind: str) -> np.ndarray:
@@ -27,7 +29,7 @@ def combination(rows: Any, kind: str) -> np.ndarray:
 def best_of_plane(cut: Cutting, dual: Dual, directions: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """(coefficients, alpha) of the dual's maximum over alpha + the span of the directions, bounds aside."""
     block = np.eye(len(cut.Y))[cut.example]
-    Q = cut.A @ cut.A.T + dual.ridge * block @ block.T
+    Q = cut.A @ cut.A.T + block @ np.diag(dual.ridge) @ block.T
     S = np.array(directions).T
     x = np.linalg.lstsq(S.T @ Q @ S, S.T @ (cut.b - Q @ dual.alpha), rcond=1e-9)[0]
     return x, dual.alpha + S @ x
@@ -42,7 +44,7 @@ def test_a_stride_goes_to_the_best_point_that_is_allowed(
 ) -> None:
     dual = dual_of(cut, shape, kind, C)
     rng = np.random.default_rng(seed)
-    top = dual.cap if np.isfinite(dual.cap) else 1.0
+    top = np.where(np.isfinite(dual.cap), dual.cap, 1.0)[cut.example]
     set_alpha(dual, 0.5 * top * rng.uniform(size=len(cut.b)) / np.bincount(cut.example)[cut.example])
     spare, d = dual.store.spare(), np.zeros(len(cut.b))
     A = cut.A @ cut.A.T if kind == "gram" else cut.A.T
@@ -58,14 +60,16 @@ def test_a_stride_goes_to_the_best_point_that_is_allowed(
         after = by_definition(cut, dual.alpha, dual.cap, dual.ridge)["value"]
         assert gain >= 0.0
         assert after - before == pytest.approx(gain, abs=1e-10 * (1 + abs(after)))
-        total = np.bincount(cut.example, weights=dual.alpha)
+        total = np.bincount(cut.example, weights=dual.alpha, minlength=dual.n)
         assert np.all(dual.alpha >= 0) and np.all(total <= dual.cap * (1 + 1e-12))
         held = combination(dual.store.cuts, kind)
         np.testing.assert_allclose(held, A @ dual.alpha, atol=1e-9 * (1 + np.abs(held).max()))
         if np.any(d):
             np.testing.assert_allclose(d, dual.alpha - alpha0, atol=0)
         np.testing.assert_allclose(combination(spare, kind), A @ d, atol=1e-9 * (1 + np.abs(held).max()))
-        inside = np.all(aim >= 0) and np.all(np.bincount(cut.example, weights=aim) <= dual.cap)
+        inside = np.all(aim >= 0) and np.all(
+            np.bincount(cut.example, weights=aim, minlength=dual.n) <= dual.cap
+        )
         if apart and inside and np.abs(x).max() < 50 and np.any(d):
             np.testing.assert_allclose(dual.alpha, aim, rtol=1e-5, atol=1e-6 * (1 + aim.max()))
 

@@ -160,7 +160,7 @@ def test_a_step_is_the_best_between_its_two_outputs(seed: int, k: int, full: boo
         dual.add(Cuts(block, None, ones, ones, b, sp.csr_matrix(rows), b, 0.0 * ones))
         dual.alpha[:] = start
         dual.refresh()
-        gain = smo_step(dual.qp._replace(cap=cap if mass[-1] else start.sum()), 0, up)
+        gain = smo_step(dual.qp._replace(cap=np.array([cap if mass[-1] else start.sum()])), 0, up)
         eligible = [c for c in range(k) if start[c] > 0.0] + [k]
         target = max(eligible, key=lambda c: gradient[c]) if up == HELD else k if up == olarank.TRUTH else up
         holders = np.flatnonzero(mass > 0.0)
