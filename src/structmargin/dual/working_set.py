@@ -177,7 +177,7 @@ class Dual:
         self.measure()
         if self.formulation.p == 0:
             longest = float(self.alpha @ np.sqrt(self.store.norms2))
-            self._require_separable((np.sqrt(self._norm2) / longest) ** 2)
+            self._require_separable(max(self._norm2, 0.0) / longest / longest)
 
     @property
     def largest_b(self) -> float:

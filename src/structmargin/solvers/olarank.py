@@ -192,7 +192,7 @@ class OLaRank(Online):
             else:
                 task.recorder.note(task.separation, dual, dual=dual.value)
             self._drop_idle(dual)
-        stopped = f"ended after {iteration} passes: raise `passes` of OLaRank (`OLaRank(passes=10)`) for less"
+        stopped = f"ended with pass {iteration}: ask for more passes, as OLaRank(passes=10) does"
         return task.finish(dual, converged=None, n_iter=iteration, stopped=stopped)
 
     def go_on(self, task: Task, first: int) -> Fit:

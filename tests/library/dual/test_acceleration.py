@@ -96,7 +96,7 @@ def test_where_blocks_share_weights_strides_save_epochs(kind: str, shape: str) -
         epochs += 1
     dual = dual_of(cut, shape, kind, C=600.0)
     until = ascent.Until(tol, 0.0, 0.0, 100_000)
-    measured, strided, _ = ascent.ascend(dual.qp, dual.store.spare(), until, 0, dual.xi)
+    measured, strided, _ = ascent.ascend(dual.qp, dual.store.spare(), until, 0, dual.xi, np.empty(0))
     assert measured[0] <= tol
     assert by_definition(cut, dual.alpha, dual.cap, dual.ridge)["gap"] <= 1.01 * tol
     assert 2 * strided < epochs, (strided, epochs)

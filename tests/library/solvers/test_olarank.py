@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from structmargin.cuts import Cuts
 from structmargin.dual.stores import RowStore
 from structmargin.dual.working_set import Dual
-from structmargin.fit import Fit
+from structmargin.fit import ConvergenceWarning, Fit
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import RBF, Product
 from structmargin.problems.multiclass.problem import Multiclass
@@ -26,6 +26,7 @@ from structmargin.solvers.olarank import HELD, OLaRank, smo_step
 from structmargin.training.certificate import certify
 from structmargin.training.space import Joint, Linear
 
+pytestmark = pytest.mark.filterwarnings("ignore:training left:structmargin.fit.ConvergenceWarning")
 LINEAR_PENALTY = ["SVM1", "SVM1 slack", "SVM1 margin"]
 
 
@@ -202,3 +203,15 @@ def test_the_same_seed_gives_the_same_model() -> None:
     assert runs[0] is not None and runs[2] is not None
     np.testing.assert_array_equal(runs[0], runs[1])
     assert np.any(runs[0] != runs[2])
+
+
+def test_a_training_that_ends_before_its_criterion_is_met_says_so() -> None:
+    problem, X, Y = words(3)
+    f = FORMULATIONS["SVM1 margin"]
+    with pytest.warns(
+        ConvergenceWarning, match="left a duality gap of .* it ended with pass 1: ask for more"
+    ):
+        one = OLaRank(reprocess=1).train(problem, (X, Y), f, C=10.0)
+    assert not one.converged and one.relative_gap is not None and one.relative_gap > 1e-2
+    many = OLaRank(passes=500).train(problem, (X, Y), f, C=10.0)
+    assert many.converged and many.relative_gap is not None and many.relative_gap <= 1e-2

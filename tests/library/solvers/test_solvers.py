@@ -95,7 +95,8 @@ def test_max_iter_warns_and_names_the_gap(solver: str) -> None:
     with pytest.warns(ConvergenceWarning) as caught:
         fit = fitted(solver, C=100.0, eps=1e-9, gap_tol=1e-9, max_iter=1)
     assert not fit.converged
-    assert f"max_iter = 1 passes with a duality gap of {fit.gap:.3g}" in str(caught[0].message)
+    assert f"left a duality gap of {fit.gap:.3g}" in str(caught[0].message)
+    assert "stopped at max_iter = 1 passes: raise max_iter" in str(caught[0].message)
     assert caught[0].filename == __file__
     listed = references.constraints(Multiclass(K, D), *sample(), lambda x: range(K))
     best = references.primal("SVM1 margin", 100.0, listed, len(sample()[1])).value
@@ -175,8 +176,10 @@ def test_an_approximate_search_claims_nothing(solver: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fit = registry.solver(solver).train(
-            Hasty(), (X, Y), FORMULATIONS["SVM1 margin"], C=5.0, eps=0.01, gap_tol=0.5, max_iter=20
+            Hasty(), (X, Y), FORMULATIONS["SVM1 margin"], C=5.0, eps=0.01, max_iter=20
         )
+    with pytest.raises(ValueError, match="gap_tol asks for a certified gap, but the problem's search is app"):
+        registry.solver(solver).train(Hasty(), (X, Y), FORMULATIONS["SVM1 margin"], gap_tol=0.5)
     assert fit.gap is None
     assert fit.relative_gap is None
     assert fit.exact is False
