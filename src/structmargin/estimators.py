@@ -24,9 +24,10 @@ from structmargin import archive, registry
 from structmargin.cuts import Cuts
 from structmargin.fit import Fit
 from structmargin.formulation import Formulation
+from structmargin.inputs import gate
+from structmargin.inputs.containers import count
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import KernelScorer, LinearScorer
-from structmargin.training.task import count
 
 SAVED = (
     "primal", "dual", "gap", "xi", "n_constraints", "n_active", "n_iter", "oracle_calls",
@@ -81,6 +82,15 @@ class Structured(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
             self.problem = adapt(self.problem).with_params(**nested)
         return self
 
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels that predictions are made of, in the order of their numbers, where there are such."""
+        check_is_fitted(self, "scorer_")
+        labels = adapt(self.problem_).class_labels
+        if labels is None:
+            raise AttributeError(f"outputs of {type(self.problem_).__name__!r} are not made of class labels")
+        return labels()
+
     def predict(self, X: Any) -> Sequence[Any]:
         """Predict the best-scoring output of every input.
 
@@ -96,8 +106,7 @@ class Structured(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
         """
         check_is_fitted(self, "scorer_")
         problem = adapt(self.problem_)
-        X, _ = problem.wrap(X, None)
-        yhat: Sequence[Any] = problem.unwrap(self._argmax(problem, X))
+        yhat: Sequence[Any] = problem.unwrap(self._argmax(problem, gate.inputs_of(problem, X)))
         return yhat
 
     def score(self, X: Any, Y: Any) -> float:
@@ -115,7 +124,7 @@ class Structured(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
         """
         check_is_fitted(self, "scorer_")
         problem = adapt(self.problem_)
-        X, Y = problem.wrap(X, Y)
+        X, Y = gate.scored(problem, X, Y)
         yhat = self._argmax(problem, X)
         return -float(np.mean(problem.losses(X, Y, yhat)))
 
@@ -256,6 +265,8 @@ class StructuredSVM(Structured):
         The weights; None with a kernel.
     problem_ : Problem
         The problem, together with what it learnt from the training data (a grammar's rules).
+    classes_ : ndarray
+        The labels that predictions are made of, where the problem has such, in the order of their numbers.
     scorer_ : Scorer
         f: `scorer_(x, y)` is the score of one output.
     fit_ : Fit
@@ -352,12 +363,12 @@ class StructuredSVM(Structured):
         reason = registry.check(given, formulation, solver, space)
         if reason:
             raise ValueError(reason)
+        X, Y = gate.pairs(X, Y)
         former: Fit | None = self.fit_ if self.warm_start and self._goes_on(X, Y) else None
-        examples = given.wrap(X, Y)
-        problem = self.problem_ if former is not None else given.bind(*examples)
+        problem = self.problem_ if former is not None else given.bind(X, Y)
         self.fit_ = solver.train(
             problem,
-            examples,
+            adapt(problem).wrap(X, Y),
             formulation,
             space,
             C=self.C,

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from structmargin import registry
 from structmargin.estimators import Structured
+from structmargin.inputs import gate
 from structmargin.jkse.estimate import Estimate, Pairs, beside
 from structmargin.jkse.pairs import pairs_of
 from structmargin.jkse.trainers import TRAINERS, trainer
@@ -58,6 +59,8 @@ class JKSE(Structured):
         The weights; None with a kernel.
     problem_ : Problem
         The problem, together with what it learnt from the training data.
+    classes_ : ndarray
+        The labels that predictions are made of, where the problem has such, in the order of their numbers.
     scorer_ : Scorer
         f: `scorer_(x, y)` is the score of one output.
     fit_ : Estimate
@@ -117,9 +120,8 @@ class JKSE(Structured):
         -------
         self
         """
-        given = adapt(self.problem)
-        X, Y = given.wrap(X, Y)
-        problem = given.bind(X, Y)
+        X, Y = gate.pairs(X, Y)
+        problem = adapt(self.problem).bind(X, Y)
         return self._keep(problem, self._train(self._pairs(problem, X, Y), None))
 
     def add(self, X: Any, Y: Any, retrain: bool = True) -> Self:
@@ -146,7 +148,7 @@ class JKSE(Structured):
         problem, former = self.problem_, self.fit_
         if former.pairs is None:
             raise ValueError("a saved model has left its training pairs behind: call fit on all pairs")
-        new = self._pairs(problem, *adapt(problem).wrap(X, Y))
+        new = self._pairs(problem, *gate.pairs(X, Y))
         if type(new) is not type(former.pairs):
             raise ValueError("X must come as in fit, a dense array or a sparse matrix: convert it")
         both = former.pairs.joined(new)
@@ -156,7 +158,8 @@ class JKSE(Structured):
         return self._keep(problem, self._train(both, np.concatenate([former.alpha, np.full(new.n, mean)])))
 
     def _pairs(self, problem: Problem, X: Any, Y: Any) -> Pairs:
-        """The pairs, checked."""
+        """The pairs, wrapped and checked."""
+        X, Y = adapt(problem).wrap(X, Y)
         require_examples(adapt(problem), X, Y)
         reason = registry.check_space(problem, registry.space(self.kernel))
         if reason:
