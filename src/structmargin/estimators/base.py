@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from structmargin.inputs import gate
+from structmargin.inputs.containers import count
+from structmargin.inputs.matrices import matrix
 from structmargin.problem import AdaptedProblem, Problem, adapt
-from structmargin.training.trainable import count
 
 MAX_SEED = 2**31 - 1
 """Seeds drawn from a user's generator are below this."""
@@ -60,6 +61,15 @@ class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
             self.problem = adapt(self.problem).with_params(**nested)
         return self
 
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels that predictions are made of, in the order of their numbers, where there are such."""
+        check_is_fitted(self, "scorer_")
+        labels = adapt(self.problem_).class_labels
+        if labels is None:
+            raise AttributeError(f"outputs of {type(self.problem_).__name__!r} are not made of class labels")
+        return labels()
+
     def predict(self, X: Any) -> Sequence[Any]:
         """Predict the best-scoring output of every input.
 
@@ -75,8 +85,8 @@ class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         """
         check_is_fitted(self, "scorer_")
         problem = adapt(self.problem_)
-        X, _ = problem.wrap(self._inputs(problem, X), None)
-        yhat: Sequence[Any] = problem.unwrap(self._argmax(problem, X))
+        inputs = gate.inputs_of(problem, self._inputs(problem, X))
+        yhat: Sequence[Any] = problem.unwrap(self._argmax(problem, inputs))
         return yhat
 
     def score(self, X: Any, Y: Any) -> float:
@@ -94,7 +104,7 @@ class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         """
         check_is_fitted(self, "scorer_")
         problem = adapt(self.problem_)
-        X, Y = problem.wrap(self._inputs(problem, X), Y)
+        X, Y = gate.scored(problem, self._inputs(problem, X), Y)
         yhat = self._argmax(problem, X)
         return -float(np.mean(problem.losses(X, Y, yhat)))
 
@@ -106,17 +116,17 @@ class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         return [problem.argmax(self.scorer_, X[i]) for i in range(count(X))]
 
     def _inputs(self, problem: AdaptedProblem, X: Any, *, first: bool = False) -> Any:
-        """X as the problem takes it; of a matrix the columns are noted at first, and compared later.
+        """X as it is, but a list of rows as a matrix; its columns are noted at first, and compared later.
 
         Where inputs are the rows of a matrix, `n_features_in_` and the names of a table's columns are kept as
-        in scikit-learn, and a table becomes an array.
+        in scikit-learn. What is no matrix is left to the gate, which says what is wrong.
         """
-        if not problem.matrix_inputs or count(X) == 0:
-            return X
-        if isinstance(X, list) and sp.issparse(X[0]):
-            X = sp.vstack(X, format="csr")
-        validate_data(self, X, reset=first, skip_check_array=True)
-        return X if sp.issparse(X) or not hasattr(X, "columns") else np.asarray(X)
+        if problem.matrix_inputs:
+            if isinstance(X, (list, tuple)) and len(X):
+                X = matrix(X)
+            if getattr(X, "ndim", 0) == 2:
+                validate_data(self, X, reset=first, skip_check_array=True)
+        return X
 
     def __sklearn_tags__(self) -> Tags:
         """What scikit-learn may expect: outputs are needed, inputs are a matrix if the problem says so."""

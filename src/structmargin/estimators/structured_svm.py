@@ -16,9 +16,11 @@ from structmargin.estimators.persistence import Saved
 from structmargin.estimators.verbosity import reporting
 from structmargin.fit import Fit
 from structmargin.formulation import Formulation
+from structmargin.inputs import gate
+from structmargin.inputs.containers import count
 from structmargin.problem import Problem, adapt
 from structmargin.training.online import joined
-from structmargin.training.trainable import count, require_examples, require_number
+from structmargin.training.trainable import require_examples, require_number
 
 DEFAULT_C = 1.0
 SAVED = (
@@ -121,6 +123,8 @@ class StructuredSVM(Structured, Saved):
         The weights; None with a kernel.
     problem_ : Problem
         The problem, together with what it learnt from the training data (a grammar's rules).
+    classes_ : ndarray
+        The labels that predictions are made of, where the problem has such, in the order of their numbers.
     scorer_ : Scorer
         f: `scorer_(x, y)` is the score of one output.
     fit_ : Fit
@@ -228,11 +232,12 @@ class StructuredSVM(Structured, Saved):
         """
         solver, formulation, space = self._parts()
         given = adapt(self.problem)
-        if sample_weight is not None and given.wraps:
-            raise ValueError(f"{given.name} makes examples of many rows each: rows have no sample_weight")
+        if sample_weight is not None and given.whole_sample:
+            raise ValueError(f"{given.name} makes one example of all rows: they have no sample_weight")
+        X, Y = gate.pairs(self._inputs(given, X, first=True), Y)
         former: Fit | None = self.fit_ if self.warm_start and self._goes_on(X, Y, sample_weight) else None
-        examples = given.wrap(self._inputs(given, X, first=True), Y)
-        problem = self.problem_ if former is not None else given.bind(*examples)
+        problem = self.problem_ if former is not None else given.bind(X, Y)
+        examples = adapt(problem).wrap(X, Y)
         try:
             with reporting(self.verbose, self.progress) as progress:
                 fit = solver.train(
@@ -319,8 +324,9 @@ class StructuredSVM(Structured, Saved):
                 "begin anew with sklearn.base.clone(model)"
             )
         given = adapt(self.problem)
-        new = given.wrap(self._inputs(given, X, first=stream is None), Y)
-        problem = given.bind(*new) if stream is None else self.problem_
+        X, Y = gate.pairs(self._inputs(given, X, first=stream is None), Y)
+        problem = given.bind(X, Y) if stream is None else self.problem_
+        new = adapt(problem).wrap(X, Y)
         require_examples(adapt(problem), *new)
         n = count(new[1]) if stream is None else stream.n + count(new[1])
         examples = new

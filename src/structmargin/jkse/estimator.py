@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from structmargin import registry
 from structmargin.estimators.base import Structured, seed_of
 from structmargin.estimators.persistence import Saved
+from structmargin.inputs import gate
 from structmargin.jkse.estimate import Estimate, Pairs, beside
 from structmargin.jkse.pairs import pairs_of
 from structmargin.jkse.trainers import TRAINERS, trainer
@@ -59,6 +60,8 @@ class JKSE(Structured, Saved):
         The weights; None with a kernel.
     problem_ : Problem
         The problem, together with what it learnt from the training data.
+    classes_ : ndarray
+        The labels that predictions are made of, where the problem has such, in the order of their numbers.
     scorer_ : Scorer
         f: `scorer_(x, y)` is the score of one output.
     fit_ : Estimate
@@ -127,7 +130,7 @@ class JKSE(Structured, Saved):
         if reason:
             raise ValueError(reason)
         given = adapt(self.problem)
-        X, Y = given.wrap(self._inputs(given, X, first=True), Y)
+        X, Y = gate.pairs(self._inputs(given, X, first=True), Y)
         problem = given.bind(X, Y)
         return self._keep(problem, self._train(self._pairs(problem, X, Y), None))
 
@@ -155,8 +158,7 @@ class JKSE(Structured, Saved):
         problem, former = self.problem_, self.fit_
         if former.pairs is None:
             raise ValueError("a saved model has left its training pairs behind: call fit on all pairs")
-        given = adapt(problem)
-        new = self._pairs(problem, *given.wrap(self._inputs(given, X), Y))
+        new = self._pairs(problem, *gate.pairs(self._inputs(adapt(problem), X), Y))
         if type(new) is not type(former.pairs):
             raise ValueError("X must come as in fit, a dense array or a sparse matrix: convert it")
         both = former.pairs.joined(new)
@@ -166,7 +168,8 @@ class JKSE(Structured, Saved):
         return self._keep(problem, self._train(both, np.concatenate([former.alpha, np.full(new.n, mean)])))
 
     def _pairs(self, problem: Problem, X: Any, Y: Any) -> Pairs:
-        """The pairs, checked."""
+        """The pairs, wrapped and checked."""
+        X, Y = adapt(problem).wrap(X, Y)
         require_examples(adapt(problem), X, Y)
         return pairs_of(problem, X, Y, self.kernel)
 

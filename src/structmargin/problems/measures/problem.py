@@ -119,6 +119,7 @@ class Measure(Params):
     intercept: float = 0.0
 
     matrix_inputs = True
+    whole_sample = True
     explicit_only = "a sample is one example, and its Psi is a sum over rows that needs explicit features"
 
     # -- rows and labels as one example ------------------------------------------------------------
