@@ -145,6 +145,7 @@ class Stream:
     dual: Dual
     patterns: Patterns
     rng: np.random.Generator
+    largest_b: float = 0.0  # the largest offset met so far, the unit of slacks
 
     @classmethod
     def begin(cls, task: Task) -> Stream:
@@ -203,6 +204,7 @@ class OLaRank(Online):
             stream = former.state
             stream.dual.admit(task.X, task.Y, task.C)
             stream.patterns.admit(task.n)
+            task.separation.largest_b = stream.largest_b
         dual = stream.dual
         self._pass(task, stream, np.arange(first, task.n))
         dual.measure()  # no refresh: its rounding would break ties otherwise than one long pass does
@@ -210,7 +212,7 @@ class OLaRank(Online):
         self._drop_idle(dual)
         dual.measure()
         fit = task.model_at(dual, dual.scorer(), converged=False, n_iter=1)
-        fit.dual, fit.state = dual.value, stream
+        fit.dual, fit.state, stream.largest_b = dual.value, stream, task.separation.largest_b
         return fit
 
     def _pass(self, task: Task, stream: Stream, fresh: np.ndarray) -> None:

@@ -95,6 +95,8 @@ class Multiclass(Params):
     classes: labels.Names | None = field(default=None, kw_only=True)
     features: Sequence[str] | None = field(default=None, kw_only=True)
 
+    matrix_inputs: ClassVar[bool] = True
+
     # -- sizes and names, given or learnt ----------------------------------------------------------
 
     @property
@@ -123,8 +125,6 @@ class Multiclass(Params):
     def class_labels(self) -> np.ndarray:
         """The labels in the order of their numbers."""
         return np.arange(self.K) if self.classes is None else labels.as_array(self.classes)
-
-    matrix_inputs: ClassVar[bool] = True
 
     @property
     def n_weights(self) -> int:
