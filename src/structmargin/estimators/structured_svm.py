@@ -261,6 +261,8 @@ class StructuredSVM(Structured, Saved):
                 self._keep(problem, last)
             raise
         self._keep(problem, fit)
+        if registry.check_online(solver) is None:
+            self._stream = self._stream_of(solver, formulation, count(examples[1]), examples)
         if self.warm_start:
             self._fitted_on = (self.problem, self.kernel, X, Y, sample_weight)
         return self
@@ -278,8 +280,8 @@ class StructuredSVM(Structured, Saved):
         examples, as it visits old ones again; the perceptron keeps none.
 
         No gap is certified, since that takes a search of all examples so far: `structmargin.certify` does it.
-        What the problem learns from data (a grammar's rules, say) it learns from the first chunk. A model
-        that `fit` trained does not go on with `partial_fit`, and `fit` begins anew.
+        What the problem learns from data (classes, or a grammar's rules) it learns from the first chunk.
+        After `fit` it goes on with what that learnt, while `fit` always begins anew.
 
         Parameters
         ----------
@@ -315,13 +317,13 @@ class StructuredSVM(Structured, Saved):
         stream: Stream | None = getattr(self, "_stream", None)
         if stream is None and hasattr(self, "fit_"):
             raise ValueError(
-                "partial_fit goes on only from another partial_fit that ended well, but this model was "
-                "trained by fit or broke off: begin anew with sklearn.base.clone(model)"
+                "partial_fit goes on from fit or partial_fit, but this model was loaded from a file, or its "
+                "last training broke off: begin anew with sklearn.base.clone(model)"
             )
         if stream is not None and not stream.is_of(self, (solver, formulation)):
             raise ValueError(
-                "problem, formulation, solver and kernel must stay as they were in the first partial_fit: "
-                "begin anew with sklearn.base.clone(model)"
+                "problem, formulation, solver and kernel must stay as they were in fit or partial_fit "
+                "before: begin anew with sklearn.base.clone(model)"
             )
         given = adapt(self.problem)
         X, Y = gate.pairs(self._inputs(given, X, first=stream is None), Y)
@@ -346,9 +348,13 @@ class StructuredSVM(Structured, Saved):
                 progress=progress,
             )
         self._keep(problem, fit)
-        kept = examples if solver.revisits else None
-        self._stream = Stream(self.problem, self.kernel, (solver, formulation), n, kept)
+        self._stream = self._stream_of(solver, formulation, n, examples)
         return self
+
+    def _stream_of(self, solver: Any, formulation: Formulation, n: int, examples: tuple[Any, Any]) -> Stream:
+        """What the next `partial_fit` has to know."""
+        kept = examples if solver.revisits else None
+        return Stream(self.problem, self.kernel, (solver, formulation), n, kept)
 
     def _parts(self) -> tuple[Any, Formulation, Any]:
         """Solver, formulation and space; an error says what does not go together."""

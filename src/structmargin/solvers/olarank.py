@@ -148,10 +148,14 @@ class Stream:
     largest_b: float = 0.0  # the largest offset met so far, the unit of slacks
 
     @classmethod
+    def of(cls, dual: Dual, task: Task) -> Stream:
+        return cls(dual, Patterns(dual), np.random.default_rng(task.seed), dual.largest_b)
+
+    @classmethod
     def begin(cls, task: Task) -> Stream:
         dual = task.dual(task.n)
         dual.measure()
-        return cls(dual, Patterns(dual), np.random.default_rng(task.seed))
+        return cls.of(dual, task)
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,8 @@ class OLaRank(Online):
         if former is None:
             stream = Stream.begin(task)
         else:
-            stream = former.state
+            state = former.state
+            stream = state if isinstance(state, Stream) else Stream.of(state, task)  # a chunk, or `fit`
             stream.dual.admit(task.X, task.Y, task.C)
             stream.patterns.admit(task.n)
             task.separation.largest_b = stream.largest_b

@@ -69,7 +69,7 @@ class Perceptron(Online):
     def go_on(self, task: Task, first: int) -> Fit:
         walk = Walk.begin(task) if task.warm_start is None else task.warm_start.state
         self._pass(task, walk, first)
-        return replace(self._model(task, walk), n_iter=1, state=walk)
+        return replace(self._model(task, walk), n_iter=1)
 
     def _pass(self, task: Task, walk: Walk, first: int = 0) -> None:
         """One pass over the examples from number `first` on."""
@@ -102,4 +102,5 @@ class Perceptron(Online):
             exact=task.separation.exact,
             seconds=task.recorder.seconds,
             trace=task.recorder.trace,
+            state=walk,
         )

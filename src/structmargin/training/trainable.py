@@ -182,5 +182,5 @@ def require_weights(sample_weight: Any, n: int) -> np.ndarray:
             f"sample_weight of example {wrong[0]} is {weights[wrong[0]]:g}: weights must be finite and >= 0"
         )
     if not np.any(weights > 0.0):
-        raise ValueError("every sample_weight is 0: at least one example must count")
+        raise ValueError("every sample_weight is zero: at least one example must count")
     return weights

@@ -149,11 +149,11 @@ def test_other_solvers_name_the_two(solver: Any) -> None:
 
 def test_what_does_not_go_on_says_so() -> None:
     X, Y = points()
-    trained = StructuredSVM(Multiclass(3, 4), solver="perceptron").fit(X, Y)
-    with pytest.raises(ValueError, match=r"goes on only from another partial_fit.*clone"):
-        trained.partial_fit(X, Y)
-    stream = clone(trained).partial_fit(X, Y)
-    with pytest.raises(ValueError, match=r"must stay as they were in the first partial_fit"):
+    stream = StructuredSVM(Multiclass(3, 4), solver="perceptron").partial_fit(X, Y)
+    loaded = StructuredSVM.from_arrays(stream.to_arrays())
+    with pytest.raises(ValueError, match=r"this model was loaded from a file.*clone"):
+        loaded.partial_fit(X, Y)
+    with pytest.raises(ValueError, match=r"must stay as they were in fit or partial_fit before"):
         stream.set_params(problem=Multiclass(3, 4, loss=2.0 - 2.0 * np.eye(3))).partial_fit(X, Y)
     with pytest.raises(ValueError, match=r"'SVM2'"):
         StructuredSVM(Multiclass(3, 4), "SVM2", "olarank").partial_fit(X, Y)
@@ -184,6 +184,24 @@ def test_a_chunk_that_breaks_off_ends_the_stream() -> None:
     assert model.predict(X[:5]) == before[:5]
     with pytest.raises(ValueError, match="broke off"):
         model.partial_fit(X[3:], Y[3:])
+
+
+@pytest.mark.filterwarnings("ignore::structmargin.ConvergenceWarning")
+@pytest.mark.parametrize("kernel", [None, Product(RBF(0.2))], ids=["features", "kernel"])
+def test_a_stream_goes_on_from_fit(kernel: Any) -> None:
+    """The perceptron as from a chunk; OLaRank from the same cuts, feasible, and never below them."""
+    X, Y = points(40)
+    new = StructuredSVM(Multiclass(3, 4), solver=Perceptron(epochs=1, shuffle=False), kernel=kernel)
+    fitted, chunks = clone(new).fit(X[:25], Y[:25]), clone(new).partial_fit(X[:25], Y[:25])
+    for model in (fitted, chunks):
+        model.partial_fit(X[25:], Y[25:])
+    assert [fitted.scorer_(x, 1) for x in X] == [chunks.scorer_(x, 1) for x in X]
+    model = StructuredSVM(Multiclass(3, 4), solver="olarank", kernel=kernel, C_per_example=1.0)
+    before = model.fit(X[:25], Y[:25]).fit_.dual
+    after = model.partial_fit(X[25:], Y[25:]).fit_
+    best = StructuredSVM(Multiclass(3, 4), kernel=kernel, C_per_example=1.0, gap_tol=1e-5).fit(X, Y).fit_
+    assert before < after.dual <= best.primal and after.dual > 0.7 * best.primal
+    assert np.bincount(after.support.example, weights=after.support.alpha).max() <= 1.0 + 1e-9
 
 
 def test_fit_after_a_stream_begins_anew() -> None:
