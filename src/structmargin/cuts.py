@@ -23,6 +23,14 @@ class SearchError(ValueError):
     """A user's Psi, Delta or argmax breaks its contract."""
 
 
+def require_losses(example: np.ndarray, losses: np.ndarray) -> None:
+    """Raise SearchError that names the first example whose loss is negative, infinite or no number."""
+    wrong = np.flatnonzero(~(losses >= 0.0) | ~np.isfinite(losses))
+    if len(wrong):
+        i = int(example[wrong[0]])
+        raise SearchError(f"Delta of example {i} is {losses[wrong[0]]:g}; a loss must be finite and >= 0")
+
+
 def tensor_rows(left: sp.csr_matrix, right: sp.csr_matrix) -> sp.csr_matrix:
     """Row by row left ⊗ right: (m, D) and (m, R) to (m, D * R). ⊗ is the outer product, flattened."""
     left, right = sp.csr_matrix(left, dtype=float), sp.csr_matrix(right, dtype=float)
@@ -114,10 +122,7 @@ class Cuts(NamedTuple):
             If a loss is negative, or a loss or a score is not finite; the message names the example.
         """
         example, losses = np.asarray(example), np.asarray(losses, dtype=float)
-        wrong = np.flatnonzero(~(losses >= 0.0) | ~np.isfinite(losses))
-        if len(wrong):
-            i = int(example[wrong[0]])
-            raise SearchError(f"Delta of example {i} is {losses[wrong[0]]:g}; a loss must be finite and >= 0")
+        require_losses(example, losses)
         values = np.asarray(H(losses, margins))
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):

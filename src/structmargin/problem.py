@@ -23,7 +23,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.cuts import Cuts
+from structmargin.cuts import Cuts, SearchError
 from structmargin.formulation import Cost
 
 
@@ -418,6 +418,8 @@ def best_of(problem: Problem, f: Scorer, x: Any, y: Any, H: Cost, candidates: It
     best, best_value = None, -np.inf
     for ybar in candidates:
         loss = problem.delta(x, y, ybar) if takes_x else problem.delta(y, ybar)  # type: ignore[call-arg]
+        if not np.isfinite(loss):
+            raise SearchError(f"delta is {loss:g} for the output {ybar!r}; a loss must be finite and >= 0")
         value = float(H(loss, score_of_truth - f(x, ybar)))
         if value > best_value:
             best, best_value = ybar, value

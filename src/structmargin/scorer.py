@@ -25,6 +25,10 @@ class LinearScorer:
     def potentials(self, x: Any) -> Any:
         return self.problem.potentials(self.w, x)
 
+    def times(self, factor: float) -> LinearScorer:
+        """factor * f."""
+        return LinearScorer(self.problem, factor * self.w)
+
 
 class KernelScorer:
     """f(x, y) = sum_j coef_j k((x_j, y_j), (x, y))."""
@@ -48,3 +52,7 @@ class KernelScorer:
 
     def potentials(self, x: Any) -> Any:
         return self.kernel.potentials(self.problem.given, x, self.X, self.Y, self.coef)
+
+    def times(self, factor: float) -> KernelScorer:
+        """factor * f."""
+        return KernelScorer(self.problem, self.kernel, self.X, self.Y, factor * self.coef)

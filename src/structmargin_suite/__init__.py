@@ -3,6 +3,5 @@
 configs -prepare-> data/ready -train-> results/E/runs/R -evaluate-> metrics.json
         -tabulate-> results/E/{runs.csv, tables, figures} -report-> results/{claims.csv, index.html}
 
-Each stage is a command, `python -m structmargin_suite.stages.<stage>`, and reads only what stands to its
-left.
+Each stage is a command, `python -m structmargin_suite.stages.<stage>`, and reads only the files to its left.
 """

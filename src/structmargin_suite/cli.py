@@ -3,9 +3,9 @@
 structmargin list                     experiments, problems, solvers, formulations and what goes together
 structmargin explain alignment        what the config will run, and how long it took last time
 structmargin check                    configs and data, before anything runs
-structmargin compare results other    number by number; --exact for bytes outside volatile parts
+structmargin compare results other    number by number; --exact for bytes outside what is volatile
 structmargin snapshot                 copy the small files of results/ to results/snapshot/
-structmargin docs                     write the parts of docs/ that follow from configs and modules
+structmargin docs                     write what in docs/ follows from configs and modules
 """
 
 from __future__ import annotations
@@ -48,13 +48,11 @@ def _parser() -> argparse.ArgumentParser:
     compare = commands.add_parser("compare", help="two folders of results", parents=[shared])
     compare.add_argument("first", type=Path)
     compare.add_argument("second", type=Path)
-    compare.add_argument("--exact", action="store_true", help="bytes outside volatile parts")
+    compare.add_argument("--exact", action="store_true", help="compare bytes, except what is volatile")
     commands.add_parser(
         "snapshot", help="copy the small files of results/ to results/snapshot/", parents=[shared]
     )
-    commands.add_parser(
-        "docs", help="write the parts of docs/ that follow from configs and modules", parents=[shared]
-    )
+    commands.add_parser("docs", help="write what in docs/ follows from configs and modules", parents=[shared])
     return parser
 
 
@@ -74,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     try:
         return COMMANDS[options.command](options)
-    except BrokenPipeError:  # the reader, `head` for one, has seen enough
+    except BrokenPipeError:  # the reader of a pipe, such as `head`, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ConfigError, DataError, FileNotFoundError) as error:
@@ -192,10 +190,10 @@ def _check(options: argparse.Namespace) -> int:
             if part.source in ("synthetic", "file") or not files:
                 state = f"from {part.path}" if part.source == "file" else "synthetic, needs nothing"
             elif at_hand(files, layout.raw(part.module), suite.mirror):
-                state = "real, at hand"
+                state = "real, available"
             else:
-                state = "real data not at hand: the public address will be tried" + (
-                    ", else the synthetic stand-in taken" if part.source == "auto" else ""
+                state = "real data not found: the public address will be tried" + (
+                    ", then the synthetic stand-in is used" if part.source == "auto" else ""
                 )
             print(f"  {name}, {corpus}: {state}")
     return 0
@@ -215,11 +213,7 @@ def _compare(options: argparse.Namespace) -> int:
         differences = exact(options.first, options.second, volatile)
         for difference in differences:
             print(difference)
-        print(
-            f"{len(differences)} files differ outside their volatile parts"
-            if differences
-            else "no difference"
-        )
+        print(f"{len(differences)} files differ outside what is volatile" if differences else "no difference")
         return 1 if differences else 0
     compared = numbers(options.first, options.second)
     for line in (*compared.notes, *compared.differences):

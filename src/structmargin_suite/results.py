@@ -338,7 +338,7 @@ class ExperimentResults:
         return Method.from_record(record["method"], record["model"])
 
     def kept_predictions(self, run: str) -> dict[str, Any]:
-        """The predictions on the test part that evaluation kept of one run.
+        """The predictions on the test set that evaluation kept of one run.
 
         Parameters
         ----------

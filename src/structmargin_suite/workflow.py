@@ -49,7 +49,7 @@ def equip(scale: str) -> None:
 
 
 class Wildcards(Protocol):
-    """What Snakemake knows of a job: the parts of its files' names."""
+    """What Snakemake knows of a job: the wildcards in its files' names."""
 
     experiment: str
     corpus: str

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structmargin.fit import Fit
+from structmargin.training.contract import N_PREDICTIONS, require_winner
 from structmargin.training.online import Online
 from structmargin.training.task import Task
 from structmargin.training.trainable import Needs
@@ -79,6 +80,8 @@ class Perceptron(Online):
             yhat = task.problem.argmax(walk.sums.scorer(), task.X[i])
             walk.steps += 1
             if task.weights[i] > 0 and task.separation.loss(i, yhat) > 0:
+                if task.separation.exact and walk.mistakes < N_PREDICTIONS:
+                    require_winner(walk.sums.scorer(), task.X[i], task.Y[i], yhat, i)
                 walk.mistakes += 1
                 walk.sums.add(task.X[i], task.Y[i], yhat, walk.steps, task.weights[i])
         walk.passes += 1

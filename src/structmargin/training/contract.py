@@ -7,8 +7,9 @@ at hand, and a search that fails is named with its example instead of being cert
   * the problem's own predictions, at the end: argmax has f(x, yhat) >= f(x, y), hence H(yhat) >= t(Delta),
     so that C times the mean loss of the training predictions (of its p-th root to the power of p) never
     exceeds the price of the slacks;
-  * at the end also outputs that are drawn: the best ones under random weights, and random ones where the
-    problem can draw them (`draw`).
+  * at the end also, for a few examples, what the search itself returns under w / 2 and 2 w (an answer to a
+    loss that counts twice or half), the best output under random weights, and a random one where the problem
+    can draw it (`draw`).
 
 Outputs without a loss are left alone: a problem may keep them out of its search as equally right.
 """
@@ -22,13 +23,15 @@ import numpy as np
 
 from structmargin.cuts import Cuts, SearchError
 from structmargin.problem import Scorer
-from structmargin.scorer import LinearScorer
+from structmargin.scorer import KernelScorer, LinearScorer
 from structmargin.training.separation import Separation
 
 ROUNDING = 1e-6
 """By what share of the largest loss or slack a search may fall short through rounding."""
-N_EXAMPLES = 20
-"""So many examples are tried with drawn outputs: the cost of a few searches."""
+N_EXAMPLES = 10
+"""So many examples are tried with other outputs: the cost of some dozen searches."""
+FACTORS = (0.5, 2.0)
+"""By these factors the scores are multiplied for the answers of the search to another weight of the loss."""
 N_PREDICTIONS = 200
 """So many wrong predictions are scored, to see that each beats the truth."""
 REMEDY = (
@@ -66,19 +69,34 @@ def require_no_better_cut(
 
 
 def require_best_answers(
-    separation: Separation, f: Scorer, violators: Cuts, seed: int, oracle_tol: float = 0.0
+    separation: Separation,
+    f: LinearScorer | KernelScorer,
+    violators: Cuts,
+    seed: int,
+    oracle_tol: float = 0.0,
 ) -> None:
     """Hold the answers for all examples at f against predictions and drawn outputs; raise SearchError."""
     H = np.maximum(violators.largest_H(separation.n), 0.0)
     largest = max(float(H.max(initial=0.0)), separation.largest_b)
     allowed = tolerance(largest, oracle_tol)
     _against_predictions(separation, f, H, allowed)
-    for i, ybar, origin in _drawn(separation, seed):
+    rng = np.random.default_rng(seed)
+    chosen = np.sort(rng.permutation(separation.n)[:N_EXAMPLES])
+    for factor in FACTORS:
+        answers = separation.answers(f.times(factor), chosen)
+        margin = (answers.b - answers.H) / np.where(answers.scale > 0.0, factor * answers.scale, 1.0)
+        values = np.where(answers.losses > 0.0, separation.H(answers.losses, margin), 0.0)
+        for i, value in zip(answers.example, values, strict=True):
+            if value - H[i] > allowed:
+                raise SearchError(
+                    _beaten(int(i), H[i], f"its answer under {factor:g} w has H = {value:.6g} under w")
+                )
+    for i, ybar, origin in _drawn(separation, chosen, rng):
         loss = separation.loss(i, ybar)
         if loss > 0.0:
             value = float(separation.H(loss, f(separation.X[i], separation.Y[i]) - f(separation.X[i], ybar)))
             if value - H[i] > allowed:
-                raise SearchError(_beaten(i, float(H[i]), f"{origin} has H = {value:.6g}"))
+                raise SearchError(_beaten(i, H[i], f"{origin} has H = {value:.6g}"))
 
 
 def _against_predictions(separation: Separation, f: Scorer, H: np.ndarray, allowed: float) -> None:
@@ -86,37 +104,38 @@ def _against_predictions(separation: Separation, f: Scorer, H: np.ndarray, allow
     losses = separation.losses(yhat)
     wrong = np.flatnonzero(losses > 0.0)
     short = np.asarray(separation.H.t(losses[wrong])) - H[wrong]
-    order = wrong[np.argsort(-short, kind="stable")][:N_PREDICTIONS]
-    for i in order:
-        x, y = separation.X[i], separation.Y[i]
-        of_truth, of_prediction = f(x, y), f(x, yhat[i])
-        if of_truth - of_prediction > ROUNDING * (abs(of_truth) + abs(of_prediction)):
-            raise SearchError(
-                f"the prediction for example {i} scores {of_prediction:.6g}, but its truth scores "
-                f"{of_truth:.6g}: argmax does not maximise f"
-            )
-        value = float(separation.H(losses[i], of_truth - of_prediction))
+    for i in map(int, wrong[np.argsort(-short, kind="stable")][:N_PREDICTIONS]):
+        margin = require_winner(f, separation.X[i], separation.Y[i], yhat[i], i)
+        value = float(separation.H(losses[i], margin))
         if value - H[i] > allowed:
-            raise SearchError(
-                _beaten(
-                    int(i), float(H[i]), f"its prediction, with a loss of {losses[i]:.6g}, has {value:.6g}"
-                )
-            )
+            prediction = f"its prediction, with a loss of {losses[i]:.6g}, has H = {value:.6g}"
+            raise SearchError(_beaten(i, H[i], prediction))
+
+
+def require_winner(f: Scorer, x: Any, y: Any, yhat: Any, i: int) -> float:
+    """A prediction must score at least what the truth does; returns the margin of the truth, <= 0."""
+    of_truth, of_prediction = f(x, y), f(x, yhat)
+    if of_truth - of_prediction > ROUNDING * (abs(of_truth) + abs(of_prediction)):
+        raise SearchError(
+            f"the prediction for example {i} scores {of_prediction:.6g}, but its truth scores "
+            f"{of_truth:.6g}: argmax does not maximise f"
+        )
+    return of_truth - of_prediction
 
 
 def _beaten(i: int, H: float, better: str) -> str:
     return f"the search for example {i} returned H = {H:.6g}, but {better}: {REMEDY}"
 
 
-def _drawn(separation: Separation, seed: int) -> Iterator[tuple[int, Any, str]]:
-    """(example, output, where it is from) for a few examples."""
-    rng = np.random.default_rng(seed)
+def _drawn(
+    separation: Separation, chosen: np.ndarray, rng: np.random.Generator
+) -> Iterator[tuple[int, Any, str]]:
+    """(example, output, where it is from) for the chosen examples."""
     problem, X, Y = separation.problem, separation.X, separation.Y
-    chosen = [int(i) for i in rng.permutation(separation.n)[:N_EXAMPLES]]
     if separation.explicit:
         random = LinearScorer(problem, rng.normal(size=problem.n_weights(X, Y)))
-        for i in chosen:
+        for i in map(int, chosen):
             yield i, problem.argmax(random, X[i]), "the best output under random weights"
     if problem.draw is not None:
-        for i in chosen:
+        for i in map(int, chosen):
             yield i, problem.draw(X[i], Y[i], rng), "a random output"

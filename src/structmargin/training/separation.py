@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.cuts import Cuts, SearchError
+from structmargin.cuts import Cuts, SearchError, require_losses
 from structmargin.formulation import Cost
 from structmargin.problem import AdaptedProblem, Scorer, as_row
 from structmargin.scorer import LinearScorer
@@ -43,16 +43,19 @@ class Separation:
     def __call__(self, f: Scorer, indices: np.ndarray, most: int = 1) -> Cuts:
         """The best output for each example under the scorer f, and up to `most` where that is cheap."""
         began = time.process_time()
-        if self._batch is None:
-            cuts = self._one_by_one(f, indices)
-        elif most > 1:
-            cuts = self._batch.search_many(f, indices, self.H, most)
-        else:
-            cuts = self._batch.search(f, indices, self.H)
+        cuts = self.answers(f, indices, most)
         self.calls += len(indices)
         self.largest_b = max(self.largest_b, float(cuts.b.max(initial=0.0)))
         self.seconds += time.process_time() - began
         return cuts
+
+    def answers(self, f: Scorer, indices: np.ndarray, most: int = 1) -> Cuts:
+        """The same, neither counted nor timed."""
+        if self._batch is None:
+            return self._one_by_one(f, indices)
+        if most > 1:
+            return self._batch.search_many(f, indices, self.H, most)
+        return self._batch.search(f, indices, self.H)
 
     def with_rows(self, cuts: Cuts) -> Cuts:
         """The same cuts with their rows of deltaPsi, made now if the search left them out."""
@@ -62,12 +65,16 @@ class Separation:
         return cuts._replace(rows=self._batch.rows(cuts.example, cuts.outputs))
 
     def loss(self, i: int, ybar: Any) -> float:
-        """Delta(y_i, ybar)."""
-        return self.problem.loss(self.X[i], self.Y[i], ybar)
+        """Delta(y_i, ybar), which must be finite and at least 0."""
+        loss = self.problem.loss(self.X[i], self.Y[i], ybar)
+        require_losses(np.array([i]), np.array([loss]))
+        return loss
 
     def losses(self, outputs: Sequence[Any]) -> np.ndarray:
         """The loss of one output per example."""
-        return self.problem.losses(self.X, self.Y, outputs)
+        losses = self.problem.losses(self.X, self.Y, outputs)
+        require_losses(self.all, losses)
+        return losses
 
     def predictions(self, f: Scorer) -> Sequence[Any]:
         """The problem's own prediction for every example."""
@@ -84,7 +91,10 @@ class Separation:
                 self._truths[i] = as_row(self.problem.psi(x, y))
                 if not np.all(np.isfinite(self._truths[i].data)):
                     raise SearchError(f"Psi of example {i} at its truth is not finite: look for NaN in its x")
-            ybar = self.problem.augmented_argmax(f, x, y, self.H)
+            try:
+                ybar = self.problem.augmented_argmax(f, x, y, self.H)
+            except SearchError as error:
+                raise SearchError(f"in the search for example {i}: {error}") from error
             outputs.append(ybar)
             losses[j] = self.problem.loss(x, y, ybar)
             if self.explicit:

@@ -185,8 +185,10 @@ class Task:
         violators = self.separation(f, self.separation.all)
         primal, high, xi = self._primal(dual, violators.H)
         if self.separation.exact:
-            _require_weak_duality(high, dual.value)
+            if not dual.averaged:
+                self.require_no_better(violators, dual.xi)
             require_best_answers(self.separation, f, violators, self.seed, self.oracle_tol)
+            _require_weak_duality(high, dual.value)
         value = min(dual.value, high)  # by rounding alone it could lie above
         gap = high - value if self.separation.exact else None
         if converged is None or (converged and self.criterion.gap_tol is not None):

@@ -18,9 +18,9 @@ MIN_LOSS = 0.5  # of a random box: it overlaps no car by more than half
 def kernel_values(
     experiment: ExperimentResults, run: str, size: int = 100
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Per kernel, values between training boxes and (right, random) boxes of test images, each with a mean
-    diagonal of 1 over the training boxes. Random ones have the size of a car and overlap none by more than
-    half.
+    """Per kernel, values between training boxes and (correct, random) boxes of test images, each scaled to a
+    mean diagonal of 1 over the training boxes. Random boxes have the size of a car and overlap no car by
+    more than half.
     """
     from structmargin.oracles.box_search import box_loss, boxes_of
     from structmargin.problems.localization.boxes import KINDS, pyramids
@@ -36,7 +36,7 @@ def kernel_values(
         wrong = np.flatnonzero(losses >= MIN_LOSS)
         if len(wrong):
             test_boxes.append((x, boxes[[int(np.argmin(losses))]], boxes[[rng.choice(wrong)]]))
-    X2, right, wrong_boxes = (list(part) for part in zip(*test_boxes, strict=True))
+    X2, right, wrong_boxes = (list(column) for column in zip(*test_boxes, strict=True))
     kind = KINDS[problem.normalise]
 
     def linear(A: Any, B: Any, C: Any, D: Any) -> np.ndarray:

@@ -25,7 +25,7 @@ class Case(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """The macro-average of the direct method less that of its rival."""
+        """The macro-average of the direct method minus that of the other."""
         return float(np.mean(self.direct - self.rival))
 
     @property

@@ -24,13 +24,13 @@ def errors_along_nu(experiment: ExperimentResults, runs: pd.DataFrame) -> dict[f
 def kernel_terms(
     experiment: ExperimentResults, run: str, size: int = 80
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """k_seq between `size` training and `size` test words of a run, each part sorted by word: its data and
+    """k_seq between `size` training and `size` test words of a run, both sorted by word: its data and
     its history term, (with the test words' true labels, with shuffled ones).
     """
     from structmargin.problems.sequence.kernel import SequenceKernel
 
     split, rng, kernel = experiment.split(run), np.random.default_rng(0), SequenceKernel()
-    left, right = (_sorted(part, rng, size) for part in (split.train, split.test))
+    left, right = (_sorted(subset, rng, size) for subset in (split.train, split.test))
     mixed = [(x, y, shuffled(y, rng)) for x, y in right]
     mixed = [triple for triple in mixed if triple[2] is not None]
     X, Y, Z = zip(*mixed, strict=True)
@@ -43,6 +43,8 @@ def kernel_terms(
     return terms(Y), terms(Z)
 
 
-def _sorted(part: Any, rng: np.random.Generator, size: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    chosen = rng.permutation(len(part.Y))[:size]
-    return sorted(((part.X[i], part.Y[i]) for i in chosen), key=lambda word: (list(word[1]), len(word[1])))
+def _sorted(subset: Any, rng: np.random.Generator, size: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    chosen = rng.permutation(len(subset.Y))[:size]
+    return sorted(
+        ((subset.X[i], subset.Y[i]) for i in chosen), key=lambda word: (list(word[1]), len(word[1]))
+    )

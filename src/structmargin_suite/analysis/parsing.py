@@ -13,9 +13,9 @@ from structmargin_suite.results import ExperimentResults
 DRAWS = 2000
 
 
-@functools.cache  # several claims and a figure ask
+@functools.cache  # used by several claims and a figure
 def predicted(experiment: ExperimentResults, run: str) -> tuple[list[Any], list[Any]]:
-    """(truth, prediction) of a run on its test part."""
+    """(truth, prediction) of a run on its test set."""
     test = experiment.split(run).test
     return list(test.Y), list(experiment.model(run).predict(test.X))
 
@@ -37,7 +37,7 @@ def f1(brackets: np.ndarray) -> np.ndarray:
 
 
 def bootstrap(brackets: np.ndarray, other: np.ndarray, seed: int = 0) -> tuple[float, float]:
-    """The 95% interval, over sentences drawn again, of how many points F1 of all brackets is higher."""
+    """The 95% bootstrap interval, over sentences, of the gain in F1 over all brackets, in points."""
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(len(brackets), np.full(len(brackets), 1.0 / len(brackets)), size=DRAWS)
     apart = 100.0 * (f1(drawn @ brackets) - f1(drawn @ other))

@@ -13,9 +13,7 @@ from scipy.special import stdtr, stdtrit
 from structmargin_suite.results import column
 
 CONFIDENCE = 0.95
-SIGNIFICANCE = (
-    0.05  # p-values below it count as beyond chance, after Holm's correction where there are several
-)
+SIGNIFICANCE = 0.05  # p-values below it are significant, after Holm's correction where there are several
 
 
 class Interval(NamedTuple):
@@ -105,7 +103,7 @@ def paired(first: pd.DataFrame, second: pd.DataFrame, key: str, measure: str) ->
 
 
 def p_value_mcnemar(right: np.ndarray, other: np.ndarray) -> float:
-    """One-sided exact p-value against: the first is not right more often.
+    """One-sided exact p-value of the hypothesis that the first is not right more often.
 
     It counts the items (sentences, documents) on which the two differ, and is 1 where there are none.
     """

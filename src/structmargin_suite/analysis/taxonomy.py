@@ -12,9 +12,9 @@ from structmargin_suite.results import ExperimentResults
 METHODS = ("flt 0/1", "tax 0/1", "flt delta", "tax delta")
 
 
-@functools.cache  # three claims and a figure ask
+@functools.cache  # used by three claims and a figure
 def predicted(experiment: ExperimentResults, run: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(truth, prediction, loss matrix) of a run on its test part."""
+    """(truth, prediction, loss matrix) of a run on its test set."""
     split: Any = experiment.split(run)
     y, yhat = np.asarray(split.test.Y), np.asarray(experiment.model(run).predict(split.test.X))
     return y, yhat, np.asarray(split.problem["loss"])

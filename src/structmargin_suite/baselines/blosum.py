@@ -36,7 +36,7 @@ class BlosumAligner:
         """Biopython's aligner with these costs."""
         from Bio.Align import PairwiseAligner, substitution_matrices
 
-        opening, extension, shift = (float(part) for part in self.costs.split("/"))
+        opening, extension, shift = (float(number) for number in self.costs.split("/"))
         aligner = PairwiseAligner(mode=self.mode)
         aligner.substitution_matrix = substitution_matrices.load("BLOSUM62") + shift
         aligner.open_gap_score = -(opening + extension)
@@ -49,7 +49,7 @@ class BlosumAligner:
         alignments = []
         for x in X:
             template, target = (
-                "".join(RESIDUES[c] for c in np.asarray(part)) for part in (x.residue, x.target)
+                "".join(RESIDUES[c] for c in np.asarray(codes)) for codes in (x.residue, x.target)
             )
             blocks = next(iter(aligner.align(template, target)), None)
             alignments.append(_matches(blocks.aligned if blocks is not None else ((), ())))

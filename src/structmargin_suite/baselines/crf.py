@@ -70,8 +70,7 @@ def train(
 
 
 def items(x: FeatureRows) -> pycrfsuite.ItemSequence:
-    """The rows of x as CRFsuite takes them: for every token, the columns that are not zero with their
-    values."""
+    """The rows of x as CRFsuite takes them: the non-zero columns of every token with their values."""
     rows = sp.csr_matrix(x)
     names, ends = [str(column) for column in rows.indices], rows.indptr
     return pycrfsuite.ItemSequence(

@@ -1,4 +1,4 @@
-"""The generative alignment model of jmlr05 Section 5.3: log-odds for substitutions, a gap fixed by hand.
+"""The generative alignment model of jmlr05 Section 5.3: log-odds for substitutions, a gap score set by hand.
 
     Pi_ij = log( P(i, j) / (P(i) P(j)) )
 
@@ -12,9 +12,9 @@ among N has (n_i + 1) / (N + A). The paper does not say where single letters are
     joint     not at all: P(i) and P(j) are the marginals of the estimate P(i, j)
     all       natives, homologs and decoys together, for both
 
-Letters that stand against nothing are not modelled: their weight, `gap`, is given (the paper reports the
-value that does best on the test set). The model is a weight vector of the Alignment problem and predicts
-with the same search.
+Letters that stand against nothing are not modelled: their weight, `gap_score`, is an option (the paper
+reports the value that does best on the test set). The model is a weight vector of the Alignment problem and
+predicts with the same search.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def fit(
     X: Sequence[Strings],
     Y: Sequence[Truth],
     *,
-    gap: float,
+    gap_score: float,
     n_letters: int = 20,
     laplace: float = 1.0,
     letters: str = "strings",
 ) -> np.ndarray:
-    """w (n_letters^2 + 1,): the log-odds, row by row, then the gap weight.
+    """w (n_letters^2 + 1,): the log-odds, row by row, then `gap_score`.
 
     `laplace` is what is added to each count, `letters` one of the choices above.
     """
@@ -56,7 +56,7 @@ def fit(
     pairs = np.asarray(counts, dtype=float).reshape(n_letters, n_letters)
     joint = _estimate(pairs, laplace)
     first, second = LETTERS[letters](X, Y, pairs, laplace)
-    return np.append(np.log(joint / np.outer(first, second)), gap)
+    return np.append(np.log(joint / np.outer(first, second)), gap_score)
 
 
 def predict(w: np.ndarray, X: Sequence[Strings], *, n_letters: int = 20) -> list[ChosenCandidate]:
@@ -111,7 +111,7 @@ LETTERS: dict[
 """How the probabilities of single letters are estimated, by name."""
 
 OPTIONS: Schemas = {
-    "gap": {"type": "number"},
+    "gap_score": {"type": "number"},
     "laplace": {"type": "number", "exclusiveMinimum": 0},
     "letters": {"enum": list(LETTERS)},
 }

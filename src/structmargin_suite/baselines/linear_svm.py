@@ -56,10 +56,10 @@ class TrainingSet:
 
     def __init__(self, X: Matrix, Y: np.ndarray) -> None:
         self.X, self.Y = X, np.asarray(Y)
-        parts = _csr_parts(X) if sp.issparse(X) else (np.ascontiguousarray(X),)
+        arrays = _csr_arrays(X) if sp.issparse(X) else (np.ascontiguousarray(X),)
         digest = hashlib.sha256(repr((X.shape, self.Y.dtype)).encode())
-        for part in (*parts, np.ascontiguousarray(self.Y)):
-            digest.update(np.ascontiguousarray(part).tobytes())
+        for array in (*arrays, np.ascontiguousarray(self.Y)):
+            digest.update(np.ascontiguousarray(array).tobytes())
         self.key = digest.hexdigest()
 
     def __hash__(self) -> int:
@@ -69,7 +69,7 @@ class TrainingSet:
         return isinstance(other, TrainingSet) and self.key == other.key
 
 
-def _csr_parts(X: Matrix) -> tuple[np.ndarray, ...]:
+def _csr_arrays(X: Matrix) -> tuple[np.ndarray, ...]:
     rows = sp.csr_matrix(X)
     return rows.data, rows.indices, rows.indptr
 

@@ -55,7 +55,7 @@ def train(
     X: Sequence[Pair], Y: Sequence[np.ndarray], *, seed: int, kinds: str = "structure", costs: str = "1/0"
 ) -> LogOddsAligner:
     """Count and take logarithms; nothing here is random."""
-    scale, shift = (float(part) for part in costs.split("/"))
+    scale, shift = (float(number) for number in costs.split("/"))
     problem = ProteinAlignment("tensor")
     w = np.zeros(problem.n_weights)
     odds = log_odds(match_counts(X, Y), kinds) + shift

@@ -53,8 +53,7 @@ class WordCoverage:
     K: int
 
     def predict(self, X: Sequence[QueryDocuments]) -> list[Selection]:
-        """K documents of each query: repeatedly the document that adds most to the worth of the words
-        covered."""
+        """K documents of each query, found greedily: each adds most to the worth of the words covered."""
         return [Selection(greedy(*coverage_of(x, self.rule), self.K)) for x in X]
 
     def to_arrays(self) -> dict[str, np.ndarray]:

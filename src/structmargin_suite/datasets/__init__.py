@@ -5,8 +5,8 @@ with the optional members filled in. `dataset(name)` makes the one from the othe
 knows the defaults.
 
 `parse` and `synthesize` run once for each part of a corpus, and what they return is stored; `view` is
-cheap and runs in every job (subsets, folds, label noise). A parameter named `repetition` tells
-repetitions apart; seeds already do. Arrays hold numbers or text, never objects: nothing is pickled.
+cheap and runs in every job (subsets, folds, label noise). A parameter named `repetition` may be ignored:
+repetitions already have different seeds. Arrays hold numbers or text, never objects: nothing is pickled.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Split:
     test : Examples
         The examples to test on.
     validation : Examples or None
-        Examples to choose options by, if the data set has a part for that.
+        Examples to choose options by, if the data set has some for that.
     problem : dict
         Parameters of the problem that only the data know (n_features, for example); a config may override
         them.
     held : ndarray of int or None
-        The training examples to choose options by, where a method chooses on the training part. None stands
+        The training examples to choose options by, where a method chooses on the training set. None stands
         for a quarter of them, drawn at random.
     """
 
@@ -96,14 +96,14 @@ class DataSet:
     view : callable
         view(arrays, seed, **view) returns a `Split`: what one run trains on and is judged on.
     score : callable
-        score(Y, Yhat) returns the paper's measures over one part of a split, by name.
+        score(Y, Yhat) returns the paper's measures over the examples of one set, by name.
     parse : callable
         parse(files, seed, **prepare) returns named arrays; `files` has a path for each name in FILES. By
         default it raises ValueError: there are no files.
     predict : callable
         predict(model, X) returns what is scored; by default model.predict(X).
     keep : callable
-        keep(Y, Yhat) returns arrays of the test part that figures need beside the measures; by default none.
+        keep(Y, Yhat) returns arrays of the test set that figures need beside the measures; by default none.
     refuse : callable
         refuse(prepare, view) returns why these parameters do not go together, or None; by default None. It
         may raise KeyError or TypeError where a parameter is missing or of the wrong type.

@@ -1,7 +1,7 @@
 """One topic against the rest, judged as a sample: what the data sets of cacm09 Table 1 share.
 
-Inputs are stored in two parts, train and test, each with a matrix of topics (n, T): an example may have
-several topics, or none. A topic is usable if at least MIN_POSITIVES examples of each part have it; usable
+Inputs are stored in two subsets, train and test, each with a matrix of topics (n, T): an example may have
+several topics, or none. A topic is usable if at least MIN_POSITIVES examples of each subset have it; usable
 topics are numbered from the most frequent in training to the rarest. `measure` is what a run is trained and
 judged by. A third of the training examples with the topic, and a third of the others, are held out to choose
 options by.
@@ -27,34 +27,33 @@ Inputs: TypeAlias = np.ndarray | sp.csr_matrix
 MEASURES = ("f1", "prbep", "roc_area", "error_rate")
 VIEW: Schemas = {"topic": {"type": "integer", "minimum": 0}, "measure": {"enum": list(MEASURES)}}
 MIN_POSITIVES = 10
-"""Topics with fewer examples in a part are left out."""
+"""Topics with fewer examples in a subset are left out."""
 HELD_OUT = 3
-"""One in so many training examples is held out."""
+"""One training example in this many is held out."""
 
 
-def part_arrays(part: str, X: Inputs, topics: np.ndarray) -> dict[str, np.ndarray]:
-    """The arrays of a part: inputs X (n, d), dense or sparse, and topics (n, T) of 0 and 1."""
-    arrays = {f"{part}_topics": np.asarray(topics, dtype=np.uint8)}
+def subset_arrays(subset: str, X: Inputs, topics: np.ndarray) -> dict[str, np.ndarray]:
+    """The arrays of a subset: inputs X (n, d), dense or sparse, and topics (n, T) of 0 and 1."""
+    arrays = {f"{subset}_topics": np.asarray(topics, dtype=np.uint8)}
     if not sp.issparse(X):
-        return {**arrays, f"{part}_X": np.asarray(X, dtype=float)}
-    return {**arrays, **csr_arrays(X, f"{part}_", indptr=np.int32)}
+        return {**arrays, f"{subset}_X": np.asarray(X, dtype=float)}
+    return {**arrays, **csr_arrays(X, f"{subset}_", indptr=np.int32)}
 
 
 def scaled(train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
-    """Both parts divided by one number, after which the training rows have a mean squared norm of 1, as texts
-    have."""
+    """Both subsets divided by one number, so that the training rows have a mean squared norm of 1."""
     size = np.sqrt(np.mean(np.sum(np.square(train), axis=1)))
     return {"train": train / size, "test": test / size}
 
 
-def inputs_of(arrays: Mapping[str, np.ndarray], part: str) -> Inputs:
-    """The inputs (n, d) of a part, from the arrays that `part_arrays` returned."""
-    return arrays[f"{part}_X"] if f"{part}_X" in arrays else csr_of(arrays, f"{part}_")
+def inputs_of(arrays: Mapping[str, np.ndarray], subset: str) -> Inputs:
+    """The inputs (n, d) of a subset, from the arrays that `subset_arrays` returned."""
+    return arrays[f"{subset}_X"] if f"{subset}_X" in arrays else csr_of(arrays, f"{subset}_")
 
 
 def usable_topics(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     """The columns of the usable topics, the most frequent in training first, the first of equals first."""
-    train, test = (arrays[f"{part}_topics"].sum(axis=0, dtype=np.int64) for part in ("train", "test"))
+    train, test = (arrays[f"{subset}_topics"].sum(axis=0, dtype=np.int64) for subset in ("train", "test"))
     enough = np.flatnonzero(
         (np.minimum(train, test) >= MIN_POSITIVES) & (train < len(arrays["train_topics"]))
     )
@@ -66,7 +65,7 @@ def view(arrays: Mapping[str, np.ndarray], seed: int, *, topic: int = 0, measure
     topics = usable_topics(arrays)
     if topic >= len(topics):
         raise ValueError(
-            f"topic is {topic}, but there are {len(topics)} topics with {MIN_POSITIVES} rows in each part: "
+            f"topic is {topic}, but there are {len(topics)} topics with {MIN_POSITIVES} rows in each subset: "
             "choose one"
         )
     y = {p: np.where(arrays[f"{p}_topics"][:, topics[topic]] > 0, 1, -1) for p in ("train", "test")}

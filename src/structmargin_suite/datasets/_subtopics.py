@@ -10,8 +10,8 @@ subtopics that it has, and the words of each query. A view makes one example of 
                  candidates have the item, divided by the number of items, so that long queries weigh no more
 
 The weight of a subtopic is the number of candidates that have it. Queries with fewer than K candidates are
-left out. The queries are split into FOLDS parts: one to test on, the next to choose options by, the others to
-train on. After FOLDS rounds they are split anew, so that all are tested equally often.
+left out. The queries are split into FOLDS folds: one to test on, the next to choose options by, the others to
+train on. After FOLDS rounds they are split again, so that all are tested equally often.
 """
 
 from __future__ import annotations
@@ -84,16 +84,16 @@ class Collection(NamedTuple):
             "words": np.array([word for words in self.words for word in words], dtype=np.int64),
             "shape": np.array(self.text.shape),
         }
-        for part, counts in (("text", self.text), ("title", self.title)):
-            stored = csr_arrays(counts, f"{part}_", data=np.int32)
-            del stored[f"{part}_shape"]  # that of the texts, stored once
+        for field, counts in (("text", self.text), ("title", self.title)):
+            stored = csr_arrays(counts, f"{field}_", data=np.int32)
+            del stored[f"{field}_shape"]  # that of the texts, stored once
             arrays |= stored
         return arrays
 
 
-def _counts(arrays: Mapping[str, np.ndarray], part: str) -> sp.csr_matrix:
-    parts = (arrays[f"{part}_data"], arrays[f"{part}_indices"], arrays[f"{part}_indptr"])
-    return sp.csr_matrix(parts, shape=tuple(arrays["shape"]))
+def _counts(arrays: Mapping[str, np.ndarray], field: str) -> sp.csr_matrix:
+    stored = (arrays[f"{field}_data"], arrays[f"{field}_indices"], arrays[f"{field}_indptr"])
+    return sp.csr_matrix(stored, shape=tuple(arrays["shape"]))
 
 
 def view(
@@ -105,7 +105,7 @@ def view(
     fold = np.empty(len(X), dtype=np.int64)
     fold[order] = np.arange(len(X)) % FOLDS
     test_fold, validation_fold = round % FOLDS, (round + 1) % FOLDS
-    parts = [
+    subsets = [
         Examples([X[i] for i in which], [Y[i] for i in which])
         for which in (
             np.flatnonzero((fold != test_fold) & (fold != validation_fold)),
@@ -113,7 +113,9 @@ def view(
             np.flatnonzero(fold == validation_fold),
         )
     ]
-    return Split(parts[0], parts[1], parts[2], problem={"K": K, "n_features": len(LEVELS) * len(THRESHOLDS)})
+    return Split(
+        subsets[0], subsets[1], subsets[2], problem={"K": K, "n_features": len(LEVELS) * len(THRESHOLDS)}
+    )
 
 
 def examples(
@@ -160,8 +162,8 @@ def _examples(
 
 def query_of(text: sp.csr_matrix, title: sp.csr_matrix, words: np.ndarray, name: str) -> Query:
     """A query from the word counts (n, V) of its candidates' texts and titles, its words and its name."""
-    levels = [sp.csr_matrix(part, dtype=float) for part in (text > 0, text > 1, title > 0)]
-    shares = [np.asarray(part.sum(axis=0)).ravel() / text.shape[0] for part in levels]
+    levels = [sp.csr_matrix(occurs, dtype=float) for occurs in (text > 0, text > 1, title > 0)]
+    shares = [np.asarray(level.sum(axis=0)).ravel() / text.shape[0] for level in levels]
     used = [np.flatnonzero(share) for share in shares]
     m = sum(len(items) for items in used)
     phi = np.zeros((m, len(levels) * len(THRESHOLDS)))
@@ -170,14 +172,13 @@ def query_of(text: sp.csr_matrix, title: sp.csr_matrix, words: np.ndarray, name:
         columns = slice(k * len(THRESHOLDS), (k + 1) * len(THRESHOLDS))
         phi[begin : begin + len(items), columns] = 100.0 * share[items, None] >= np.array(THRESHOLDS)
         begin += len(items)
-    both = sp.hstack([part[:, items] for part, items in zip(levels, used, strict=True)], format="csr")
+    both = sp.hstack([level[:, items] for level, items in zip(levels, used, strict=True)], format="csr")
     indptr, items = both.indptr.astype(np.int64), both.indices.astype(np.int64)
     return Query(indptr, items, phi / max(m, 1), sp.csr_matrix(text), np.asarray(words), name)
 
 
 def score(Y: Sequence[Selection], Yhat: Sequence[Selection]) -> dict[str, float]:
-    """The mean weighted share of subtopics missed by Yhat, and by the true selections Y, made from the
-    subtopics."""
+    """Mean weighted share of subtopics missed by Yhat, and by the selections Y made from the subtopics."""
     return {
         "subtopic_loss": float(np.mean([missed(y, yhat.documents) for y, yhat in zip(Y, Yhat, strict=True)])),
         "best_loss": float(np.mean([missed(y, y.documents) for y in Y])),

@@ -3,11 +3,10 @@
 Cleaning removes empty elements (-NONE-) and brackets with nothing else in them, function tags and indices of
 labels (NP-SBJ-1 becomes NP), and an outer ROOT, TOP or nameless bracket. X over a single X becomes one X, and
 so does a longer chain from X to X. Words are removed; their tags stay as leaves. Punctuation is kept like
-other tags, or deleted before lengths are counted. A tree that is a single tag has no bracket, and is left
-out.
+other tags, or deleted before lengths are counted. Trees of a single tag have no bracket and are left out.
 
-All data sets of trees have the same arrays (`trees` as text; `part`: 0 train, 1 test, -1 not given), view and
-measures.
+All data sets of trees have the same view, the same measures and the same arrays (`trees` as text; `subset`: 0
+train, 1 test, -1 not given).
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ TOKEN = re.compile(r"[()]|[^ \t\r()]+")
 TRACE = b"-NONE-"
 """The tag of an empty element."""
 TEST_SHARE = 5
-"""One in so many trees is tested on, where the corpus has no parts."""
+"""One in this many trees is a test tree where the corpus has no subsets of its own."""
 
 
 def read(name: str, text: str, longest: int | None = None) -> list[RawTree]:
@@ -187,24 +186,23 @@ class TreeFilter:
         ]
 
 
-def tree_arrays_by_part(
+def tree_arrays_by_subset(
     documents: Iterable[tuple[int, list[RawTree]]], select: TreeFilter, seed: int, at_most: int | None
 ) -> dict[str, np.ndarray]:
-    """`tree_arrays` of a corpus with parts: (number of its part, raw trees) for every document."""
+    """`tree_arrays` of a corpus with subsets: (number of its subset, raw trees) for every document."""
     trees: list[Tree] = []
-    part: list[int] = []
+    subset: list[int] = []
     for number, raw in documents:
         selected = select.select(raw)
         trees += selected
-        part += [number] * len(selected)
-    return tree_arrays(trees, part, seed, at_most)
+        subset += [number] * len(selected)
+    return tree_arrays(trees, subset, seed, at_most)
 
 
 def tree_arrays(
-    trees: Sequence[Tree], part: Sequence[int], seed: int, at_most: int | None
+    trees: Sequence[Tree], subset: Sequence[int], seed: int, at_most: int | None
 ) -> dict[str, np.ndarray]:
-    """The arrays `trees` and `part`; with `at_most`, of so many trees drawn by the seed, in their old
-    order."""
+    """The arrays `trees` and `subset`; with `at_most`, only of that many trees, drawn by the seed."""
     if not trees:
         raise DataError("no tree is left under `longest` and `roots`; raise the one or widen the other")
     chosen = np.arange(len(trees))
@@ -212,7 +210,7 @@ def tree_arrays(
         chosen = np.sort(np.random.default_rng(seed).permutation(len(trees))[:at_most])
     return {
         "trees": np.array([text_of(trees[int(k)]) for k in chosen]),
-        "part": np.asarray(part, dtype=np.int64)[chosen],
+        "subset": np.asarray(subset, dtype=np.int64)[chosen],
     }
 
 
@@ -236,19 +234,19 @@ def tree_of(text: str) -> Tree:
 
 
 def view(stored: Mapping[str, np.ndarray], seed: int, *, n_train: int | None = None) -> Split:
-    """The training and test part of the corpus; if it has none, a fifth of the trees, drawn by the seed, is
-    the test part.
+    """The corpus's own training and test set, or else a fifth of the trees, drawn by the seed, as
+    the test set.
 
-    With `n_train`, only the first n_train trees of the training part.
+    With `n_train`, only the first n_train trees of the training set.
     """
-    part = stored["part"]
-    if np.all(part < 0):
-        order = np.random.default_rng(seed).permutation(len(part))
-        test, train = np.split(order, [len(part) // TEST_SHARE])
+    subset = stored["subset"]
+    if np.all(subset < 0):
+        order = np.random.default_rng(seed).permutation(len(subset))
+        test, train = np.split(order, [len(subset) // TEST_SHARE])
     else:
-        train, test = np.flatnonzero(part == 0), np.flatnonzero(part == 1)
+        train, test = np.flatnonzero(subset == 0), np.flatnonzero(subset == 1)
     if n_train is not None and n_train > len(train):
-        raise ValueError(f"n_train is {n_train}, but the training part has {len(train)} trees; lower it")
+        raise ValueError(f"n_train is {n_train}, but the training set has {len(train)} trees; lower it")
     return Split(_examples(stored["trees"], train[:n_train]), _examples(stored["trees"], test))
 
 

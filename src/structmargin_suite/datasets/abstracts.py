@@ -1,7 +1,7 @@
 """Made-up abstracts in the shape of Joachims' ArXiv sample (cacm09 Table 1): 14 topics, 1,168 to train on.
 
 A topic weights some words of its own more than the language does. An abstract has one topic, and one in three
-has a second; of its words (log-normal, about 80) a share comes from its topics, drawn anew for every
+has a second; of its words (log-normal, about 80) a share comes from its topics, drawn separately for every
 abstract, and the rest from the language at large, whose word weights fall with their rank. The k-th topic has
 rare^k times as many abstracts as the first. Inputs are tf-idf vectors of unit length. Sizes are those of the
 original; the difficulty was set once and is not fitted to the paper's results.
@@ -39,7 +39,7 @@ def synthesize(
     n_words: int = 13525,
     rare: float = 0.85,
 ) -> dict[str, np.ndarray]:
-    """Inputs and topics of both parts, and the topics' names."""
+    """Inputs and topics of both subsets, and the topics' names."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
     rng = np.random.default_rng(seed)
@@ -56,8 +56,8 @@ def synthesize(
     X = sp.csr_matrix(transformer.transform(counts))
     return {
         "names": np.array([f"topic{k:02d}" for k in range(n_topics)]),
-        **_one_vs_rest.part_arrays("train", X[:n_train], topics[:n_train]),
-        **_one_vs_rest.part_arrays("test", X[n_train:], topics[n_train:]),
+        **_one_vs_rest.subset_arrays("train", X[:n_train], topics[:n_train]),
+        **_one_vs_rest.subset_arrays("test", X[n_train:], topics[n_train:]),
     }
 
 

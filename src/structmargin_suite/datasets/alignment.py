@@ -133,19 +133,19 @@ def score(Y: Sequence[Truth], Yhat: Sequence[Truth]) -> dict[str, float]:
     return {"error": 100.0 * float(np.mean([y[0] != yhat[0] for y, yhat in zip(Y, Yhat, strict=True)]))}
 
 
-def _packed(part: str, X: Sequence[Strings], Y: Sequence[Truth]) -> dict[str, np.ndarray]:
+def _packed(subset: str, X: Sequence[Strings], Y: Sequence[Truth]) -> dict[str, np.ndarray]:
     return {
-        f"{part}_native": np.array([x[0] for x in X], dtype=np.uint8),
-        f"{part}_candidates": np.array([x[1] for x in X], dtype=np.uint8),
-        f"{part}_homolog": np.array([y[0] for y in Y], dtype=np.int64),
-        f"{part}_begin": np.array([y[1][:2] for y in Y], dtype=np.int64),
-        f"{part}_ops": np.array([y[1][2] for y in Y]),
+        f"{subset}_native": np.array([x[0] for x in X], dtype=np.uint8),
+        f"{subset}_candidates": np.array([x[1] for x in X], dtype=np.uint8),
+        f"{subset}_homolog": np.array([y[0] for y in Y], dtype=np.int64),
+        f"{subset}_begin": np.array([y[1][:2] for y in Y], dtype=np.int64),
+        f"{subset}_ops": np.array([y[1][2] for y in Y]),
     }
 
 
-def _unpacked(part: str, arrays: Mapping[str, np.ndarray], n: int | None = None) -> Examples:
+def _unpacked(subset: str, arrays: Mapping[str, np.ndarray], n: int | None = None) -> Examples:
     names = ("native", "candidates", "homolog", "begin", "ops")
-    native, candidates, homolog, begin, ops = (arrays[f"{part}_{name}"][:n] for name in names)
+    native, candidates, homolog, begin, ops = (arrays[f"{subset}_{name}"][:n] for name in names)
     X = [(native[e], list(candidates[e])) for e in range(len(native))]
     Y = [(int(h), (int(i), int(j), str(o))) for h, (i, j), o in zip(homolog, begin, ops, strict=True)]
     return Examples(X, Y)

@@ -2,9 +2,9 @@
 
 Four files with a header and tabs between fields: topics.txt (ID, description), subTopics.txt (ID,
 description), results.txt (ID, url, title, snippet), STRel.txt (subTopicID, resultID). A subtopic's and a
-result's ID begin with that of their topic and a dot. A document is a result's title and snippet; words are
-runs of letters and digits in lower case, stemmed (Porter), without stop words. The stand-in is that of
-`collection`.
+result's ID begin with that of their topic and a dot. A document is a result's title and snippet; words
+are runs of letters and digits in lower case, stemmed (Porter), without stop words. The stand-in is made
+as in `collection`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Clusters on a tree: small multiclass data on which all formulations differ, to test theorems with.
 
-n_classes classes form groups of `siblings`. The mean of a class is its group's mean plus a part of its own,
+n_classes classes form groups of `siblings`. The mean of a class is its group's mean plus a vector of its own,
 with all coordinates normal; examples scatter around it. The losses, for VIEW's `loss`:
     zero_one   1 for every wrong class
     tree       1 for a wrong class of the right group, 2 for one of another group
@@ -45,11 +45,11 @@ def synthesize(
     groups = np.arange(n_classes) // siblings
     means = rng.normal(size=(groups[-1] + 1, n_features))[groups] + rng.normal(size=(n_classes, n_features))
     arrays = {"groups": groups}
-    for part, n in (("train", pool), ("test", n_test)):
+    for subset, n in (("train", pool), ("test", n_test)):
         y = rng.integers(0, n_classes, size=n)
         x = means[y] + scatter * rng.normal(size=(n, n_features))
-        arrays[f"X_{part}"] = np.column_stack([x, np.ones(n)])
-        arrays[f"y_{part}"] = y
+        arrays[f"X_{subset}"] = np.column_stack([x, np.ones(n)])
+        arrays[f"y_{subset}"] = y
     return arrays
 
 
@@ -61,7 +61,7 @@ def view(
     loss: str = "zero_one",
     loss_scale: float = 1.0,
 ) -> Split:
-    """The first n_train examples of the pool, the whole test part, and the problem's shape and loss."""
+    """The first n_train examples of the pool, the whole test set, and the problem's shape and loss."""
     groups = arrays["groups"]
     losses = 1.0 - np.eye(len(groups))
     if loss == "tree":

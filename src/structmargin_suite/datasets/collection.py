@@ -32,8 +32,7 @@ N_WORDS, N_QUERY_WORDS, N_SUBTOPIC_WORDS = 4000, 12, 15
 def synthesize(
     seed: int, *, queries: int = 20, documents: int = 50, length: int = 120
 ) -> dict[str, np.ndarray]:
-    """The arrays of a collection with so many queries, documents per query, and (about) words per
-    document."""
+    """The arrays of a collection; `documents` is per query, and `length` about the words per document."""
     rng = np.random.default_rng(seed)
     frequency = 1.0 / np.arange(5.0, N_WORDS + 5.0)
     language = np.cumsum(frequency / frequency.sum())
@@ -66,8 +65,8 @@ def _draw_words(
     rng: np.random.Generator, n: int, share: float, subtopics: np.ndarray, about: np.ndarray, own: np.ndarray,
     language: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
-    """n words: a share of them from the subtopics, a fourth from the query's own words, the others from the
-    language.
+    """n words: a share of them from the subtopics, a fourth from the query's own words, the rest
+    from the language.
 
     `about` has the words (T, N_SUBTOPIC_WORDS) of every subtopic, `own` those of the query, `language` the
     cumulative probabilities (N_WORDS,) of all words.

@@ -3,7 +3,7 @@
 The file has one line per patch of ground: 10 quantities, 44 indicators and the type from 1 to 7, with commas
 between. The paper's sample of 1,000 patches to train on and 2,000 to test on is not known: ours is drawn from
 the first 20,000 patches, of which the first 15,120 have the types equally often, so the rare types are more
-frequent here than in the whole data set. Quantities are standardised by the training part, and rows scaled to
+frequent here than in the whole data set. Quantities are standardised by the training set, and rows scaled to
 a mean squared norm of 1. The stand-in has types that follow from a quantity, as they follow from elevation.
 """
 
@@ -46,18 +46,18 @@ def parse(
             f"{path} has {len(y)} patches, but n_train and n_test ask for {n_train + n_test}; ask for fewer"
         )
     order = np.random.default_rng(seed).permutation(len(y))
-    return _parts(X, y, order[:n_train], order[n_train : n_train + n_test])
+    return _subsets(X, y, order[:n_train], order[n_train : n_train + n_test])
 
 
-def _parts(X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
+def _subsets(X: np.ndarray, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> dict[str, np.ndarray]:
     mean, deviation = X[train, :N_QUANTITIES].mean(axis=0), X[train, :N_QUANTITIES].std(axis=0)
     Z = X.astype(float)
     Z[:, :N_QUANTITIES] = (Z[:, :N_QUANTITIES] - mean) / np.where(deviation > 0, deviation, 1.0)
     rows = _one_vs_rest.scaled(Z[train], Z[test])
     return {
         "names": np.arange(1, N_TYPES + 1).astype(str),
-        **_one_vs_rest.part_arrays("train", rows["train"], np.eye(N_TYPES)[y[train] - 1]),
-        **_one_vs_rest.part_arrays("test", rows["test"], np.eye(N_TYPES)[y[test] - 1]),
+        **_one_vs_rest.subset_arrays("train", rows["train"], np.eye(N_TYPES)[y[train] - 1]),
+        **_one_vs_rest.subset_arrays("test", rows["test"], np.eye(N_TYPES)[y[test] - 1]),
     }
 
 
@@ -102,4 +102,4 @@ def synthesize(seed: int, *, n_train: int = 1000, n_test: int = 2000) -> dict[st
     ground = (3 * y + rng.integers(0, 20, size=n)) % 40
     X[:, N_QUANTITIES:] = 0
     X[np.arange(n), N_QUANTITIES + y % 4] = X[np.arange(n), N_QUANTITIES + 4 + ground] = 1
-    return _parts(np.rint(X), y, np.arange(n_train), np.arange(n_train, n))
+    return _subsets(np.rint(X), y, np.arange(n_train), np.arange(n_train, n))

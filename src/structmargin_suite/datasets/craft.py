@@ -1,6 +1,7 @@
-"""CRAFT: 97 biomedical articles with hand-made trees, 30,830 in all, one per line, with parts of its own.
+"""CRAFT: 97 biomedical articles with hand-made trees, 30,830 in all, one per line, with subsets of its own.
 
-The training part is trained on, the parts dev and test together are tested on (nothing is chosen on dev).
+The training set is the corpus's own, the test set its dev and test articles together (nothing is
+chosen on dev).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from structmargin_suite.datasets._treebanks import (
     RawTree,
     TreeFilter,
     score,
-    tree_arrays_by_part,
+    tree_arrays_by_subset,
     view,
 )
 from structmargin_suite.datasets.gum import documents
@@ -34,7 +35,7 @@ FILES = mirrored(
         "craft-ids-test.txt": "9b86db4128e9314e24bcc1f910fdba01bc08686b1754adcdbe6eb39a730a0f33",
     },
 )
-PARTS = {"train": 0, "dev": 1, "test": 1}
+SUBSETS = {"train": 0, "dev": 1, "test": 1}
 N_TREES = 2395
 """Clauses of at most 15 tokens in the real corpus, which is the size of the stand-in."""
 
@@ -43,24 +44,24 @@ def parse(
     files: Mapping[str, Path], seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any",
     at_most: int | None = None, repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """All trees that pass the filter, with the corpus's own parts."""
-    part_of = {
+    """All trees that pass the filter, with the corpus's own subsets."""
+    subset_of = {
         line.strip(): value
-        for part, value in PARTS.items()
-        for line in files[f"craft-ids-{part}.txt"].read_text(encoding="utf-8").splitlines()
+        for subset, value in SUBSETS.items()
+        for line in files[f"craft-ids-{subset}.txt"].read_text(encoding="utf-8").splitlines()
         if line.strip()
     }
     select = TreeFilter(longest, punctuation, roots)
 
-    def of_parts() -> Iterator[tuple[int, list[RawTree]]]:
+    def of_subsets() -> Iterator[tuple[int, list[RawTree]]]:
         for name, raw in documents(files["craft_penn_trees.tar.xz"], ".tree", select.longest_to_read):
-            if name not in part_of:
+            if name not in subset_of:
                 raise DataError(
                     f"{files['craft-ids-train.txt']} and the other lists do not name article {name}; add it"
                 )
-            yield part_of[name], raw
+            yield subset_of[name], raw
 
-    return tree_arrays_by_part(of_parts(), select, seed, at_most)
+    return tree_arrays_by_subset(of_subsets(), select, seed, at_most)
 
 
 def synthesize(

@@ -1,8 +1,8 @@
 """GUM and GENTLE: 263 documents of many genres, 14,597 trees; brackets are automatic ("silver").
 
-The corpus's own training part is trained on, its parts dev and test together are tested on (nothing is chosen
-on dev). The out-of-domain part test2 (GENTLE) is left out. With clauses of at most 10
-tokens this is near the paper's size.
+The training set is the corpus's own, the test set its dev and test documents together (nothing is chosen on
+dev). The out-of-domain documents test2 (GENTLE) are left out. With clauses of at most 10 tokens this is near
+the paper's size.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from structmargin_suite.datasets._treebanks import (
     TreeFilter,
     read,
     score,
-    tree_arrays_by_part,
+    tree_arrays_by_subset,
     view,
 )
 from structmargin_suite.storage.fetch import DataError, Remote
@@ -41,7 +41,7 @@ FILES = (
         "treebank-gum/splits.md",
     ),
 )
-PARTS = {"train": 0, "dev": 1, "test": 1}
+SUBSETS = {"train": 0, "dev": 1, "test": 1}
 N_TREES = 2884
 """Clauses of at most 10 tokens in the real corpus, which is the size of the stand-in."""
 
@@ -50,23 +50,23 @@ def parse(
     files: Mapping[str, Path], seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any",
     at_most: int | None = None, repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """All trees that pass the filter, with the corpus's own parts."""
-    splits = parts(files["splits.md"])
+    """All trees that pass the filter, with the corpus's own subsets."""
+    splits = subsets(files["splits.md"])
     select = TreeFilter(longest, punctuation, roots)
 
-    def of_parts() -> Iterator[tuple[int, list[RawTree]]]:
+    def of_subsets() -> Iterator[tuple[int, list[RawTree]]]:
         for name, raw in documents(files["gum_const.tar.xz"], ".ptb", select.longest_to_read):
             if name not in splits:
-                raise DataError(f"{files['splits.md']} does not say in which part {name} is; add it")
-            if splits[name] in PARTS:
-                yield PARTS[splits[name]], raw
+                raise DataError(f"{files['splits.md']} does not say in which subset {name} is; add it")
+            if splits[name] in SUBSETS:
+                yield SUBSETS[splits[name]], raw
 
-    return tree_arrays_by_part(of_parts(), select, seed, at_most)
+    return tree_arrays_by_subset(of_subsets(), select, seed, at_most)
 
 
-def parts(path: Path) -> dict[str, str]:
-    """The part of every document: lines `* name` under headings `## part`."""
-    part_of: dict[str, str] = {}
+def subsets(path: Path) -> dict[str, str]:
+    """The subset of every document: lines `* name` under headings `## subset`."""
+    subset_of: dict[str, str] = {}
     heading = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if line.startswith("## "):
@@ -75,12 +75,12 @@ def parts(path: Path) -> dict[str, str]:
         if named:
             if heading is None:
                 raise DataError(
-                    f"{path}, line {number}: {named[1]} stands under no heading; add ## and a part"
+                    f"{path}, line {number}: {named[1]} stands under no heading; add ## and a subset"
                 )
-            part_of[named[1]] = heading
-    if not part_of:
+            subset_of[named[1]] = heading
+    if not subset_of:
         raise DataError(f"{path} names no document; use the corpus's own splits.md")
-    return part_of
+    return subset_of
 
 
 def documents(path: Path, suffix: str, longest: int | None) -> list[tuple[str, list[RawTree]]]:

@@ -1,9 +1,9 @@
 """20 Newsgroups by date: postings without headers, footers and quotes; the names of the groups form a tree.
 
 Words are runs of letters in lower case, stemmed (Porter), without stop words; those in fewer than 3 training
-postings are left out. A round draws `instances_per_class` postings of every group from the
-training part; the test part stays whole. Inputs are tf-idf vectors of unit length, words and frequencies
-from the postings drawn. The features of a group:
+postings are left out. A round draws `instances_per_class` postings of every group from the training set; the
+test set stays whole. Inputs are tf-idf vectors of unit length, words and frequencies from the postings drawn.
+The features of a group:
 
     flat          one feature of its own
     taxonomy      the nodes of the tree of names (comp, comp.sys, ...; not those with a single child)
@@ -64,15 +64,15 @@ GROUPS = (
     "soc.religion.christian", "talk.politics.guns", "talk.politics.mideast", "talk.politics.misc",
     "talk.religion.misc",
 )  # fmt: skip
-PARTS = ("train", "test")
+SUBSETS = ("train", "test")
 WORD = re.compile(r"[a-z]{2,}")
 MIN_POSTINGS = 3  # words in fewer training postings are left out
 
 
 class Posting(NamedTuple):
-    """A posting as the archive has it: the number of its part, the name of its group, its text."""
+    """A posting as the archive has it: the number of its subset, the name of its group, its text."""
 
-    part: int
+    subset: int
     group: str
     text: str
 
@@ -80,33 +80,37 @@ class Posting(NamedTuple):
 def parse(
     files: Mapping[str, Path], seed: int, *, postings_per_group: int | None = None
 ) -> dict[str, np.ndarray]:
-    """Word counts, y, part (0 train, 1 test), groups; at most postings_per_group of a group in each part."""
+    """Word counts, y, subset (0 train, 1 test), groups; at most postings_per_group per group and subset."""
     path = files[FILES[0].name]
     postings = _postings(path)
     groups = sorted({posting.group for posting in postings})
     y: list[int] = []
-    parts: list[int] = []
+    subsets: list[int] = []
     documents: list[Counter[str]] = []
-    for part in range(len(PARTS)):
+    for subset in range(len(SUBSETS)):
         for label, group in enumerate(groups):
-            texts = [posting.text for posting in postings if (posting.part, posting.group) == (part, group)]
+            texts = [
+                posting.text for posting in postings if (posting.subset, posting.group) == (subset, group)
+            ]
             if not texts:
-                raise DataError(f"{path}: group {group!r} has no posting in its {PARTS[part]} part; add some")
+                raise DataError(
+                    f"{path}: group {group!r} has no posting in its {SUBSETS[subset]} set; add some"
+                )
             for text in texts[:postings_per_group]:
                 documents.append(_word_counts(text))
                 y.append(label)
-                parts.append(part)
-    trained_on = [counts for counts, part in zip(documents, parts, strict=True) if part == 0]
+                subsets.append(subset)
+    trained_on = [counts for counts, subset in zip(documents, subsets, strict=True) if subset == 0]
     return {
         **csr_arrays(_over_vocabulary(documents, trained_on)),
         "y": np.array(y),
-        "part": np.array(parts),
+        "subset": np.array(subsets),
         "groups": np.array(groups),
     }
 
 
 def _postings(path: Path) -> list[Posting]:
-    """The postings of an archive, sorted by part, group and name of the file."""
+    """The postings of an archive, sorted by subset, group and name of the file."""
     postings = []
     for name, content in tar_files(path, lambda name: True):
         place = re.search(r"20news-bydate-(train|test)/([^/]+)/[^/]+$", name)
@@ -115,8 +119,8 @@ def _postings(path: Path) -> list[Posting]:
                 f"{path}: {name!r} is not where a posting belongs "
                 "(20news-bydate-train or -test, group, number); remove it"
             )
-        postings.append((PARTS.index(place[1]), place[2], name, content.decode("latin-1")))
-    return [Posting(part, group, text) for part, group, _, text in sorted(postings)]
+        postings.append((SUBSETS.index(place[1]), place[2], name, content.decode("latin-1")))
+    return [Posting(subset, group, text) for subset, group, _, text in sorted(postings)]
 
 
 def _word_counts(text: str) -> Counter[str]:
@@ -157,13 +161,13 @@ def _stemmer() -> PorterStemmer:
 
 
 def synthesize(seed: int, *, postings_per_group: int | None = None) -> dict[str, np.ndarray]:
-    """The same arrays, over 3,000 words; by default 100 postings of a group in each part."""
+    """The same arrays, over 3,000 words; by default 100 postings of a group in each subset."""
     rng = np.random.default_rng(seed)
     each = 100 if postings_per_group is None else postings_per_group
     y = np.tile(np.repeat(np.arange(len(GROUPS)), each), 2)
     counts = word_counts(rng, parents(GROUPS), GROUPS, y, 3000)
-    part = np.repeat([0, 1], len(GROUPS) * each)
-    return {**csr_arrays(counts), "y": y, "part": part, "groups": np.array(GROUPS)}
+    subset = np.repeat([0, 1], len(GROUPS) * each)
+    return {**csr_arrays(counts), "y": y, "subset": subset, "groups": np.array(GROUPS)}
 
 
 def parents(groups: Sequence[str]) -> dict[str, str]:
@@ -193,11 +197,11 @@ def view(
     round: int = 0,
     features: str = "flat",
 ) -> Split:
-    """instances_per_class postings of every group to train on, and the whole test part."""
-    y, part, groups = arrays["y"], arrays["part"], [str(group) for group in arrays["groups"]]
+    """instances_per_class postings of every group to train on, and the whole test set."""
+    y, subset, groups = arrays["y"], arrays["subset"], [str(group) for group in arrays["groups"]]
     order = np.random.default_rng([seed, round]).permutation(len(y))
-    drawn = [order[(y[order] == k) & (part[order] == 0)][:instances_per_class] for k in range(len(groups))]
-    train, test = np.sort(np.concatenate(drawn)), np.flatnonzero(part == 1)
+    drawn = [order[(y[order] == k) & (subset[order] == 0)][:instances_per_class] for k in range(len(groups))]
+    train, test = np.sort(np.concatenate(drawn)), np.flatnonzero(subset == 1)
     counts = csr_of(arrays)
     X_train, X_test = tfidf(counts[train], counts[test])
     tree = parents(groups)

@@ -37,22 +37,22 @@ N_DIGITS, N_COUNTS, MAX_COUNT = 10, 64, 16
 
 
 def parse(files: Mapping[str, Path], seed: int, *, images: int | None = None) -> dict[str, np.ndarray]:
-    """Inputs and digits of both parts; at most `images` images of each, drawn by the seed."""
+    """Inputs and digits of both subsets; at most `images` images of each, drawn by the seed."""
     rng = np.random.default_rng(seed)
-    parts: list[np.ndarray] = []
+    subsets: list[np.ndarray] = []
     for remote in FILES:
         both = read(files[remote.name])
         drawn = np.sort(rng.permutation(len(both[1]))[:images])
-        parts += [part[drawn] for part in both]
-    return _parts(*parts)
+        subsets += [subset[drawn] for subset in both]
+    return _subsets(*subsets)
 
 
-def _parts(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray) -> dict[str, np.ndarray]:
+def _subsets(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray) -> dict[str, np.ndarray]:
     rows = _one_vs_rest.scaled(X, X_test)
     return {
         "names": np.arange(N_DIGITS).astype(str),
-        **_one_vs_rest.part_arrays("train", rows["train"], np.eye(N_DIGITS)[y]),
-        **_one_vs_rest.part_arrays("test", rows["test"], np.eye(N_DIGITS)[y_test]),
+        **_one_vs_rest.subset_arrays("train", rows["train"], np.eye(N_DIGITS)[y]),
+        **_one_vs_rest.subset_arrays("test", rows["test"], np.eye(N_DIGITS)[y_test]),
     }
 
 
@@ -84,10 +84,10 @@ def synthesize(seed: int, *, images: int | None = None) -> dict[str, np.ndarray]
     """The same arrays: by default 3,823 and 1,797 images; one in ten has strong noise."""
     rng = np.random.default_rng(seed)
     patterns = rng.integers(0, MAX_COUNT + 1, size=(N_DIGITS, N_COUNTS)).astype(float)
-    parts: list[np.ndarray] = []
+    subsets: list[np.ndarray] = []
     for n in (3823, 1797):
         digits = rng.integers(0, N_DIGITS, size=n if images is None else min(n, images))
         noise = np.where(rng.random(len(digits)) < 0.1, 12.0, 5.0)[:, None]
         counts = patterns[digits] + noise * rng.normal(size=(len(digits), N_COUNTS))
-        parts += [np.clip(np.rint(counts), 0, MAX_COUNT), digits]
-    return _parts(*parts)
+        subsets += [np.clip(np.rint(counts), 0, MAX_COUNT), digits]
+    return _subsets(*subsets)

@@ -9,7 +9,7 @@ differ in size.
 A round is one fold of a cross-validation: with 4 training documents per class, 3-fold cross-validation
 repeated five times; with 2, 5-fold repeated three times. Of the training folds, only 4 or 2 documents per
 class are used. Classes with fewer than 3 documents are left out. Inputs are tf-idf vectors of unit length
-over the words of the training part.
+over the words of the training set.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def round_split(
 ) -> Split:
     """The examples of a round.
 
-    `drawn` is what `fold_documents` takes after y; `inputs` returns X of the training and of the test part
+    `drawn` is what `fold_documents` takes after y; `inputs` returns X of the training and of the test set
     for the numbers of their documents.
     """
     documents, y, codes = large_classes(arrays["y"], arrays["codes"])
@@ -133,15 +133,14 @@ def class_features(codes: Sequence[str], features: str) -> dict[str, Any]:
 
 
 def parents(codes: Sequence[str]) -> dict[str, str]:
-    """The tree of the codes: the parent of every group, subclass and class, which is its next shorter
-    prefix."""
+    """The tree of the codes: the parent of a group, subclass or class is its next shorter prefix."""
     pairs = zip(LEVELS[1:], LEVELS, strict=False)
     return {code[:below]: code[:above] for below, above in pairs for code in codes}
 
 
 def large_classes(y: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """(documents of the classes with MIN_DOCUMENTS or more, their labels numbered anew, codes of these
-    classes)."""
+    """(documents of the classes with at least MIN_DOCUMENTS, their labels renumbered, codes
+    of the classes)."""
     sizes = np.bincount(y, minlength=len(codes))
     classes = np.flatnonzero(sizes >= MIN_DOCUMENTS)
     documents = np.flatnonzero(np.isin(y, classes))
@@ -149,8 +148,7 @@ def large_classes(y: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def fold_documents(y: np.ndarray, seed: int, per_class: int, round: int) -> tuple[np.ndarray, np.ndarray]:
-    """(training, test) documents of a round, of labels y (n,); every class is spread evenly over the
-    folds."""
+    """(training, test) documents of a round, for labels y (n,); classes are spread evenly over the folds."""
     folds = FOLDS[per_class]
     rng = np.random.default_rng([seed, per_class, round // folds])
     fold, order = np.empty(len(y), dtype=np.int64), rng.permutation(len(y))
@@ -171,7 +169,7 @@ def tfidf(train: sp.csr_matrix, test: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.
 
     words = np.flatnonzero(np.asarray((train > 0).sum(axis=0)).ravel())
     transformer = TfidfTransformer(sublinear_tf=True).fit(train[:, words])
-    weighted = (sp.csr_matrix(transformer.transform(part[:, words])) for part in (train, test))
+    weighted = (sp.csr_matrix(transformer.transform(subset[:, words])) for subset in (train, test))
     return next(weighted), next(weighted)
 
 

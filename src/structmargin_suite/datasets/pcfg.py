@@ -80,5 +80,5 @@ def synthesize(
         tree = draw(rng)
         if tree is not None and tree[0] in CLAUSES and len(leaves(tree)) <= longest:
             trees.append(tree)
-    part = (np.arange(at_most) >= at_most - at_most // 5).astype(np.int64)
-    return tree_arrays(trees, part.tolist(), seed, None)
+    subset = (np.arange(at_most) >= at_most - at_most // 5).astype(np.int64)
+    return tree_arrays(trees, subset.tolist(), seed, None)

@@ -3,8 +3,8 @@
 The archive holds 22 SGML files. Of its stories those with TOPICS="YES" are used, LEWISSPLIT="TRAIN" to train
 on and "TEST" to test on: 9,603 and 3,299, whether or not they have a topic. Words are runs of letters and
 digits of the whole text, title and dateline included, in lower case; words of fewer than 3 training stories
-are left out. Inputs are tf-idf vectors of unit length, frequencies from the training part. 90 topics have a
-story in each part, and 50 of them have 10 or more in each. The stand-in draws stories as `abstracts` does.
+are left out. Inputs are tf-idf vectors of unit length, frequencies from the training set. 90 topics have a
+story in each subset, and 50 of them have 10 or more in each. The stand-in draws stories as `abstracts` does.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FILES = (
     ),
 )
 PREPARE: Schemas = {"stories": {"type": "integer", "minimum": 100}}
-PARTS = {"TRAIN": "train", "TEST": "test"}
+SUBSETS = {"TRAIN": "train", "TEST": "test"}
 MIN_STORIES = 3  # words in fewer training stories are left out
 WORD = r"[a-z0-9]{2,}"
 
@@ -48,40 +48,42 @@ TAG = re.compile(r"<[^>]*>")
 
 
 class Story(NamedTuple):
-    """A story of the ModApte split: its part, its topics and its text in lower case."""
+    """A story of the ModApte split: its subset, its topics and its text in lower case."""
 
-    part: str
+    subset: str
     topics: list[str]
     text: str
 
 
 def parse(files: Mapping[str, Path], seed: int, *, stories: int | None = None) -> dict[str, np.ndarray]:
-    """Inputs and topics of both parts; at most `stories` stories to train on and half as many to test on."""
+    """Inputs and topics of both subsets; at most `stories` training and half as many test stories."""
     path = files[FILES[0].name]
     selected = list(read(path))
     if stories is not None:
         limits = {"train": stories, "test": stories // 2}
-        selected = [story for part in limits for story in _drawn(selected, part, limits[part], seed)]
+        selected = [story for subset in limits for story in _drawn(selected, subset, limits[subset], seed)]
     names = sorted({name for story in selected for name in story.topics})
-    texts = {part: [story.text for story in selected if story.part == part] for part in PARTS.values()}
-    for part in texts:
-        if not texts[part]:
-            raise DataError(f'{path}: no story of the {part} part with TOPICS="YES"; add some')
+    texts = {
+        subset: [story.text for story in selected if story.subset == subset] for subset in SUBSETS.values()
+    }
+    for subset in texts:
+        if not texts[subset]:
+            raise DataError(f'{path}: no story of the {subset} set with TOPICS="YES"; add some')
     column = {name: k for k, name in enumerate(names)}
     arrays: dict[str, np.ndarray] = {"names": np.array(names)}
-    for part, X in tfidf(texts["train"], texts["test"]).items():
+    for subset, X in tfidf(texts["train"], texts["test"]).items():
         topics = np.zeros((X.shape[0], len(names)), dtype=np.uint8)
-        for row, story in enumerate(story for story in selected if story.part == part):
+        for row, story in enumerate(story for story in selected if story.subset == subset):
             topics[row, [column[name] for name in story.topics]] = 1
-        arrays |= _one_vs_rest.part_arrays(part, X, topics)
+        arrays |= _one_vs_rest.subset_arrays(subset, X, topics)
     return arrays
 
 
-def _drawn(stories: list[Story], part: str, most: int, seed: int) -> list[Story]:
-    """At most so many stories of a part, drawn by the seed, in their old order."""
-    of_part = [story for story in stories if story.part == part]
-    chosen = np.random.default_rng(seed).permutation(len(of_part))[:most]
-    return [of_part[k] for k in sorted(chosen)]
+def _drawn(stories: list[Story], subset: str, most: int, seed: int) -> list[Story]:
+    """At most `most` stories of a subset, drawn by the seed and kept in order."""
+    of_subset = [story for story in stories if story.subset == subset]
+    chosen = np.random.default_rng(seed).permutation(len(of_subset))[:most]
+    return [of_subset[k] for k in sorted(chosen)]
 
 
 def tfidf(train: list[str], test: list[str]) -> dict[str, sp.csr_matrix]:
@@ -116,14 +118,14 @@ def _stories(text: str, where: str) -> Iterator[Story]:
         missing = [key for key in ("TOPICS", "LEWISSPLIT") if key not in given]
         if missing:
             raise fault(match.start(), f"the story has no {missing[0]}; give it one")
-        if given["TOPICS"] != "YES" or given["LEWISSPLIT"] not in PARTS:
+        if given["TOPICS"] != "YES" or given["LEWISSPLIT"] not in SUBSETS:
             continue
         topics, body = TOPICS.search(match[2]), TEXT.search(match[2])
         if topics is None or body is None:
             what = "<TOPICS>" if topics is None else "<TEXT>"
             raise fault(match.start(), f"the story has no {what} element; add it")
         names = list(dict.fromkeys(NAME.findall(topics[1])))
-        yield Story(PARTS[given["LEWISSPLIT"]], names, html.unescape(TAG.sub(" ", body[1])).lower())
+        yield Story(SUBSETS[given["LEWISSPLIT"]], names, html.unescape(TAG.sub(" ", body[1])).lower())
     left = next(opened, None)
     if left is not None:
         raise fault(left.start(), "the story is not closed; add </REUTERS>")

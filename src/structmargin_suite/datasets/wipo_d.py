@@ -41,8 +41,8 @@ CODE = re.compile(r"[A-H]\d\d[A-Z]\d\d")
 def parse(files: Mapping[str, Path], seed: int) -> dict[str, np.ndarray]:
     """Arrays X (n, 100), y (n,) and codes, the labels in alphabetical order."""
     X, labels = [], []
-    for part in ("train", "test"):
-        features, names = files[f"{part}-D.npy"], files[f"{part}_label-D.txt"]
+    for subset in ("train", "test"):
+        features, names = files[f"{subset}-D.npy"], files[f"{subset}_label-D.txt"]
         X.append(_features(features))
         labels.append(_labels(names))
         if len(X[-1]) != len(labels[-1]):

@@ -44,8 +44,7 @@ def parse(
     files: Mapping[str, Path], seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any",
     at_most: int | None = None, repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """All trees that pass the filter, without parts. A user's own file may also be plain text with bracketed
-    trees."""
+    """All trees that pass the filter, without subsets; a user's own file may be plain text with trees."""
     path = files[FILES[0].name]
     select = TreeFilter(longest, punctuation, roots)
     trees = select.select(members(path, select.longest_to_read))
@@ -71,6 +70,6 @@ def synthesize(
     seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = N_TREES,
     repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """A stand-in of the sample's size, without parts."""
+    """A stand-in of the sample's size, without subsets."""
     made = pcfg.synthesize(seed, longest=longest, at_most=at_most)
-    return {**made, "part": np.full(at_most, -1, dtype=np.int64)}
+    return {**made, "subset": np.full(at_most, -1, dtype=np.int64)}

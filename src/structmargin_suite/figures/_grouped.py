@@ -1,4 +1,4 @@
-"""Means and standard errors of runs along one setting, as figures want them."""
+"""Means and standard errors of runs along one setting, as figures need them."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def one_alignment(results: ExperimentResults, fig: Any) -> None:
 
 
 def _identity(model: Any) -> Any:
-    """The same problem under weights that nobody learnt."""
+    """The same problem with weights that were not learnt."""
     A = model.problem_.n_letters
     return type(model.scorer_)(model.problem_, np.append((2.0 * np.eye(A) - 1.0).ravel(), -1.0))
 

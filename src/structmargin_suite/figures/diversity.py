@@ -23,8 +23,8 @@ def telling(results: ExperimentResults) -> tuple[Query, Selection, np.ndarray, n
     """
     split: Any = results.split(results.select(STUDY, method=SVM)["run"].iloc[0])
     best: tuple[float, Any] | None = None
-    for part in (split.train, split.validation, split.test):
-        for x, y in zip(part.X, part.Y, strict=True):
+    for subset in (split.train, split.validation, split.test):
+        for x, y in zip(subset.X, subset.Y, strict=True):
             if y.subtopics.shape[1] > 12:
                 continue
             each = np.argsort(-(y.subtopics @ y.weights), kind="stable")[:3]

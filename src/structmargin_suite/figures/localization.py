@@ -48,13 +48,13 @@ def _box(ax: Any, box: np.ndarray, colour: str, style: Any = "-", width: float =
 
 @figure("examples")
 def examples(results: ExperimentResults, fig: Any) -> None:
-    """Three test and three training images, as many as can be with two cars."""
+    """Three test and three training images, with two cars where possible."""
     fig.set_size_inches(7.2, 3.6)
     arrays = results.ready(_first(results, LINEAR))
     axes = fig.subplots(2, 3)
-    for line, part, name in zip(axes, ("test", "train"), ("test", "training"), strict=True):
-        images, n = pictures_of(arrays, part), arrays[f"{part}_n"]
-        cars = np.split(arrays[f"{part}_cars"], np.cumsum(n)[:-1])
+    for line, subset, name in zip(axes, ("test", "train"), ("test", "training"), strict=True):
+        images, n = pictures_of(arrays, subset), arrays[f"{subset}_n"]
+        cars = np.split(arrays[f"{subset}_cars"], np.cumsum(n)[:-1])
         chosen = [*np.flatnonzero(n > 1)[:2], *np.flatnonzero(n == 1)][:3]
         for ax, i in zip(line, chosen, strict=False):
             _picture(ax, images[i], f"{name} image {i}")
@@ -81,7 +81,7 @@ def pyramid(results: ExperimentResults, fig: Any) -> None:
 
 @figure("equal_error")
 def equal_error(results: ExperimentResults, fig: Any) -> None:
-    """A panel for each reading of the noise; what finds boxes without looking as level lines."""
+    """A panel for each reading of the noise; baselines without learning as horizontal lines."""
     kinds = [kind for kind in ("swap", "far") if has_value(results.runs, "noise_kind", kind).any()]
     kinds = kinds or ["swap"]
     fig.set_size_inches(3.7 * len(kinds), 3.6)

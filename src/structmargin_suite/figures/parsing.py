@@ -53,17 +53,17 @@ def table_5(results: ExperimentResults, fig: Any) -> None:
 
 @figure("choice_of_c")
 def choice_of_c(results: ExperimentResults, fig: Any) -> None:
-    """F1 on training and test parts against C."""
+    """F1 on the training and the test set against C."""
     fig.set_size_inches(7.2, 3.2)
     panels = fig.subplots(1, 2, sharey=True)
     runs = results.select("C")
-    for ax, part in zip(panels, ("train", "test"), strict=True):
+    for ax, subset in zip(panels, ("train", "test"), strict=True):
         for k, name in enumerate(results.config["studies"]["C"]["methods"]):
-            Series(k).ours(ax, *mean_curve(runs[runs["method"] == name], "C", f"{part}_f1"), name)
+            Series(k).ours(ax, *mean_curve(runs[runs["method"] == name], "C", f"{subset}_f1"), name)
         ax.set(
             xscale="log",
             xlabel="C (divided by n)",
-            title=f"{part}ing part" if part == "train" else "test part",
+            title="training set" if subset == "train" else "test set",
         )
         number_ticks(ax.xaxis, sorted(runs["C"].unique()))
     panels[0].set_ylabel("F1 over brackets (%)")
@@ -72,7 +72,7 @@ def choice_of_c(results: ExperimentResults, fig: Any) -> None:
 
 @figure("constraints")
 def constraints(results: ExperimentResults, fig: Any) -> None:
-    """Constraints added against n, with two a sentence beside."""
+    """Constraints added against n, with a line at two per sentence."""
     fig.set_size_inches(5.6, 3.6)
     ax = fig.add_subplot()
     runs = results.select("sizes")
@@ -175,10 +175,10 @@ def parsing_time(results: ExperimentResults, fig: Any) -> None:
         if timed.empty:
             continue
         clock = timed.iloc[0]
-        parts = [clock["fit_seconds_search"], clock["fit_seconds_qp"]]
-        parts.append(max(clock["cpu_seconds"] - sum(parts), 0.0))
+        spans = [clock["fit_seconds_search"], clock["fit_seconds_qp"]]
+        spans.append(max(clock["cpu_seconds"] - sum(spans), 0.0))
         left = 0.0
-        for k, (label, spent) in enumerate(zip(("search", "QP", "forests and the rest"), parts, strict=True)):
+        for k, (label, spent) in enumerate(zip(("search", "QP", "forests and the rest"), spans, strict=True)):
             hatch = ("", "///", "...")[k]
             ax.barh(
                 place, spent, left=left, color=COLOURS[k], hatch=hatch, edgecolor="white",

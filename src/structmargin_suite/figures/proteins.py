@@ -17,7 +17,7 @@ from structmargin_suite.results import ExperimentResults, column
 
 STUDY = "models"
 SHOWN = ("BLOSUM62", "generative", "Simple", "Window", "Profile")
-"""What the alignment of one pair is drawn for."""
+"""The methods for which the alignment of one pair is drawn."""
 MATRIX = {"blosum": 20 * 20}
 COUNTED = {"residue": 20 * 20, "structure": 300 * 20}
 
@@ -74,7 +74,7 @@ def by_identity(results: ExperimentResults, fig: Any) -> None:
     classes = [f"{100 * a:.0f}_{100 * b:.0f}" for a, b in pairwise(BINS)]
     for k, name in enumerate(name for name in _methods(results) if "linear" not in name):
         runs = results.select(STUDY, method=name)
-        scores = [column(runs, f"test_q4_{part}").dropna().to_numpy() for part in classes]
+        scores = [column(runs, f"test_q4_{identity}").dropna().to_numpy() for identity in classes]
         look = Series(k)
         filled = [x for x, values in enumerate(scores) if len(values)]
         ax.plot(
@@ -102,7 +102,7 @@ def models_time(results: ExperimentResults, fig: Any) -> None:
                 [n_weights(results, name)], [np.mean(times)], marker=look.marker, color=look.colour,
                 markerfacecolor=face, linestyle="none", label=results.label(name),
             )  # fmt: skip
-    ax.set(xscale="log", yscale="log", xlabel="weights", ylabel="CPU seconds a run")
+    ax.set(xscale="log", yscale="log", xlabel="weights", ylabel="CPU seconds per run")
     fig.set_size_inches(6.4, 4.4)
     fig.legend(loc="outside lower center", ncols=2)
 

@@ -43,7 +43,7 @@ def table_1(results: ExperimentResults, fig: Any) -> None:
                 points = of_measure.loc[of_measure["method"] == method, "value"].tolist()
                 name = "the paper" if place == 0 else None
                 ax.plot(points, [place] * len(points), "o", color=GREY, markerfacecolor="white", label=name)
-            ax.set(xlabel=f"{label}, {size} documents a class")
+            ax.set(xlabel=f"{label}, {size} documents per class")
     panels[0][0].set_yticks(range(len(METHODS)), [results.label(name) for name in METHODS])
     panels[0][0].invert_yaxis()
     handles, names = panels[0][0].get_legend_handles_labels()
@@ -52,7 +52,7 @@ def table_1(results: ExperimentResults, fig: Any) -> None:
 
 @figure("learning_curve")
 def learning_curve(results: ExperimentResults, fig: Any) -> None:
-    """Both measures against postings a group."""
+    """Both measures against postings per group."""
     fig.set_size_inches(7.2, 3.6)
     methods = results.config["studies"]["newsgroups"]["methods"]
     panels = fig.subplots(1, 2)
@@ -60,7 +60,7 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
         for k, name in enumerate(methods):
             line = mean_curve(results.select("newsgroups", method=name), "instances_per_class", metric_column)
             Series(k).ours(ax, *line, results.label(name))
-        ax.set(xscale="log", xlabel="training postings a group", ylabel=label)
+        ax.set(xscale="log", xlabel="training postings per group", ylabel=label)
         number_ticks(ax.xaxis, line.x)
     handles, names = panels[0].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside lower center", ncols=2)
@@ -70,8 +70,8 @@ def node_errors(
     results: ExperimentResults,
 ) -> tuple[list[str], dict[str, float], dict[str, int], dict[str, str]]:
     """(classes, error by node, test documents by node, parents) of tax delta on the first corpus, over one
-    cross-validation at the largest size: a document is wrong at a node above its class but not above its
-    prediction."""
+    cross-validation at the largest size. A document counts as wrong at a node above its class that is not
+    above its prediction."""
     runs = results.select("patents", method="tax delta")
     size = int(runs.loc[runs["corpus"] == runs["corpus"].iloc[0], "instances_per_class"].max())
     runs = results.select(

@@ -19,17 +19,17 @@ from structmargin_suite.datasets import Examples
 TOLERANCE = 1e-6
 
 
-def recomputed(model: Any, part: Examples, losses: np.ndarray) -> tuple[dict[str, float], list[str]]:
-    """(measures found by a full search at the model's w, what does not hold) over the training part.
+def recomputed(model: Any, subset: Examples, losses: np.ndarray) -> tuple[dict[str, float], list[str]]:
+    """(measures found by a full search at the model's w, what does not hold) over the training set.
 
     `losses` are those of the model's predictions: `train_risk` is the risk that the formulation's
     slacks bound, the mean loss or, where it trains on 0/1 loss, the share of mistakes. `average_loss` is
     that of the outputs with alpha > 0, and `support_at_one` the share of these whose loss is 1.
     """
     fit: Fit = model.fit_
-    n = len(part.Y)
+    n = len(subset.Y)
     norm2 = _norm2(model.scorer_)
-    certified = certify(model.problem_, part.X, part.Y, model.scorer_, fit.formulation, fit.C, norm2)
+    certified = certify(model.problem_, subset.X, subset.Y, model.scorer_, fit.formulation, fit.C, norm2)
     p = max(fit.formulation.p, 1)
     numbers = {
         "norm_w": float(np.sqrt(norm2)),
@@ -62,9 +62,9 @@ def takes_whole_sample(model: Any) -> bool:
     return adapt(model.problem_).whole_sample
 
 
-def examples(model: Any, part: Examples) -> Examples:
-    """The examples that a part of the data stands for, as the model's problem sees it."""
-    return Examples(*adapt(model.problem_).wrap(*part))
+def examples(model: Any, subset: Examples) -> Examples:
+    """The examples that a subset of the data stands for, as the model's problem sees it."""
+    return Examples(*adapt(model.problem_).wrap(*subset))
 
 
 def _norm2(f: Any) -> float:

@@ -1,4 +1,4 @@
-"""A choice among values of a method's options, as the key `choose` of a config says it."""
+"""A choice among values of a method's options, as the key `choose` of a config describes it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 Value = float | int | str | bool
 Settings = Mapping[str, Any]
-"""Values of a config by their names; what each may be is for its schema to say."""
+"""Values of a config by their names; its schema says what each may be."""
 VALIDATION, INNER, TEST = "validation_", "inner_", "test_"
-"""Prefix of a choice's measure: where it is measured, which is on the validation part, on a part of the
-training part, or on the test part."""
+"""Prefix of a choice's measure: where it is measured, which is on the validation set, on some of the
+training set, or on the test set."""
 PATH_OPTIONS = ("C", "C_per_example")
 """Options that `path` can run along."""
 
@@ -62,7 +62,7 @@ class Choice:
 
     @property
     def over_all_runs(self) -> bool:
-        """Whether one value is chosen for all runs, by the test part.
+        """Whether one value is chosen for all runs, by the test set.
 
         Every value is then a run of its own.
         """
@@ -74,8 +74,8 @@ class Choice:
         return self.by.startswith((VALIDATION, INNER))
 
     @property
-    def within_training_part(self) -> bool:
-        """Whether it holds out a part of the training part to choose by."""
+    def within_training_set(self) -> bool:
+        """Whether it holds out some of the training set to choose by."""
         return self.by.startswith(INNER)
 
     @property
@@ -87,12 +87,12 @@ class Choice:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The last part of each option's name, by which results show it."""
+        """The last name in each option's dotted name, by which results show it."""
         return {option: option.rpartition(".")[2] for option in self.candidates}
 
     @property
     def sign(self) -> float:
-        """What makes the best measure the smallest one."""
+        """The sign with which the best measure is the smallest."""
         return -1.0 if self.largest else 1.0
 
     def measure_name(self, problem: Settings) -> str:

@@ -12,8 +12,7 @@ from structmargin_suite.storage.files import plain
 
 
 class Refusal(NamedTuple):
-    """What is unknown in a model's settings, and why known things do not go together; None where all is
-    well."""
+    """What is unknown in a model's settings, and why known settings cannot be combined; None if nothing."""
 
     unknown: str | None = None
     reason: str | None = None
@@ -46,12 +45,12 @@ def _refusal(text: str) -> Refusal:
 
 
 def _filled(params: dict[str, Any]) -> dict[str, Any]:
-    """A problem's parameters with numbers that only the data know: any number serves to ask what goes
-    together."""
+    """A problem's parameters, with any number for those that only the data know: combinations do not
+    depend on them."""
     from structmargin import registry
 
     make: Any = registry.PROBLEMS.get(params["name"])
-    if make is not None:  # an unknown name is for the registry to refuse
+    if make is not None:  # the registry refuses unknown names
         for parameter in fields(make):
             if parameter.init and parameter.name.startswith("n_") and parameter.name not in params:
                 params[parameter.name] = 2

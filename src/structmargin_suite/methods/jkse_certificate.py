@@ -21,10 +21,10 @@ from structmargin_suite.datasets import Examples
 TOLERANCE = 1e-6
 
 
-def recomputed(model: JKSE, part: Examples, losses: np.ndarray) -> tuple[dict[str, float], list[str]]:
+def recomputed(model: JKSE, subset: Examples, losses: np.ndarray) -> tuple[dict[str, float], list[str]]:
     """(measures recomputed from the training pairs, what does not hold)."""
     fit = model.fit_
-    pairs = pairs_of(model.problem_, part.X, part.Y, model.kernel)
+    pairs = pairs_of(model.problem_, subset.X, subset.Y, model.kernel)
     n, alpha, wrong = pairs.n, np.asarray(fit.alpha, dtype=float), []
     held = np.flatnonzero(alpha)
     w = pairs.combine(held, alpha[held]) if pairs.explicit else None

@@ -28,7 +28,7 @@ TRAINING_OPTIONS = ("eps", "gap_tol", "max_iter", "nu", "trainer")
 """Options that go to the estimator under their own names."""
 
 Certificate = Callable[[Any, Examples, np.ndarray], tuple[dict[str, float], list[str]]]
-"""(model, training part, losses of its predictions) -> (recomputed measures, what does not hold)."""
+"""(model, training set, losses of its predictions) -> (recomputed measures, what does not hold)."""
 
 
 class Estimator(NamedTuple):
@@ -213,7 +213,7 @@ class LibraryModel:
         if former is not None:
             model = former.set_params(C=options["C"])
         else:
-            params = {**split.problem, **self.problem}  # what a config says goes before what the data know
+            params = {**split.problem, **self.problem}  # a config takes precedence over the data
             problem = registry.problem(params.pop("name"), **params)
             model = _estimator(self.estimator)(
                 problem, kernel=kernel_of(self.kernel, params), random_state=seed, **options

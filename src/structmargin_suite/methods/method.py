@@ -1,7 +1,6 @@
 """A method of a config as one value: what it is, what it chooses, how it is shown.
 
-A method's config entry is read only here and in choice.py: whoever has a `Method` asks it, and never its
-dictionary.
+A method's config entry is read only here and in choice.py; all other code uses the attributes of `Method`.
 """
 
 from __future__ import annotations
@@ -115,8 +114,8 @@ class Method:
     def option(self, name: str, default: Any = None) -> Any:
         """The value of an option; a dotted name reaches inside.
 
-        Where the outer option is no mapping, a dotted name returns its whole value: "kernel.gamma" that of
-        `kernel`.
+        Where the outer option is not a mapping, a dotted name returns its whole value: "kernel.gamma" returns
+        the value of `kernel`.
         """
         head, _, inner = name.partition(".")
         value = self.settings.get(head, default)
@@ -158,6 +157,8 @@ class Method:
             yield ("choose", "path"), "is for a formulation's C or C_per_example only; remove it"
         if self.baseline is None and "C" in self.settings and "C_per_example" in self.settings:
             yield (), "has both C and C_per_example; keep one of them"
+        if "eps" in self.settings and "gap_tol" in self.settings:
+            yield (), "has both eps and gap_tol, but where gap_tol is given it alone decides; remove eps"
 
     def to_arrays(self, model: Any) -> dict[str, np.ndarray]:
         """A trained model as named arrays.

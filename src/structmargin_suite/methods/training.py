@@ -1,9 +1,9 @@
 """Training what a method says, and choosing options on the way.
 
-A method may choose an option, or several, by a measure on the validation part, or on a part of the training
-part (inner_...): every combination is trained, and the best is trained again, from nothing, on the whole
-training part, so that what is recorded of a fit does not depend on the others. With `path` the values of C
-are tried in the order given, each training from the cuts of the one before.
+A method may choose one or several options by a measure on the validation set, or on examples held out of the
+training set (inner_...): every combination is trained, and the best is trained again, from scratch, on the
+whole training set, so that what is recorded of a fit does not depend on the others. With `path` the values of
+C are tried in the order given, each training from the cuts of the one before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from structmargin_suite.methods.kinds import Model, Trained
 from structmargin_suite.methods.method import Method
 
 HELD_OUT = 4
-"""One training example in so many is held out to choose by, where the data set does not say which."""
+"""One training example in this many is held out to choose by, where the data set does not say which."""
 
 Score = Callable[[Any, Any], Mapping[str, float]]
 """(Y, yhat) -> measures by name."""
@@ -58,10 +58,10 @@ def train(
     choice = method.choice
     if choice is None or not choice.in_training:
         return _fit(method, split, seed)
-    inner = _inner(split, seed) if choice.within_training_part else split
+    inner = _inner(split, seed) if choice.within_training_set else split
     if inner.validation is None:
         raise ValueError(
-            f"choose: by {choice.by} needs a validation part, but this data set's view gives none"
+            f"choose: by {choice.by} needs a validation set, but this data set's view gives none"
         )
     by = choice.measure_name(split.problem)
     validation, measure = inner.validation, by.partition("_")[2]
@@ -71,7 +71,7 @@ def train(
 
     measured, on_split = _tried(method, choice, inner, seed, judge)
     best = choice.best(measured)
-    if inner is split and best in on_split:  # trained from nothing on the whole training part already
+    if inner is split and best in on_split:  # trained from scratch on the whole training set already
         final = on_split[best]
     else:
         final = _fit(_with(method, choice, best), split, seed)
@@ -82,7 +82,7 @@ def train(
 def _tried(
     method: Method, choice: Choice, split: Split, seed: int, judge: Callable[[Model], float]
 ) -> tuple[dict[tuple[Value, ...], float], dict[tuple[Value, ...], Trained]]:
-    """(the measure of every combination, the best training of those that began from nothing)."""
+    """(the measure of every combination, the best training of those that began from scratch)."""
     measured: dict[tuple[Value, ...], float] = {}
     best: dict[tuple[Value, ...], Trained] = {}
     former = None
@@ -114,23 +114,23 @@ def _record(
 
 
 def _inner(split: Split, seed: int) -> Split:
-    """The training part alone, split in two: some examples to choose by, the rest to train on.
+    """The training set alone, split in two: some examples to choose by, the rest to train on.
 
-    Held out is what the view says, or else a quarter by the seed.
+    The view may say which examples are held out; otherwise a quarter is drawn by the seed.
     """
     order = np.random.default_rng(seed).permutation(len(split.train.Y))
     held = order[: max(1, len(order) // HELD_OUT)] if split.held is None else np.asarray(split.held)
     rest = np.setdiff1d(order, held)
     to_choose_by, to_train_on = (
-        Examples(*(_taken(part, which) for part in split.train)) for which in (np.sort(held), rest)
+        Examples(*(_taken(sequence, which) for sequence in split.train)) for which in (np.sort(held), rest)
     )
     return Split(to_train_on, to_choose_by, to_choose_by, split.problem)
 
 
-def _taken(part: Any, which: np.ndarray) -> Any:
-    """Some of a part's inputs or outputs, as what they come as: rows of a matrix, or items of a list."""
-    array = sp.issparse(part) or isinstance(part, np.ndarray)
-    return part[which] if array else [part[i] for i in which]
+def _taken(sequence: Any, which: np.ndarray) -> Any:
+    """Some of the inputs or outputs, in the form they have: rows of a matrix, or items of a list."""
+    array = sp.issparse(sequence) or isinstance(sequence, np.ndarray)
+    return sequence[which] if array else [sequence[i] for i in which]
 
 
 def _fit(method: Method, split: Split, seed: int, former: Any = None) -> Trained:

@@ -51,8 +51,7 @@ class Catalogue:
         return declared(FIGURES / f"{experiment}.py", "figure")
 
     def refusal(self, model: LibraryModel) -> tuple[str | None, str | None]:
-        """(fault, reason to skip) of a model of the library: an unknown name, or a combination that cannot
-        be."""
+        """(fault, reason to skip) of a library model: an unknown name, or an impossible combination."""
         if not self.library:
             return None, None
         from structmargin_suite.methods.combinations import refusal

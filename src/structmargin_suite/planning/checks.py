@@ -1,6 +1,6 @@
 """What the schema of a config cannot know: whether the names in it are those of something that exists.
 
-Checks go on past faults: they look at what is left of a config without its faulty parts, and a name
+Checks go on past faults: they look at what is left of a config without its faults, and a name
 that stands in the file counts as defined even if what it names is faulty.
 """
 
@@ -20,7 +20,7 @@ from structmargin_suite.planning.config import Document, Faults, Key, located, u
 
 @dataclass(frozen=True)
 class Checks:
-    """One experiment's config at one scale: `config` is what is left of `written` without the parts that its
+    """One experiment's config at one scale: `config` is what is left of `written` without what its
     schema refuses; what is wrong is added to `faults`."""
 
     name: str
@@ -35,15 +35,15 @@ class Checks:
         """One fault, at the line of the key or of the scale that overrides it."""
         self.faults.add(self.document, located(self.document, key, self.scale), message, shown=key)
 
-    def section(self, part: str) -> Mapping[str, Any]:
-        """A part of the config; empty where it is missing."""
-        section: Mapping[str, Any] = self.config.get(part, {})
+    def section(self, name: str) -> Mapping[str, Any]:
+        """A section of the config; empty where it is missing."""
+        section: Mapping[str, Any] = self.config.get(name, {})
         return section
 
-    def names(self, part: str) -> list[str]:
-        """The names that a part of the file defines, whether or not they are free of faults."""
-        section = self.written.get(part)
-        return list(section) if isinstance(section, Mapping) else []
+    def names(self, section: str) -> list[str]:
+        """The names that a section of the file defines, whether or not they are free of faults."""
+        defined = self.written.get(section)
+        return list(defined) if isinstance(defined, Mapping) else []
 
     def check_all(self) -> None:
         """All checks."""
@@ -114,10 +114,10 @@ class Checks:
         schema = {"type": "object", "additionalProperties": False, "properties": dict(known)}
         validate(given, schema, self.document, self.faults, where, self.scale)
 
-    def check_defined(self, key: Key, name: str, part: str) -> None:
-        """A name that another part of the file must define."""
-        if part in self.written and name not in self.names(part):
-            self.fault(key, unknown(name, self.names(part), "value"))
+    def check_defined(self, key: Key, name: str, section: str) -> None:
+        """A name that another section of the file must define."""
+        if section in self.written and name not in self.names(section):
+            self.fault(key, unknown(name, self.names(section), "value"))
 
     def check_studies(self) -> None:
         """Methods and corpora that studies name."""

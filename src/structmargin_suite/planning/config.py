@@ -70,7 +70,7 @@ class Faults:
 
 
 class _Loader(YAML):  # type: ignore[misc, valid-type]
-    """YAML's safe types; 1e-3 is a number here, as everybody expects."""
+    """YAML's safe types; 1e-3 is read as a number."""
 
 
 _Loader.add_implicit_resolver(
@@ -134,7 +134,7 @@ def validate(
 ) -> None:
     """Check values against a JSON schema; faults point to `where` (and to the scale that set them)."""
     for error in Draft202012Validator(schema).iter_errors(values):
-        path = (*where, *(str(part) for part in error.absolute_path))
+        path = (*where, *(str(step) for step in error.absolute_path))
         for key, message in _explain(error):
             place = (*path, *key)
             faults.add(document, located(document, place, scale), message, shown=place)
@@ -157,8 +157,8 @@ def repaired(values: object, schema: Mapping[str, Any]) -> Any:
             refused.add(path)
     for path in sorted(refused, key=lambda path: (len(path), str(path)), reverse=True):
         holder = result
-        for part in path[:-1]:
-            holder = holder[part]
+        for step in path[:-1]:
+            holder = holder[step]
         holder[path[-1]] = _REFUSED
     return _without_refused(result)
 

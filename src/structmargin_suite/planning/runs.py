@@ -71,8 +71,7 @@ class Run:
 
     @property
     def options(self) -> dict[str, object]:
-        """Everything that may vary, by its whole name: options inside a problem, a kernel or a solver are
-        dotted.
+        """Everything that may vary; options inside a problem, a kernel or a solver have dotted names.
 
         Raises NameClash where the data set and the method have an option of the same name.
         """
@@ -134,18 +133,18 @@ def without_duplicates(runs: Iterable[Run]) -> list[Run]:
 def column_names(runs: Sequence[Run]) -> dict[str, str]:
     """What names of runs and columns of results call each option.
 
-    It is the last part of the option's whole name, where that is clear.
+    It is the last name in the option's dotted name, where that is unambiguous.
 
-    Options with one last part (problem.loss, kernel.loss) share it as long as each method has only one of
-    them, or has the same value for all in every run; otherwise each goes by its whole name. So two runs of
-    one method that differ in an option differ under these names too.
+    Options with the same last name (problem.loss, kernel.loss) share it as long as each method has only one
+    of them, or has the same value for all in every run; otherwise each goes by its dotted name. So two runs
+    of one method that differ in an option differ under these names too.
     """
     options: dict[str, list[dict[str, object]]] = {}
     for run in runs:
         options.setdefault(run.method, []).append(run.options)
     sharing: dict[str, dict[str, None]] = {}
     for name in (name for method in options.values() for values in method for name in values):
-        sharing.setdefault(last_part(name), {})[name] = None
+        sharing.setdefault(last_name(name), {})[name] = None
     columns: dict[str, str] = {}
     for last, names in sharing.items():
         clear = len(names) == 1 or all(_agree(method, names) for method in options.values())
@@ -153,8 +152,8 @@ def column_names(runs: Sequence[Run]) -> dict[str, str]:
     return columns
 
 
-def last_part(name: str) -> str:
-    """The last part of a dotted name."""
+def last_name(name: str) -> str:
+    """What stands after the last dot of a dotted name."""
     return name.rpartition(".")[2]
 
 
@@ -174,7 +173,7 @@ def with_names(runs: Sequence[Run], seed: int, order: Sequence[str] = ()) -> lis
     the runs of that method; keys that `order` lists by their whole names come first.
     """
     columns = column_names(runs)
-    order = [columns.get(key, last_part(key)) for key in order]
+    order = [columns.get(key, last_name(key)) for key in order]
     settings = [{columns[name]: value for name, value in run.options.items()} for run in runs]
     everywhere = _varying(settings, order)
     by_method = {
@@ -241,7 +240,7 @@ def _varying(settings: Sequence[Mapping[str, object]], order: Sequence[str]) -> 
 
 
 def slug(value: object) -> str:
-    """A value as part of a file name."""
+    """A value as it is written in a file name."""
     text = cell(value) if not isinstance(value, (list, dict)) else digest(value)[:8]
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).rstrip("-") or "none"
 

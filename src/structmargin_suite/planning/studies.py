@@ -14,7 +14,7 @@ from structmargin_suite.datasets import DataSet, dataset
 from structmargin_suite.methods.method import NESTED, Method
 from structmargin_suite.planning.checks import Checks
 from structmargin_suite.planning.config import Key, unknown, validate
-from structmargin_suite.planning.runs import Run, column_names, grid, last_part
+from structmargin_suite.planning.runs import Run, column_names, grid, last_name
 from structmargin_suite.storage.records import NameClash
 
 
@@ -38,7 +38,7 @@ class Expansion:
         self.reported: set[tuple[Key, str]] = set()
 
     def runs(self) -> list[Run]:
-        """Every run of every study; runs that cannot be have a reason to skip."""
+        """Every run of every study; runs that are impossible have a reason to skip."""
         corpora = self.checks.section("data")
         result = []
         for study, given in self.checks.section("studies").items():
@@ -56,11 +56,11 @@ class Expansion:
             studies = {spec["study"]} if isinstance(spec["study"], str) else set(spec["study"])
             shown = [run for run in runs if studies & set(run.studies)]
             known = list(dict.fromkeys(columns[name] for run in shown for name in run.options))
-            for part in ("keys", "over"):
-                for position, key in enumerate(spec.get(part, [])):
+            for entry in ("keys", "over"):
+                for position, key in enumerate(spec.get(entry, [])):
                     if shown and spec.get("found_as", {}).get(key, key) not in known:
                         self.checks.fault(
-                            ("tables", table, part, str(position)), unknown(key, known, "value")
+                            ("tables", table, entry, str(position)), unknown(key, known, "value")
                         )
 
     def check_choices(self, columns: Mapping[str, str]) -> None:
@@ -68,7 +68,7 @@ class Expansion:
         for name, method in self.checks.methods.items():
             for option, column in (method.choice.columns if method.choice is not None else {}).items():
                 if columns.get(option, column) != column:
-                    twins = [other for other in columns if last_part(other) == column and other != option]
+                    twins = [other for other in columns if last_name(other) == column and other != option]
                     message = f"cannot choose {option!r}: results could not tell it from {', '.join(twins)}"
                     self.checks.fault(("methods", name, "choose"), f"{message}; give all of them one value")
 

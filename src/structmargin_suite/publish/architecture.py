@@ -1,8 +1,8 @@
-"""The drawing of the two packages in docs/architecture.md, made from the imports that are really there.
+"""The drawing of the two packages in docs/architecture.md, made from the imports in the source.
 
     <!-- structmargin --> rooms and arrows <!-- /structmargin -->
 A room is a folder or a module right below a package. An arrow says that one imports another; where a longer
-way leads there too, the short one is left out, so that the drawing can be read.
+path leads there too, the direct arrow is left out, so that the drawing can be read.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def modules(package: str, room: str) -> list[str]:
         return [f"{package}.{room}"]
     top = path.parents[1].parent
     names = [file.relative_to(top).with_suffix("").parts for file in path.parent.rglob("*.py")]
-    return sorted(".".join(part for part in name if part != "__init__") for name in names)
+    return sorted(".".join(step for step in name if step != "__init__") for name in names)
 
 
 def imports(package: str) -> Graph:

@@ -1,4 +1,4 @@
-"""Two folders of results side by side: the same to the byte outside the volatile parts, or number by number.
+"""Two folders of results side by side: the same to the byte outside what is volatile, or number by number.
 
 Volatile is what a clock, a memory meter or a machine decides: timings.csv, trace.csv, clock.json, logs,
 figures whose names end in _time, the marked blocks of the page, the evidence of claims marked volatile,
@@ -57,13 +57,13 @@ def stable(folder: Path, volatile_claims: frozenset[str] = frozenset()) -> dict[
     contents = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        parts = name.split("/")
-        hidden = any(part.startswith(".") for part in parts)
+        steps = name.split("/")
+        hidden = any(step.startswith(".") for step in steps)
         if (
             not path.is_file()
             or hidden
-            or "logs" in parts
-            or "snapshot" in parts
+            or "logs" in steps
+            or "snapshot" in steps
             or path.name in _VOLATILE_FILES
         ):
             continue
@@ -82,7 +82,7 @@ def stable(folder: Path, volatile_claims: frozenset[str] = frozenset()) -> dict[
 
 
 def exact(first: Path, second: Path, volatile_claims: frozenset[str] = frozenset()) -> list[Difference]:
-    """Files that are not the same to the byte outside volatile parts."""
+    """Files that are not the same to the byte outside what is volatile."""
     files, other_files = stable(first, volatile_claims), stable(second, volatile_claims)
     names = {*files, *other_files}
     for folder, held in ((first, files), (second, other_files)):
@@ -97,7 +97,7 @@ def exact(first: Path, second: Path, volatile_claims: frozenset[str] = frozenset
 
 
 def _where_apart(a: bytes | None, b: bytes | None) -> tuple[str, str]:
-    """What two files hold where they first part, with the line; of pictures and arrays, their sizes."""
+    """The first place where two files differ, with the line; for pictures and arrays, their sizes."""
     if a is None or b is None or b"\0" in a + b:
         texts = [f"{len(x)} bytes" if x is not None else "missing" for x in (a, b)]
     else:

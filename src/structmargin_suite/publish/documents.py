@@ -3,8 +3,8 @@
     docs/readings.md       every experiment's `reading`, from its config
     docs/api.md            every public name of the library with its docstring, read without importing it
     docs/architecture.md   its two drawings (`structmargin_suite.publish.architecture`)
-    README.md              the part on the snapshot (`structmargin_suite.publish.readme`)
-`structmargin docs` writes them; a test holds them against the configs and the modules.
+    README.md              its section on the snapshot (`structmargin_suite.publish.readme`)
+`structmargin docs` writes them; a test compares them with the configs and the modules.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def documents(root: Path) -> dict[Path, str]:
 
 
 def readings(root: Path) -> str:
-    """What the papers leave open, experiment by experiment, as the configs tell it."""
+    """What the papers leave open, experiment by experiment, as the configs say it."""
     lines = [
         "# How the papers were read",
         "",
         "What the papers leave open, and how it is read here. "
-        "`structmargin docs` makes this from the configs.",
+        "`structmargin docs` generates this page from the configs.",
     ]
     for name, config in _configs(root):
         lines += [
@@ -61,7 +61,7 @@ def readings(root: Path) -> str:
         if notes:
             lines += [
                 "",
-                "Of single methods:",
+                "Notes on single methods:",
                 "",
                 *(f"- {key}: {_line(text)}" for key, text in notes.items()),
             ]
@@ -81,9 +81,9 @@ def api(package: Path) -> str:
     """The API reference of a package: module by module, the public classes and functions."""
     modules = []
     for path in sorted(package.rglob("*.py")):
-        parts = path.relative_to(package.parent).with_suffix("").parts
-        name = ".".join(part for part in parts if part != "__init__")
-        if not any(part.startswith("_") for part in name.split(".")):
+        steps = path.relative_to(package.parent).with_suffix("").parts
+        name = ".".join(step for step in steps if step != "__init__")
+        if not any(step.startswith("_") for step in name.split(".")):
             modules.append((name, ast.parse(path.read_text(encoding="utf-8"))))
     lines = [
         "# API reference",

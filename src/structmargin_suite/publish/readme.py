@@ -1,8 +1,8 @@
 """The first screen of the README: what the committed run found, between two marks in the text.
 
     <!-- snapshot --> the score of the claims, Table 4 and its figure <!-- /snapshot -->
-Every number there is one of results/snapshot; `structmargin docs` writes it anew, and a test holds it
-against the snapshot.
+Every number there is one of results/snapshot; `structmargin docs` rewrites it, and a test compares it with
+the snapshot.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SIZES = (4, 10, 20, 40, 80)
 
 
 def front(root: Path) -> str | None:
-    """The README with its part on the snapshot up to date; None without such a part or without a snapshot."""
+    """The README with its section on the snapshot up to date; None without such a section or a snapshot."""
     path = root / "README.md"
     snapshot = Results(root, root / "results" / "snapshot")
     text = path.read_text(encoding="utf-8") if path.is_file() else ""

@@ -5,7 +5,7 @@
 Models, single runs, logs and PDF files stay behind. Every figure has an SVG file, so that the page and the
 notebooks find it: a large one holds the PNG picture instead, and one of which the config says
 `withhold: <why>` only the reason, unless it was drawn from synthetic data. Small figures have a PNG file
-too. The page is made anew over the copies, so that none of its links is broken.
+too. The page is generated again from the copies, so that none of its links is broken.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def snapshot(root: Path) -> list[str]:
 
 
 def withheld(results: ExperimentResults, figure: str) -> str | None:
-    """Why a figure stays here: what its config says, if any of the experiment's data are real."""
+    """Why a figure is not copied: the reason in its config, if any of the experiment's data are real."""
     reason: str | None = results.config["figures"][figure].get("withhold")
     real = any(corpus["kind"] != "synthetic" for corpus in results.summary["data"])
     return reason if real else None
@@ -90,7 +90,7 @@ def _suite(root: Path, results: Results) -> Suite:
 
 
 def _copied(results: ExperimentResults, folder: Path) -> dict[str, str]:
-    """Copy one experiment; returns the figures that something else stands for, and why."""
+    """Copy one experiment; returns the figures that were replaced, and why."""
     tables = [f"{table}.{kind}" for table in results.config["tables"] for kind in ("csv", "md", "tex")]
     for name in ("summary.json", "runs.csv", "timings.csv", *tables):
         folder.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ def _framed(pixels: bytes) -> str:
 
 def _notice(reason: str) -> str:
     """A picture that says why there is none."""
-    lines = textwrap.wrap(f"This picture is not part of the copy: {reason}", 60)
+    lines = textwrap.wrap(f"This picture is not in the copy: {reason}", 60)
     spans = "".join(f'<tspan x="20" dy="22">{html.escape(line)}</tspan>' for line in lines)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="520" height="{40 + 22 * len(lines)}">'

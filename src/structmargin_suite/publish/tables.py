@@ -22,7 +22,7 @@ TAIL = ("data", "value", "spread", "spread_kind", "runs", "published")
 
 
 class MeasuredColumn(NamedTuple):
-    """A measure of a table: the part of the data it is of, or None, its name, and its column in runs.csv."""
+    """A measure of a table: its split (train, test, ...) or None, its name, and its column in runs.csv."""
 
     split: str | None
     measure: str

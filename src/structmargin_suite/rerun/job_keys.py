@@ -30,7 +30,7 @@ def stage_code(name: str, *more: str) -> str:
 
 
 def prepare_key(suite: Suite, experiment: str, corpus: str) -> str:
-    """What a prepared corpus depends on; whether real data are at hand is part of it."""
+    """What a prepared corpus depends on; among others, on whether real data are available."""
     parts = suite.experiments[experiment].parts_of(corpus)
     module = dataset(parts[0].module)
     real = parts[0].source in ("auto", "real") and bool(module.FILES)

@@ -1,5 +1,4 @@
-"""What ran a job: versions of the packages that decide numbers, and facts of the machine that explain its
-clocks."""
+"""What ran a job: versions of the packages that decide numbers, facts of the machine that explain times."""
 
 from __future__ import annotations
 
@@ -36,8 +35,8 @@ def versions() -> dict[str, str]:
 
 @functools.cache
 def facts() -> dict[str, str | int | None]:
-    """Processor, cores, system and Python: they differ between machines, so they are stored with the
-    clocks."""
+    """Processor, cores, system and Python; they differ between machines, so they are stored
+    with the times."""
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),
@@ -63,7 +62,7 @@ def peak_memory_mb() -> float:
 
 
 def commit(root: Path) -> str | None:
-    """The commit of the working tree and whether files differ from it, where git is there to ask."""
+    """The commit of the working tree and whether files differ from it, where git is available."""
     try:
         head = subprocess.run(
             ["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"],

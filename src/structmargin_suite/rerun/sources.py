@@ -49,8 +49,8 @@ def _source_digest(modules: tuple[str, ...], barred: frozenset[str]) -> str:
             continue
         seen.add(name)
         todo += [other for other in imports_of(name) if other not in barred]
-    parts = [(name, source_of(name)[1]) for name in sorted(seen)]
-    return digest([(name, hashlib.sha256(text).hexdigest()) for name, text in parts])
+    sources = [(name, source_of(name)[1]) for name in sorted(seen)]
+    return digest([(name, hashlib.sha256(text).hexdigest()) for name, text in sources])
 
 
 @functools.cache
@@ -80,8 +80,8 @@ def imports_of(module: str) -> tuple[str, ...]:
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
-                parts = package.split(".")[: len(package.split(".")) - node.level + 1]
-                base = ".".join([*parts, base] if base else parts)
+                steps = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*steps, base] if base else steps)
             names.add(base)
             names.update(f"{base}.{alias.name}" for alias in node.names)
     return tuple(
@@ -99,8 +99,8 @@ def _path(module: str) -> Path | None:
     if spec is None or spec.origin is None:
         return None
     folder = Path(spec.origin).parent
-    for part in rest:
-        folder = folder / part
+    for step in rest:
+        folder = folder / step
     if (folder / "__init__.py").is_file():
         return folder / "__init__.py"
     file = folder.with_suffix(".py")

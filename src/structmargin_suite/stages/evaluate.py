@@ -116,15 +116,15 @@ class Measured:
     @property
     def metrics(self) -> dict[str, object]:
         """Every number by its name; two of one name are an error."""
-        parts: dict[str, Mapping[str, object]] = {}
+        groups: dict[str, Mapping[str, object]] = {}
         for name, scores in self.scores.items():
-            parts[f"the data set's measures on the {name} part"] = {
+            groups[f"the data set's measures on the {name} set"] = {
                 f"{name}_{score}": value for score, value in scores.items()
             }
             if name in self.losses:
-                parts[f"the loss on the {name} part"] = {f"{name}_loss": float(np.mean(self.losses[name]))}
-        parts |= {"the certificate": self.certificate, "training's own numbers": self.training}
-        return joined(parts)
+                groups[f"the loss on the {name} set"] = {f"{name}_loss": float(np.mean(self.losses[name]))}
+        groups |= {"the certificate": self.certificate, "training's own numbers": self.training}
+        return joined(groups)
 
 
 def measure(

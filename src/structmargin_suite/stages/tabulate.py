@@ -196,7 +196,7 @@ def _summary(
     runs: pd.DataFrame,
     columns: dict[str, dict[str, Any]],
 ) -> dict[str, Any]:
-    """What the page tells of an experiment apart from numbers, and the schema of its runs."""
+    """What the page says of an experiment apart from numbers, and the schema of its runs."""
     statuses = runs["status"].tolist()
     records = [read_json(layout.run(experiment.name, run.name) / "run.json") for run in experiment.runs]
     receipts = [read_json(layout.corpus(experiment.name, corpus)) for corpus in experiment.corpora]

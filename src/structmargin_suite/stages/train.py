@@ -84,7 +84,7 @@ def sweep(folder: Path) -> None:
 
 
 def _train(experiment: Experiment, run: Run, folder: Path, parts: PreparedParts) -> dict[str, object]:
-    """Train one run and store it; returns the part of its record that training decides."""
+    """Train one run and store it; returns the entries of its record that training decides."""
     from structmargin_suite.datasets import dataset
     from structmargin_suite.methods import training
 

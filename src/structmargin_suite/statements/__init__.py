@@ -1,4 +1,4 @@
-"""Claims: what the papers assert, held against our results. One small function each, registered by id.
+"""Claims: what the papers assert, checked on our results. One small function each, registered by id.
 
     @claim("align-sublinear")
     def sublinear(results): return holds("slope 0.8, ...") or fails("...") or untested("...")
@@ -51,7 +51,7 @@ def decided(truth: bool, evidence: str) -> Verdict:
 
 
 def first_decides(verdicts: Sequence[Verdict], nothing: str) -> Verdict:
-    """Verdicts on several corpora as one: the first decides, the evidence of all is told.
+    """Verdicts on several corpora as one: the first decides, the evidence names all.
 
     Without any, `nothing` says why.
     """
@@ -61,7 +61,7 @@ def first_decides(verdicts: Sequence[Verdict], nothing: str) -> Verdict:
 
 
 def yes_no(truth: bool) -> str:
-    """A part of a criterion in words."""
+    """Whether one of several criteria is met, in words."""
     return "yes" if truth else "no"
 
 

@@ -1,7 +1,7 @@
 """Claims about cars in street pictures (jkse09 Sections 5.1 and 5.2, Table 1, Figure 7).
 
-Equal error rates are means over draws of the noise, by the data set's own criterion. Verdicts rest on the
-plain reading of the paper's noise (swap); the other one (far) stands in the evidence.
+Equal error rates are means over draws of the noise, by the data set's own criterion. Verdicts are based on
+the literal reading of the paper's noise (swap); the other reading (far) is in the evidence.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ def noise_linear(results: Mapping[str, ExperimentResults]) -> Verdict:
     gradual = [level for level in levels if level < 1.0]
     steps = [rates[LINEAR][b] - rates[LINEAR][a] for a, b in itertools.pairwise(gradual)]
     jump = rates[SSVM][0.5] - rates[SSVM][0.3]
-    parts = {
+    criteria = {
         "S-SVM better up to 30%": all(rates[SSVM][r] < rates[LINEAR][r] for r in levels if r <= 0.3),
         f"S-SVM collapses at 50% (by {jump:.1f} points)": jump >= COLLAPSE,
         f"JKSE degrades gradually (at most {max(steps):.1f} points)": max(steps) < COLLAPSE,
         "JKSE better at 90%": rates[LINEAR][0.9] < rates[SSVM][0.9],
     }
-    parts_text = ", ".join(f"{part}: {yes_no(held)}" for part, held in parts.items())
-    return decided(all(parts.values()), f"{parts_text}; {_rates_text(experiment, (SSVM, LINEAR))}")
+    criteria_text = ", ".join(f"{criterion}: {yes_no(held)}" for criterion, held in criteria.items())
+    return decided(all(criteria.values()), f"{criteria_text}; {_rates_text(experiment, (SSVM, LINEAR))}")
 
 
 @claim("jkse-chi2")

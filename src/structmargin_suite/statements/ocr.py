@@ -51,7 +51,7 @@ def ocr_fails(results: Mapping[str, ExperimentResults]) -> Verdict:
     )
     chance, truth = sum(chances) / len(shared), sum(truths) / len(shared)
     mean_letters = sum(runs["JKSE"].loc[shared, "test_letters_90"]) / len(shared)
-    parts = {
+    criteria = {
         "S-SVM about 21%": abs(mean["S-SVM"] - PAPER_ERROR) <= MAX_FROM_PAPER,
         "S-SVM below each other": all(p[name] < SIGNIFICANCE for name in others),
         "JKSE the highest": mean["JKSE"] >= max(mean.values()),
@@ -64,10 +64,10 @@ def ocr_fails(results: Mapping[str, ExperimentResults]) -> Verdict:
         f"of JKSE's answers are {mean_letters:.1f} letters, of the truth {truth:.1f}; p of S-SVM against "
         + ", ".join(f"{name} {p[name]:.2g}" for name in others)
         + "; "
-        + ", ".join(f"{part}: {yes_no(held)}" for part, held in parts.items())
+        + ", ".join(f"{criterion}: {yes_no(held)}" for criterion, held in criteria.items())
         + _along_nu(experiment, runs["JKSE"].loc[shared])
     )
-    return decided(all(parts.values()), evidence)
+    return decided(all(criteria.values()), evidence)
 
 
 def _along_nu(experiment: ExperimentResults, runs: pd.DataFrame) -> str:
@@ -116,9 +116,9 @@ def kernel_matrices(results: Mapping[str, ExperimentResults]) -> Verdict:
 
 @claim("jkse-binary")
 def binary(results: Mapping[str, ExperimentResults]) -> Verdict:
-    """Scaled to margin 1, the one-class and the binary solution without slack are as near as their
-    certificates ask of solutions of one problem: a w with duality gap g is at most sqrt(2 g) from the
-    optimum.
+    """Scaled to margin 1, the one-class and the binary solution without slack are as close as their
+    certificates require of two solutions of the same problem: a w with duality gap g is at most sqrt(2 g)
+    from the optimum.
     """
     experiment = results["ocr"]
     first = _by_rotation(experiment.select("mirror", method="one-class without slack"))

@@ -2,9 +2,9 @@
 
 The verdict is that of the first corpus of Table 5 and the first reading of C (as printed, then per example)
 for which all runs exist; the others stand in the evidence. Methods are compared sentence by sentence on the
-test part, by exact one-sided tests over the sentences on which they differ: McNemar's test on whole trees,
-and a sign test on which method's F1 is larger. A bootstrap over sentences gives an interval for the F1 of all
-brackets.
+test set, by exact one-sided tests over the sentences on which they differ: McNemar's test on whole trees,
+and a sign test on which method's F1 is larger. A bootstrap over sentences gives an interval for the F1 over
+the brackets of all sentences.
 """
 
 from __future__ import annotations

@@ -91,11 +91,11 @@ def _on_corpus(experiment: ExperimentResults, runs: pd.DataFrame, wanted: Sequen
             text = f"{measure} {a:.3g} of {better} against {b:.3g} of {other}{gain}"
             comparisons.setdefault((size, better, measure), {})[other] = (lead, text)
     adjusted = holm(p)
-    parts = []
-    for key, rivals in comparisons.items():  # of several rivals, the strongest
-        other = min(rivals, key=lambda name: rivals[name][0])
-        parts.append(f"{key[0]} a class, {rivals[other][1]}, p {adjusted[(*key, other)]:.2g})")
-    evidence = ", ".join(parts)
+    sentences = []
+    for key, others in comparisons.items():  # of several other methods, the strongest
+        other = min(others, key=lambda name: others[name][0])
+        sentences.append(f"{key[0]} per class, {others[other][1]}, p {adjusted[(*key, other)]:.2g})")
+    evidence = ", ".join(sentences)
     if ordered and max(adjusted.values()) >= SIGNIFICANCE:
         return untested(f"all in order, but not all beyond chance: {evidence}")
     return decided(ordered, evidence)
@@ -103,7 +103,7 @@ def _on_corpus(experiment: ExperimentResults, runs: pd.DataFrame, wanted: Sequen
 
 def documents(experiment: ExperimentResults, runs: pd.DataFrame) -> dict[str, np.ndarray]:
     """Whether right, and the tree loss, of every test document, tested once: one whole cross-validation, or
-    the first round where every round has the same test part."""
+    the first round where every round has the same test set."""
     rounds = column(runs, "round", 0).sort_values(kind="stable")
     ordered = runs.loc[rounds.index]
     first = ordered.iloc[0]

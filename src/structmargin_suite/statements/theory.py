@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 
 
 def _library_runs(results: Mapping[str, ExperimentResults]) -> pd.DataFrame:
-    """Every finished run of a model of the library, with its experiment: what the theorems speak of."""
+    """Every finished run of a model of the library, with its experiment: to which the theorems apply."""
     numbers = ("constraints", "bound", "mean_slack", "train_risk")
     frames = [pd.DataFrame(columns=["experiment", "run", "exact", *numbers])]
     for name, experiment in results.items():
@@ -99,7 +99,7 @@ def _apart(
 
 @claim("slack-invariance")
 def slack_invariance(results: Mapping[str, ExperimentResults]) -> Verdict:
-    """Trained with Delta and C, and with 4 Delta and C/4: slack re-scaled solutions are as near as their
+    """Trained with Delta and C, and with 4 Delta and C/4: slack re-scaled solutions are as close as their
     certificates allow one problem's solutions to be; margin re-scaled ones are provably apart.
     """
     experiment = results["theory"]
@@ -121,7 +121,7 @@ def slack_invariance(results: Mapping[str, ExperimentResults]) -> Verdict:
 
 @claim("zero-one-equal")
 def zero_one_equal(results: Mapping[str, ExperimentResults]) -> Verdict:
-    """With 0/1 loss, the solutions of the three formulations of a penalty are as near as certificates ask."""
+    """With 0/1 loss, solutions of the three formulations of a penalty are as close as certified."""
     experiment = results["theory"]
     compared = []
     for penalty in ("SVM1", "SVM2"):

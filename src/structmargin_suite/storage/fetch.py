@@ -158,7 +158,7 @@ UNREACHABLE = ".unreachable.json"
 
 
 def _run_id() -> str:
-    """What tells one run of the suite from another: the workflow sets it for all its jobs."""
+    """The name of this run of the suite, which the workflow sets for all its jobs."""
     return os.environ.get("STRUCTMARGIN_RUN", str(os.getpid()))
 
 

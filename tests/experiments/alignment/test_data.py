@@ -106,7 +106,7 @@ def test_impossible_data_are_refused(options, message):
 def test_log_odds_by_hand(letters, native, homolog):
     """Three aligned pairs 0-0, 0-0, 0-1 of a two-letter alphabet, and two gaps."""
     x = np.array([0, 0, 0, 1]), [np.array([1, 1]), np.array([0, 0, 1, 0, 1])]
-    w = fit([x], [(1, (0, 0, "MMMDI"))], gap=-0.2, n_letters=2, letters=letters)
+    w = fit([x], [(1, (0, 0, "MMMDI"))], gap_score=-0.2, n_letters=2, letters=letters)
     joint = np.array([[3, 2], [1, 1]]) / 7
     assert w == pytest.approx([*np.log(joint / np.outer(native, homolog)).ravel(), -0.2])
 
@@ -115,11 +115,11 @@ def test_an_unknown_place_to_count_letters_is_refused():
     with pytest.raises(
         ValueError, match="letters is 'native', but must be one of strings, aligned, joint, all"
     ):
-        fit(X[:1], Y[:1], gap=0.0, letters="native")
+        fit(X[:1], Y[:1], gap_score=0.0, letters="native")
 
 
 def test_the_generative_model_recognises_clear_homologs():
     clear = {"match": 0.9, "substitute": 0.0, "insert": 0.05, "delete": 0.05}
-    w = fit(*generate(np.random.default_rng(0), 30, **clear), gap=-1.0)
+    w = fit(*generate(np.random.default_rng(0), 30, **clear), gap_score=-1.0)
     inputs, outputs = generate(np.random.default_rng(1), 60, **clear)
     assert [y.candidate for y in predict(w, inputs)] == [y[0] for y in outputs]

@@ -78,7 +78,7 @@ def test_stories_of_the_split_come_with_topics_and_words(tmp_path):
         (story().replace("LEWISSPLIT", "SPLIT"), "a.sgm, line 1: the story has no LEWISSPLIT"),
         (story() + story("TEST").replace("TOPICS>", "T>"), "line 8: the story has no <TOPICS> element"),
         (story().replace("TEXT>", "T>"), "a.sgm, line 1: the story has no <TEXT> element"),
-        (story(), 'no story of the test part with TOPICS="YES"'),
+        (story(), 'no story of the test set with TOPICS="YES"'),
     ],
 )  # fmt: skip
 def test_a_faulty_story_is_named_by_file_and_line(tmp_path, text, message):
@@ -122,7 +122,7 @@ def image(count: int, digit: int) -> str:
     return ",".join([str(count)] * 64 + [str(digit)])
 
 
-def test_images_are_scaled_by_the_training_part(tmp_path):
+def test_images_are_scaled_by_the_training_set(tmp_path):
     arrays = optdigits.parse(digits(tmp_path / "d", [image(8, 3), image(16, 7), image(0, 3)]), 0)
     assert arrays["train_topics"].argmax(axis=1).tolist() == [3, 7, 3]
     assert np.mean(np.sum(arrays["train_X"] ** 2, axis=1)) == pytest.approx(1.0)
@@ -167,7 +167,7 @@ def patch(height: int, kind: int) -> str:
     return ",".join([str(height), *["-1"] * 9, *["0", "1"] * 22, str(kind)])
 
 
-def test_quantities_are_standardised_by_the_training_part(tmp_path):
+def test_quantities_are_standardised_by_the_training_set(tmp_path):
     lines = [patch(h, 1 + h % 7) for h in range(200)]
     arrays = covertype.parse(patches(tmp_path / "c", lines), 5, n_train=100, n_test=100)
     assert np.mean(np.sum(arrays["train_X"] ** 2, axis=1)) == pytest.approx(1.0)

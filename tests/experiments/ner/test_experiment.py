@@ -105,7 +105,7 @@ def test_stored_baselines_predict_the_same(module):
     assert data.score(split.test.Y, ours)["error"] < 25.0
 
 
-def test_an_option_chosen_within_the_training_part_never_sees_the_test_part(monkeypatch):
+def test_an_option_chosen_within_the_training_set_never_sees_the_test_set(monkeypatch):
     seen = []
 
     class Told:

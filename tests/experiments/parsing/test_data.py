@@ -87,14 +87,14 @@ def test_archives_that_are_not_what_they_should_be(tmp_path):
         out.add(tree, "gum/GUM_a.ptb")
     splits.write_text("## train\n\n  * GUM_b\n", encoding="utf-8")
     files = {"gum_const.tar.xz": tar, "splits.md": splits}
-    with pytest.raises(DataError, match="does not say in which part GUM_a is"):
+    with pytest.raises(DataError, match="does not say in which subset GUM_a is"):
         gum.parse(files, 0, longest=10)
     splits.write_text("* GUM_a\n## train\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"splits\.md, line 1: GUM_a stands under no heading"):
         gum.parse(files, 0, longest=10)
     splits.write_text("## dev\n* GUM_a\n", encoding="utf-8")
     arrays = gum.parse(files, 0, longest=10, roots="clauses")
-    assert arrays["trees"].tolist() == ["(S NN VB)"] and arrays["part"].tolist() == [1]
+    assert arrays["trees"].tolist() == ["(S NN VB)"] and arrays["subset"].tolist() == [1]
     with pytest.raises(DataError, match="no tree is left"):
         gum.parse(files, 0, longest=1, roots="clauses")
     tar.write_bytes(b"no tar")
@@ -111,7 +111,7 @@ def test_long_trees_are_passed_over_whatever_stands_on_their_line():
 
 def test_views_part_the_trees_once():
     stored = wsj.synthesize(3, longest=10, at_most=50)
-    assert set(stored["part"]) == {-1}
+    assert set(stored["subset"]) == {-1}
     split, other = view(stored, 1), view(stored, 2)
     assert len(split.test.Y) == 10 and len(split.train.Y) == 40
     together = sorted(text_of(y) for y in [*split.train.Y, *split.test.Y])
@@ -119,7 +119,7 @@ def test_views_part_the_trees_once():
     assert split.test.Y != other.test.Y
     assert view(stored, 1, n_train=7).train.Y == split.train.Y[:7]
     assert view(stored, 1, n_train=7).test.Y == split.test.Y
-    with pytest.raises(ValueError, match="n_train is 41, but the training part has 40"):
+    with pytest.raises(ValueError, match="n_train is 41, but the training set has 40"):
         view(stored, 1, n_train=41)
     own = pcfg.synthesize(3, longest=8, at_most=50)
     assert [len(part.Y) for part in (view(own, 9).train, view(own, 9).test)] == [40, 10]

@@ -132,7 +132,7 @@ def test_a_view_gives_a_problem_that_fits_it(module):
                 assert problem.L[a, b] == (shared if features == "taxonomy" else a == b)
 
 
-def test_words_and_frequencies_are_those_of_the_training_part():
+def test_words_and_frequencies_are_those_of_the_training_set():
     import scipy.sparse as sp
 
     train, test = sp.csr_matrix([[1.0, 0, 2], [1, 0, 0]]), sp.csr_matrix([[0.0, 5, 1], [0, 5, 0]])
@@ -177,7 +177,7 @@ def test_postings_come_without_headers_quotes_and_footers_and_stemmed(tmp_path):
     arrays = newsgroups.parse(archive(tmp_path / "a", small()), 0)
     counts = csr_of(arrays)
     assert arrays["groups"].tolist() == ["rec.autos", "rec.sport.baseball", "rec.sport.hockey"]
-    assert arrays["part"].tolist() == [0] * 12 + [1] * 12
+    assert arrays["subset"].tolist() == [0] * 12 + [1] * 12
     # brake, engin, pitcher, skate: nothing of "From", "pitching", "quoted glove", "signature", "and"
     assert counts.shape == (24, 4)
     assert counts[0].toarray().tolist() == [[1, 1, 0, 0]] and counts[23].toarray().tolist() == [[0, 0, 0, 1]]
@@ -189,7 +189,7 @@ def test_postings_come_without_headers_quotes_and_footers_and_stemmed(tmp_path):
     ("change", "message"),
     [
         ({"README": "hello"}, "'README' is not where a posting belongs"),
-        ({"20news-bydate-train/sci.med/1": "a\n\nb"}, "group 'sci.med' has no posting in its test part"),
+        ({"20news-bydate-train/sci.med/1": "a\n\nb"}, "group 'sci.med' has no posting in its test set"),
     ],
 )
 def test_a_faulty_archive_is_named(tmp_path, change, message):

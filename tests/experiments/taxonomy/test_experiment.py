@@ -67,7 +67,7 @@ CLAIMS = ("taxonomy-best", "taxonomy-features", "taxonomy-loss")
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_claims_hold_where_all_is_as_the_paper_says(claim):
     verdict = judged(claim, made())
-    assert verdict.verdict == "holds" and verdict.evidence.startswith("wipo-d holds: 4 a class")
+    assert verdict.verdict == "holds" and verdict.evidence.startswith("wipo-d holds: 4 per class")
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_options_are_set_in_a_copy_and_C_has_one_value():
 def test_a_choice_says_where_it_is_made_and_what_is_best():
     given = {"option": "solver_options.epochs", "among": [1, 2], "with": {"C": [0.1, 1.0]}, "by": "inner_{m}"}
     choice = Choice.parse({**given, "largest": True, "ties": "middle"})
-    assert choice.in_training and choice.within_training_part and not choice.over_all_runs
+    assert choice.in_training and choice.within_training_set and not choice.over_all_runs
     assert choice.measure_name({"m": "f1"}) == "inner_f1"
     assert choice.columns == {"solver_options.epochs": "epochs", "C": "C"}
     measured = {(1, 0.1): 5.0, (1, 1.0): 7.0, (2, 0.1): 7.0, (2, 1.0): 7.0}

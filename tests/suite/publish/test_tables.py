@@ -121,7 +121,7 @@ def test_a_choice_without_a_validation_part_fails_with_the_reason(chosen):
     root, _ = chosen
     runs = [r for r in read_csv(root / "results" / "toy" / "runs.csv") if r["method"] == "hard"]
     assert {r["status"] for r in runs} == {"failed"} and all(
-        "needs a validation part" in r["reason"] for r in runs
+        "needs a validation set" in r["reason"] for r in runs
     )
 
 
@@ -156,7 +156,7 @@ def test_the_page_stands_alone_and_shows_every_claim_and_experiment(chosen):
         elif not address.startswith("data:"):
             assert (root / "results" / address).is_file(), address
     assert sum(one.startswith("claim-") for one in reader.ids) == 36
-    assert "A toy" in text and "needs a validation part" in text and "bcfw" in text
+    assert "A toy" in text and "needs a validation set" in text and "bcfw" in text
     assert "make reproduce SCALE=standard ONLY=&#34;toy&#34;" in text or 'ONLY="toy"' in text
 
 

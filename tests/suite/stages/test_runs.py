@@ -41,7 +41,7 @@ def test_a_measure_of_the_data_set_must_not_have_the_name_of_a_number_of_ours():
     measured = Measured(scores={"train": {"error": 1.0}, "test": {"error": 2.0}}, training={"C": 1.0})
     assert list(measured.metrics) == ["train_error", "test_error", "C"]
     measured.certificate["test_error"] = 3.0
-    words = "'test_error' is a name in both the data set's measures on the test part and the certificate"
+    words = "'test_error' is a name in both the data set's measures on the test set and the certificate"
     with pytest.raises(NameClash, match=words):
         _ = measured.metrics
 

@@ -1,4 +1,4 @@
-"""Records joined from parts: in order, and never two values of one name."""
+"""Records joined from groups of values: in order, and never two values of one name."""
 
 from __future__ import annotations
 

@@ -294,7 +294,7 @@ class MulticlassBatch:
 
     def _values(self, f: Scorer, indices: np.ndarray, H: Cost) -> tuple[np.ndarray, np.ndarray]:
         """f(x, y) - f(x, .) and H of every class: both (m, n_classes)."""
-        every = len(indices) == len(self.Y)
+        every = np.array_equal(indices, np.arange(len(self.Y)))
         X, y = (self.X, self.Y) if every else (self.X[indices], self.Y[indices])
         scores = np.asarray(f.potentials(X)).reshape(len(y), -1)
         margins = scores[np.arange(len(y)), y][:, None] - scores

@@ -106,7 +106,7 @@ def read(archive: Path, member: str) -> list[Sentence]:
 
 
 def sentences(name: str, data: bytes) -> list[Sentence]:
-    """Lines `word pos tag` parted by blank ones as sentences of (word, number of the tag).
+    """Lines `word pos tag` separated by blank ones as sentences of (word, number of the tag).
 
     Anything else is an error that gives the line of the file `name`. A sentence may begin with an I-,
     where the corpus was cut within an entity: each of the Spanish files has one such sentence.
@@ -140,7 +140,7 @@ def _token(where: str, text: str, before: str | None) -> tuple[str, str]:
         fault = f"{len(fields)} columns" if len(fields) != 3 else "an empty column"
         raise DataError(
             f"{where}: {fault} in {text!r}, but a token has three "
-            "(word, part of speech, tag), parted by single spaces; correct the line"
+            "(word, part of speech, tag), separated by single spaces; correct the line"
         )
     word, _, tag = fields
     if tag not in TAGS:
@@ -179,8 +179,8 @@ def view(
         from sklearn.model_selection import KFold
 
         n = len(arrays["pool_lengths"])
-        parts = list(KFold(folds, shuffle=True, random_state=seed % 2**32).split(np.arange(n)))[fold]
-        train, test = (_take("pool", arrays, part) for part in parts)
+        subsets = list(KFold(folds, shuffle=True, random_state=seed % 2**32).split(np.arange(n)))[fold]
+        train, test = (_take("pool", arrays, subset) for subset in subsets)
     else:
         train = _take("pool", arrays, np.arange(n_train or 0))
         test = _take("test", arrays, np.arange(len(arrays["test_lengths"])))
@@ -194,13 +194,13 @@ def view(
     return Split(Examples(X, Y), Examples(X_test, Y_test), problem=problem)
 
 
-Part = tuple[np.ndarray, np.ndarray, np.ndarray]
+Tokens = tuple[np.ndarray, np.ndarray, np.ndarray]
 Rows = tuple[sp.csr_matrix, sp.csr_matrix]
-_remembered: list[tuple[str, Part, Part, Rows]] = []
+_remembered: list[tuple[str, Tokens, Tokens, Rows]] = []
 
 
-def _rows(features: str, train: Part, test: Part) -> Rows:
-    """The features of the tokens of both parts; the last two splits are remembered, since methods of a job
+def _rows(features: str, train: Tokens, test: Tokens) -> Rows:
+    """The features of the tokens of both subsets; the last two splits are remembered, since methods of a job
     often see the same one."""
     for name, old_train, old_test, rows in _remembered:
         if name == features and all(
@@ -208,7 +208,7 @@ def _rows(features: str, train: Part, test: Part) -> Rows:
             for old, new in zip((*old_train, *old_test), (*train, *test), strict=True)
         ):
             return rows
-    rows = binary(*(part[::2] for part in (train, test)))
+    rows = binary(*(subset[::2] for subset in (train, test)))
     if features == "degree 2":
         rows = merged(*degree2(*rows))
     _remembered.append((features, train, test, rows))
@@ -239,17 +239,17 @@ def entities(y: Iterable[int]) -> set[tuple[int, int, str]]:
     return spans
 
 
-def _sentence_arrays(part: str, pool: Sequence[Sentence]) -> dict[str, np.ndarray]:
+def _sentence_arrays(subset: str, pool: Sequence[Sentence]) -> dict[str, np.ndarray]:
     return {
-        f"{part}_words": np.array([word for sentence in pool for word, _ in sentence]),
-        f"{part}_tags": np.array([tag for sentence in pool for _, tag in sentence], dtype=np.int64),
-        f"{part}_lengths": np.array([len(sentence) for sentence in pool], dtype=np.int64),
+        f"{subset}_words": np.array([word for sentence in pool for word, _ in sentence]),
+        f"{subset}_tags": np.array([tag for sentence in pool for _, tag in sentence], dtype=np.int64),
+        f"{subset}_lengths": np.array([len(sentence) for sentence in pool], dtype=np.int64),
     }
 
 
-def _take(part: str, arrays: Mapping[str, np.ndarray], which: np.ndarray) -> Part:
+def _take(subset: str, arrays: Mapping[str, np.ndarray], which: np.ndarray) -> Tokens:
     """Words, tags and lengths of some sentences, one after the other."""
-    words, tags, lengths = (arrays[f"{part}_{name}"] for name in ("words", "tags", "lengths"))
+    words, tags, lengths = (arrays[f"{subset}_{name}"] for name in ("words", "tags", "lengths"))
     taken, begin = lengths[which], (np.cumsum(lengths) - lengths)[which]
     tokens = np.repeat(begin - (np.cumsum(taken) - taken), taken) + np.arange(taken.sum())
     return words[tokens], tags[tokens], taken

@@ -38,7 +38,7 @@ def spelling(word: str) -> Iterable[str]:
 def binary(
     train: tuple[np.ndarray, np.ndarray], test: tuple[np.ndarray, np.ndarray]
 ) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """The linear features of (words, lengths): matrices of zeros and ones, one row per token, for both parts.
+    """The linear features of (words, lengths) of both subsets: matrices of zeros and ones, one row per token.
 
     Columns are those that some training token has.
     """
@@ -92,7 +92,7 @@ def merged(A: sp.csr_matrix, B: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_ma
     """A and B with the columns merged that are proportional in A: A A' and A B' do not change.
 
     Every column of A holds one value v wherever it is not zero. Those that are not zero in the same
-    rows become a single column: |v| over them in A, and the part of it that is there in B.
+    rows become a single column: |v| over them in A, and the share of it that is present in B.
     """
     by_column = A.tocsc()
     marks = np.random.default_rng(0).integers(0, 2**63, size=(2, A.shape[0]), dtype=np.uint64)

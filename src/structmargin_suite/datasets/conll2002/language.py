@@ -57,7 +57,7 @@ class Language:
 
 
 def made_up_language(seed: int = 2002) -> Language:
-    """The language of a seed; the stand-in always speaks the same one."""
+    """The language of a seed; the stand-in always uses the same one."""
     rng = np.random.default_rng(seed)
 
     def word(most: int) -> str:

@@ -2,7 +2,7 @@
 
 An example is a master chain, whose structure is known, and another chain of its family; the truth is the
 family's alignment. Pairs with a share of equal residues of `identity_below` and more are left out. A view
-is one of `folds` folds of families, drawn from the seed: no family is in two parts. A fifth of the other
+is one of `folds` folds of families, drawn from the seed: no family is in two subsets. A fifth of the other
 families is for choosing options.
 
 Profiles come from the family's homologues (`profiles.py`): a homologue counts only for the chain that it is
@@ -205,11 +205,11 @@ def view(
     if n_train is not None:
         first = sorted(train, key=lambda k: rank[arrays["family"][k]])[:n_train]
         train = sorted(first)
-    test_part, validation_part = (
-        examples(arrays, np.flatnonzero(np.isin(arrays["family"], part)))
-        for part in (test, others[validated])
+    test_set, validation_set = (
+        examples(arrays, np.flatnonzero(np.isin(arrays["family"], subset)))
+        for subset in (test, others[validated])
     )
-    return Split(examples(arrays, np.array(train)), test_part, validation_part)
+    return Split(examples(arrays, np.array(train)), test_set, validation_set)
 
 
 def score(Y: Truths, Yhat: Sequence[np.ndarray]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 A template is a sequence of helices, strands and loops. Helices and strands have a buried side (every third or
 fourth place, every second one), loops are mostly exposed. A residue is drawn by its place's state and
 accessibility: hydrophobic residues are more common in buried places, and each state prefers some residues. A
-target keeps some of the template's residues and draws the others anew for the same places, so that it shares
+target keeps some of the template's residues and draws the others again for the same places, so that it shares
 the structure more than the sequence; residues are deleted or inserted mostly in loops, and both ends are
 random. Homologues of a chain are drawn in the same way, nearer to it, for its profile.
 """
@@ -21,7 +21,7 @@ PERIOD = {"H": 3.6, "E": 2.0, "L": 7.0}
 PREFERRED = {"H": "AELMQKRH", "E": "VIYFWTC", "L": "GNPSD"}
 """Residues more common in each state."""
 IDENTITY_OF_TARGET, IDENTITY_OF_HOMOLOGUE = 0.22, 0.6
-"""The share of a chain's residues that a target or a homologue copies; the others are drawn anew."""
+"""The share of a chain's residues that a target or a homologue copies; the others are drawn again."""
 GAPS = {"H": 0.01, "E": 0.01, "L": 0.12}
 """How often a gap begins at a place of each state."""
 N_HOMOLOGUES = 8
@@ -80,8 +80,8 @@ def target(
 
     The template's residue, state and access are (n,); chances are those of `odds`.
     """
-    anew = draw(rng, chances[state, access])
-    mutated = np.where(rng.random(len(residue)) < IDENTITY_OF_TARGET, residue, anew)
+    redrawn = draw(rng, chances[state, access])
+    mutated = np.where(rng.random(len(residue)) < IDENTITY_OF_TARGET, residue, redrawn)
     begin, end = int(rng.integers(0, 6)), len(residue) - int(rng.integers(0, 6))
     letters: list[np.ndarray] = []
     rows: list[np.ndarray] = []  # the probabilities that each letter was drawn from

@@ -99,14 +99,14 @@ def usable_pairs(
 
 
 def to_arrays(pairs: Sequence[FamilyPair]) -> dict[str, np.ndarray]:
-    """Pairs end to end, with the lengths of their parts."""
+    """Pairs end to end, with the lengths of template, target and matches."""
     if not pairs:
         raise DataError("no pair is left; raise `longest` or `identity_below`")
     joined = {
         name: np.concatenate([getattr(entry.pair, name) for entry in pairs])
         for name in ("residue", "state", "access", "target", "chain")
     }
-    lengths = [[len(part) for part in (pair.residue, pair.target, pair.chain)] for _, pair, _ in pairs]
+    lengths = [[len(array) for array in (pair.residue, pair.target, pair.chain)] for _, pair, _ in pairs]
     return {
         **joined,
         "template_profile": np.concatenate([entry.profiles.template for entry in pairs]),
@@ -123,7 +123,7 @@ def examples(arrays: Mapping[str, np.ndarray], which: np.ndarray) -> Examples:
     start = end - arrays["lengths"]
     X, chains = [], []
     for k in which:
-        template, target, matches = (slice(start[k, part], end[k, part]) for part in range(3))
+        template, target, matches = (slice(start[k, column], end[k, column]) for column in range(3))
         X.append(
             Pair(
                 arrays["residue"][template],

@@ -2,7 +2,7 @@
 
 A record of PIR is `>P1;name`, a line of description, then lines of letters and gaps that end with `*`. The
 structure table has one row per family: family, master, sequence, eight DSSP states and accessible surfaces in
-square angstrom, parted by tabs. Faults are errors that give the file and the line.
+square angstrom, separated by tabs. Faults are errors that give the file and the line.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _structure(where: str, row: str) -> tuple[str, Structure]:
     """(family, structure of its master) of one row of the table; `where` names the row in errors."""
     cells = row.split("\t")
     if len(cells) != 5:
-        raise DataError(f"{where}: {len(cells)} columns, but a family has five, parted by tabs; correct it")
+        raise DataError(f"{where}: {len(cells)} columns, but a family has five, tab-separated; correct it")
     family, master, sequence, eight, surface = cells
     surfaces = surface.split(",")
     for what, length in (("states", len(eight)), ("surfaces", len(surfaces))):

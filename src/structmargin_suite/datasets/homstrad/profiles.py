@@ -21,7 +21,7 @@ from structmargin.problems.proteins.features import RESIDUES
 from structmargin_suite.datasets.homstrad.pir import GAP
 
 MAX_HOMOLOGUES = 200
-"""Only the first so many homologues of a chain in the file are used."""
+"""Only this many homologues of a chain, the first in the file, are used."""
 PSEUDOCOUNTS = 10.0
 STEP = 0.1
 """Scores are stored as whole multiples of this many bits."""

@@ -74,7 +74,7 @@ def parse(
     if before[1] >= 0:
         raise DataError(
             f"{path}, line {line}: the file ends inside word {before[2]} (next_id is {before[1]}); "
-            "a part of it is missing, fetch it again"
+            "some of it is missing, fetch it again"
         )
     arrays: dict[str, np.ndarray] = {
         "pixels": np.packbits(np.frombuffer(bytes(pixels), dtype=np.uint8).reshape(-1, PIXELS), axis=1),
@@ -109,12 +109,12 @@ def view(
     X, Y = np.split(pixels, ends), np.split(arrays["labels"].astype(np.int64), ends)
     folds = arrays["folds"]
 
-    def part(mask: np.ndarray) -> Examples:
+    def subset(mask: np.ndarray) -> Examples:
         return Examples([X[i] for i in np.flatnonzero(mask)], [Y[i] for i in np.flatnonzero(mask)])
 
     train, validation = folds == rotation, folds == (rotation + 1) % FOLDS
     problem = {"n_labels": N_LABELS, "n_features": PIXELS}
-    return Split(part(train), part(~train & ~validation), part(validation), problem=problem)
+    return Split(subset(train), subset(~train & ~validation), subset(validation), problem=problem)
 
 
 def _single_letters(arrays: Mapping[str, np.ndarray], seed: int, n: int) -> Split:
@@ -124,15 +124,15 @@ def _single_letters(arrays: Mapping[str, np.ndarray], seed: int, n: int) -> Spli
     order = rng.permutation(N)
     test, train = order[:n_test], order[n_test:]
     drawn = train[:n] if n <= len(train) else np.concatenate([train, rng.choice(train, n - len(train))])
-    parts = []
+    subsets = []
     for chosen, exact in ((drawn, len(train)), (test, n_test)):
         bits = np.unpackbits(arrays["pixels"][chosen], axis=1)
         if len(chosen) > exact:
             again = bits[exact:]
             flips = rng.integers(0, again.size, size=int(FLIPPED_SHARE * again.size))
             again.reshape(-1)[flips] ^= 1
-        parts.append(Examples(bits.astype(float), arrays["labels"][chosen].astype(np.int64)))
-    return Split(parts[0], parts[1], problem={"n_classes": N_LABELS, "n_features": PIXELS})
+        subsets.append(Examples(bits.astype(float), arrays["labels"][chosen].astype(np.int64)))
+    return Split(subsets[0], subsets[1], problem={"n_classes": N_LABELS, "n_features": PIXELS})
 
 
 def score(Y: Labels, Yhat: Labels) -> dict[str, float]:
@@ -173,8 +173,8 @@ def _flat(Y: Labels) -> np.ndarray:
 
 
 def _thinned(arrays: dict[str, np.ndarray], words_per_fold: int | None) -> dict[str, np.ndarray]:
-    """The arrays of words_per_fold words of every fold, evenly spread over it (neighbours are often the same
-    word)."""
+    """The arrays of words_per_fold words per fold, evenly spread, since neighbours are often
+    the same word."""
     if words_per_fold is None:
         return arrays
     chosen = np.zeros(len(arrays["folds"]), dtype=bool)

@@ -1,6 +1,6 @@
-"""Words written by rule: what stands in for scanned handwriting where there is none.
+"""Words drawn by rule: the stand-in for scanned handwriting where it is not available.
 
-A letter is a glyph of 7 x 5 cells. For every letter written anew, a random slant, stretch, shift and
+A letter is a glyph of 7 x 5 cells. For every letter drawn, a random slant, stretch, shift and
 thickness map the 16 x 8 pixels back to cells of the glyph; then each pixel is flipped with a small
 probability. Words come from a list in which all letters occur, in roughly English proportions.
 """

@@ -1,6 +1,6 @@
 """Cars in street pictures: the UIUC image database as maps of visual words (jkse09 Section 5.1).
 
-The training part is the 108 multi-scale images with their 139 cars, one example per car; the test part the
+The training set is the 108 multi-scale images with their 139 cars, one example per car; the test set the
 170 single-scale images with 200 cars; options are chosen on 1,050 crops, 550 of them cars.
 
 An image becomes a map of visual words: a dense SURF descriptor at the middle of every stride x stride square,
@@ -84,11 +84,11 @@ def parse(
     files: Mapping[str, Path], seed: int, *, stride: int = 4, surf_scale: int = 2, n_words: int = 1000,
     train_images: int | None = None, test_images: int | None = None, crops: int | None = None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """Images, cars, and maps of words; the first `train_images`, `test_images` and `crops` of each part."""
+    """Images, cars, and maps of words; the first `train_images`, `test_images` and `crops` of each subset."""
     path = files[FILES[0].name]
-    parts, pieces = read_archive(path)
+    subsets, pieces = read_archive(path)
     if sha256(path) == FILES[0].sha256:
-        for name, pictures in {**parts, "crops": pieces}.items():
+        for name, pictures in {**subsets, "crops": pieces}.items():
             counts = len(pictures.images), sum(len(cars) for cars in pictures.cars)
             if counts != COUNTS[name]:
                 raise DataError(
@@ -98,8 +98,8 @@ def parse(
     cars = sum(len(boxes) > 0 for boxes in pieces.cars)
     first = [*range(min(half, cars)), *range(cars, min(cars + half, len(pieces.images)))]
     return _quantised(
-        _first(parts["train"], train_images),
-        _first(parts["test"], test_images),
+        _first(subsets["train"], train_images),
+        _first(subsets["test"], test_images),
         Pictures([pieces.images[k] for k in first], [pieces.cars[k] for k in first]),
         seed, stride, surf_scale, n_words,
     )  # fmt: skip
@@ -135,8 +135,10 @@ def view(
 ) -> Split:
     """Examples (words, windows) and boxes, in squares of the map; the module says what the parameters do."""
     stride = int(arrays["stride"])
-    cars = {part: _split_rows(arrays[f"{part}_cars"] / stride, arrays[f"{part}_n"]) for part in COUNTS}
-    maps = {part: _maps(arrays[f"{part}_words"], arrays[f"{part}_shapes"]) for part in COUNTS}
+    cars = {
+        subset: _split_rows(arrays[f"{subset}_cars"] / stride, arrays[f"{subset}_n"]) for subset in COUNTS
+    }
+    maps = {subset: _maps(arrays[f"{subset}_words"], arrays[f"{subset}_shapes"]) for subset in COUNTS}
     sizes = _sizes(np.concatenate(cars["train"]))
     rng, shapes = np.random.default_rng(seed), [words.shape for words in maps["train"]]
     boxes = noisy_boxes(rng, cars["train"], shapes, sizes, label_noise, noise_kind)
@@ -148,7 +150,9 @@ def view(
             X.append(x)
             Y.append(np.roll(image_boxes, -k, axis=0))
     window = np.array([[round(ASPECT * WIDTH / stride), round(WIDTH / stride), 1]])
-    rest = [Examples([(words, window) for words in maps[part]], cars[part]) for part in ("test", "crops")]
+    rest = [
+        Examples([(words, window) for words in maps[subset]], cars[subset]) for subset in ("test", "crops")
+    ]
     return Split(Examples(X, Y), rest[0], rest[1], problem={"n_words": int(arrays["n_words"])})
 
 
@@ -177,7 +181,7 @@ def score(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, floa
 
 
 def keep(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-    """What figures need of a test part: detections (N, 5), how many an image has, and the same of cars."""
+    """What figures need of a test set: detections (N, 5), how many an image has, and the same of cars."""
     return {
         "found": np.concatenate(Yhat),
         "found_n": np.array([len(boxes) for boxes in Yhat]),
@@ -196,8 +200,8 @@ def noisy_boxes(
 ) -> list[np.ndarray]:
     """The boxes (k, 4) of every training image, a share `noise` of the images with those of another.
 
-    `cars` are the true boxes as measured. The order of images is the same for every share: a larger one adds
-    images.
+    `cars` are the true boxes as measured. The order of images is the same for every share, so that a larger
+    share adds images to a smaller one.
     """
     true = [_placed(boxes, shape, sizes) for boxes, shape in zip(cars, shapes, strict=True)]
     order = rng.permutation(len(cars))
@@ -262,7 +266,7 @@ def _quantised(
     surf_scale: int,
     n_words: int,
 ) -> dict[str, np.ndarray]:
-    """Arrays of three parts: pixels, shapes of maps and of images, words, cars and their numbers."""
+    """Arrays of three subsets: pixels, shapes of maps and of images, words, cars and their numbers."""
     descriptors = [dense_surf(image, stride, surf_scale) for image in train.images]
     centres = visual_words(descriptors, seed, n_words)
     arrays: dict[str, np.ndarray] = {"stride": np.array(stride), "n_words": np.array(n_words)}
@@ -310,10 +314,10 @@ def nearest(points: np.ndarray, centres: np.ndarray, chunk: int = 8192) -> np.nd
     )
 
 
-def pictures_of(arrays: Mapping[str, np.ndarray], part: str) -> list[np.ndarray]:
-    """The images of a part, for figures."""
-    sides = arrays[f"{part}_sides"]
-    pieces = np.split(arrays[f"{part}_pixels"], np.cumsum(sides.prod(axis=1))[:-1])
+def pictures_of(arrays: Mapping[str, np.ndarray], subset: str) -> list[np.ndarray]:
+    """The images of a subset, for figures."""
+    sides = arrays[f"{subset}_sides"]
+    pieces = np.split(arrays[f"{subset}_pixels"], np.cumsum(sides.prod(axis=1))[:-1])
     return [piece.reshape(shape) for piece, shape in zip(pieces, sides, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Detections judged: which are right, the curve of precision and recall, the equal error rate.
+"""Evaluation of detections: which are right, the curve of precision and recall, the equal error rate.
 
 Detections of all images are ranked by score. In that order, a detection is right if it matches a car of
 its image that no earlier detection has matched; of several cars it takes the nearest. Two ways to match:
@@ -6,9 +6,9 @@ its image that no earlier detection has matched; of several cars it takes the ne
     ellipse    the UIUC criterion: ((row - row*) / (.25 height))^2 + ((column - column*) / (.25 width))^2 <= 1
     overlap    area of intersection over area of union at least .5
 
-At the equal error point as many detections are wrong as cars are missed. Among the first k detections k - t
-are wrong and n - t missed, t being right: so that point is k = n, or the last detection where there are
-fewer.
+At the equal error point as many detections are wrong as cars are missed. If t of the first k detections are
+right, k - t are wrong and n - t cars are missed, so that this point is k = n, or the last detection where
+there are fewer than n.
 """
 
 from __future__ import annotations
@@ -75,8 +75,7 @@ def correct(cars: Sequence[np.ndarray], detections: Sequence[np.ndarray], criter
 def precision_recall(
     cars: Sequence[np.ndarray], detections: Sequence[np.ndarray], criterion: str
 ) -> PrecisionRecall:
-    """The curve over all images, with arguments as for `correct`; of equal scores, the earlier image's is
-    first."""
+    """The curve over all images, with arguments as for `correct`; ties are ordered by image."""
     n = sum(len(truths) for truths in cars)
     hits = np.concatenate([np.zeros(0, dtype=bool), *correct(cars, detections, criterion)])
     scores = np.concatenate([np.zeros(0), *(boxes[:, 4] for boxes in detections)])

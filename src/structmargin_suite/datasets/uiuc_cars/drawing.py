@@ -1,9 +1,9 @@
 """Grey pictures by rule: cars from the side at several scales, in front of clutter.
 
-A car is a body, a cabin with windows and two wheels, lighter or darker than the street; its parts, shades and
-proportions vary. Clutter is a shaded ground with boxes, bars and discs of any shade, among them wheels
-without a car. Everything is drawn by a generator, so a seed decides every pixel but for the rounding of the
-machine.
+A car is a body, a cabin with windows and two wheels, lighter or darker than the street; its details,
+shades and proportions vary. Clutter is a shaded ground with boxes, bars and discs of any shade, among
+them wheels without a car. Everything is drawn by a generator, so that a seed decides every pixel except
+for the machine's rounding.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ WIDTH, ASPECT = 100, 0.4
 MAX_OUTSIDE = 0.25
 """How far a car may stick out of its image, as a share of its width."""
 LOCATION = re.compile(r"\(\s*(-?\d+)\s*,\s*(-?\d+)\s*(?:,\s*(-?\d+)\s*)?\)")
-PARTS = {
+SUBSETS = {
     "test": ("TestImages", "trueLocations.txt", False),
     "train": ("TestImages_Scale", "trueLocations_Scale.txt", True),
 }
@@ -39,10 +39,11 @@ class Pictures(NamedTuple):
 def read_archive(path: Path) -> tuple[dict[str, Pictures], Pictures]:
     """({"test": single scale, "train": multi-scale}, crops: with a car, then without)."""
     members = {name.partition("CarData/")[2]: content for name, content in tar_files(path, lambda name: True)}
-    parts = {
-        part: _scenes(path, members, folder, file, scaled) for part, (folder, file, scaled) in PARTS.items()
+    subsets = {
+        subset: _scenes(path, members, folder, file, scaled)
+        for subset, (folder, file, scaled) in SUBSETS.items()
     }
-    return parts, _crops(path, members)
+    return subsets, _crops(path, members)
 
 
 def _scenes(path: Path, members: dict[str, bytes], folder: str, file: str, scaled: bool) -> Pictures:

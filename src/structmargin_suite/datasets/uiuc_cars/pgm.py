@@ -1,4 +1,4 @@
-"""Grey images in the binary PGM format (P5), 8 bits a pixel."""
+"""Grey images in the binary PGM format (P5), 8 bits per pixel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read_pgm(data: bytes, where: str) -> np.ndarray:
         raise DataError(f"{where}: no binary PGM header (P5, width, height, largest value); fetch it again")
     width, height, largest = (int(number) for number in head.groups())
     if not 0 < largest < 256:
-        raise DataError(f"{where}: the largest value is {largest}, but 8 bits a pixel are read; convert it")
+        raise DataError(f"{where}: the largest value is {largest}, but 8 bits per pixel are read; convert it")
     if width < 1 or height < 1:
         raise DataError(f"{where}: the image is {width} x {height} pixels; remove it")
     pixels = data[head.end() :]

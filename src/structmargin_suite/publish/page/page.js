@@ -21,7 +21,7 @@
     show();
   });
 
-  // A link to something inside a closed part opens that part.
+  // A link to something inside a closed section opens that section.
   const reveal = function () {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     const closed = target && target.closest("details:not([open])");

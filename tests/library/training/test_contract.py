@@ -1,0 +1,176 @@
+"""What a certificate says is true, or the search that would make it false is named with its example."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers import references
+from helpers.broken_problems import DETECTED, UNDETECTED, LossOverlooks, MissesUnseenLabel, ToyChain
+from helpers.toy_chain import chains
+from structmargin import StructuredSVM
+from structmargin.cuts import Cuts, SearchError
+from structmargin.fit import ConvergenceWarning
+from structmargin.formulation import FORMULATIONS
+from structmargin.problems import Multiclass
+from structmargin.problems.multiclass.problem import MulticlassBatch
+from structmargin.solvers.n_slack import NSlack
+
+SOLVERS = ["n_slack", "n_slack_a", "n_slack_b", "one_slack", "bcfw", "olarank"]
+RIGHT_BY_LUCK = {"Stale": {"one_slack"}}
+"""Where a broken search may train without an error on the data below: its certificate is then true."""
+
+
+def trained(problem: Any, solver: str, formulation: str = "SVM1 margin") -> tuple[Any, Any, Any]:
+    X, Y = chains(8, 3, 2, noise=0.5, seed=1)
+    model = StructuredSVM(problem, formulation, solver, C=200.0, max_iter=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(X, Y), X, Y
+
+
+def true_primal(problem: Any, model: StructuredSVM, X: Any, Y: Any) -> float:
+    """The objective at the model's w, from all outputs that there are."""
+    listed = references.constraints(problem, X, Y, ToyChain().outputs)
+    xi = references.slacks(model.formulation, listed, len(Y), model.w_)
+    return references.objective(model.formulation, model.C, xi, model.w_)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("broken", DETECTED, ids=lambda kind: kind.__name__)
+def test_a_broken_problem_is_named_by_example_or_its_certificate_is_true(broken: Any, solver: str) -> None:
+    problem = broken()
+    formulation = "SVM1 slack" if broken.__name__ == "ForgetsTruth" else "SVM1 margin"
+    try:
+        model, X, Y = trained(problem, solver, formulation)
+    except SearchError as error:
+        assert "example" in str(error)
+        assert broken.__name__ in ("LossAtTruth",) or hasattr(error, "fit")
+        return
+    assert solver in RIGHT_BY_LUCK.get(broken.__name__, ()), "trained without an error"
+    assert model.fit_.primal == pytest.approx(true_primal(problem, model, X, Y), rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_right_problem_is_left_alone(solver: str) -> None:
+    model, X, Y = trained(ToyChain(), solver)
+    assert model.fit_.primal == pytest.approx(true_primal(ToyChain(), model, X, Y), rel=1e-6)
+
+
+@pytest.mark.parametrize("broken", UNDETECTED, ids=lambda kind: kind.__name__)
+def test_what_no_check_can_tell_from_another_problem_trains_as_that_problem(broken: Any) -> None:
+    """Each has the model and certificate of a problem that is right: only its author knows better."""
+    model, X, Y = trained(broken(), "n_slack")
+    assert {MissesUnseenLabel, LossOverlooks} == set(UNDETECTED)
+    if broken is MissesUnseenLabel:  # as if there were three labels
+        same, _, _ = trained(ToyChain(), "n_slack")
+        assert model.fit_.primal == pytest.approx(same.fit_.primal, rel=1e-9)
+        assert model.predict(X) == same.predict(X)
+    else:  # as if the loss were meant
+        assert model.fit_.primal == pytest.approx(true_primal(broken(), model, X, Y), rel=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["perceptron"])
+@pytest.mark.parametrize(
+    "broken", ["NegativeLoss", "NanLoss", "InfiniteLoss", "WorstPrediction", "MissesLabel"]
+)
+def test_a_perceptron_refuses_what_it_uses(broken: str, solver: str) -> None:
+    kind = {kind.__name__: kind for kind in DETECTED}[broken]
+    with pytest.raises(SearchError, match="example"):
+        trained(kind(), solver)
+
+
+def test_a_search_cannot_change_the_weights() -> None:
+    class Careless(ToyChain):
+        def augmented_argmax(self, f, x, y, H):
+            f.w[0] = 1.0
+            return y
+
+    with pytest.raises(ValueError, match="read-only"):
+        trained(Careless(), "n_slack")
+
+
+class Rounding(ToyChain):
+    """A search whose scores are rounded to thousandths, as of a program that works on integers."""
+
+    def augmented_argmax(self, f: Any, x: Any, y: Any, H: Any) -> Any:
+        return max(self.outputs(x), key=lambda z: round(float(H(self.delta(y, z), f(x, y) - f(x, z))) / 0.05))
+
+
+def test_a_search_that_rounds_needs_oracle_tol_which_enters_the_certificate() -> None:
+    X, Y = chains(8, 3, 2, noise=0.5, seed=1)
+    with pytest.raises(SearchError, match="if it rounds, give oracle_tol"):
+        StructuredSVM(Rounding(), C=200.0, eps=1e-3).fit(X, Y)
+    fit = NSlack().train(Rounding(), (X, Y), FORMULATIONS["SVM1 margin"], C=200.0, eps=0.06, oracle_tol=0.05)
+    listed = references.constraints(ToyChain(), X, Y, ToyChain().outputs)
+    best = references.primal("SVM1 margin", 200.0, listed, len(Y)).value
+    xi = references.slacks("SVM1 margin", listed, len(Y), fit.w)
+    true = references.objective("SVM1 margin", 200.0, xi, fit.w)
+    assert fit.primal <= true <= fit.primal_high == pytest.approx(fit.primal + 200.0 * 0.05)
+    assert fit.dual <= best <= true and fit.gap == pytest.approx(fit.primal_high - fit.dual)
+
+
+def test_a_failed_search_leaves_the_model_so_far() -> None:
+    class Tires(ToyChain):
+        calls = 0
+
+        def augmented_argmax(self, f, x, y, H):
+            type(self).calls += 1
+            return super().augmented_argmax(f, x, y, H) if self.calls < 40 else y
+
+    with pytest.raises(SearchError) as caught:
+        trained(Tires(), "n_slack_b")
+    fit = caught.value.fit  # type: ignore[attr-defined]
+    assert fit.gap is None and fit.primal is None and not fit.converged
+    X, Y = chains(8, 3, 2, noise=0.5, seed=1)
+    best = references.primal(
+        "SVM1 margin", 200.0, references.constraints(ToyChain(), X, Y, ToyChain().outputs), len(Y)
+    )
+    assert 0.0 < fit.dual <= best.value
+    assert fit.dual == pytest.approx(fit.support.alpha @ fit.support.b - 0.5 * fit.w @ fit.w)
+
+
+def test_an_interrupted_training_leaves_a_certified_model() -> None:
+    class Interrupted(ToyChain):
+        calls = 0
+
+        def augmented_argmax(self, f, x, y, H):
+            type(self).calls += 1
+            if self.calls == 60:
+                raise KeyboardInterrupt
+            return super().augmented_argmax(f, x, y, H)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        trained(Interrupted(), "n_slack_b")
+    fit = caught.value.fit  # type: ignore[attr-defined]
+    X, Y = chains(8, 3, 2, noise=0.5, seed=1)
+    xi = references.slacks(
+        "SVM1 margin", references.constraints(ToyChain(), X, Y, ToyChain().outputs), len(Y), fit.w
+    )
+    assert fit.primal == pytest.approx(references.objective("SVM1 margin", 200.0, xi, fit.w))
+    assert fit.gap == pytest.approx(fit.primal - fit.dual) and not fit.converged
+
+
+class Shifted(MulticlassBatch):
+    """A batch that returns for each example the answer for the one before."""
+
+    def search(self, f: Any, indices: np.ndarray, H: Any) -> Cuts:
+        margins, _ = self._values(f, indices, H)
+        answers = np.roll(super().search(f, indices, H).outputs, 1)
+        return self._cuts(H, indices, margins, np.arange(len(indices)), answers)
+
+
+class Mixed(Multiclass):
+    def batch(self, X: Any, Y: Any) -> Shifted:
+        return Shifted(self, X, Y)
+
+
+@pytest.mark.parametrize("solver", ["one_slack", "bcfw", "n_slack_b", "olarank"])
+def test_a_batch_that_mixes_up_its_examples_is_named(solver: str) -> None:
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 3)), rng.integers(3, size=30)
+    with pytest.raises(SearchError, match="example"):
+        StructuredSVM(Mixed(3, 3), solver=solver, C=50.0).fit(X, Y)
