@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from structmargin.cuts import SearchError
     from structmargin.dual.working_set import NotSeparableError
-    from structmargin.estimators import StructuredSVM
+    from structmargin.estimators.structured_svm import StructuredSVM
     from structmargin.fit import ConvergenceWarning, Fit
     from structmargin.formulation import FORMULATIONS, Formulation
     from structmargin.jkse.estimator import JKSE
@@ -52,7 +52,7 @@ _HOME = {
     "NoParseWarning": "problems.grammar.unparsed",
     "NotSeparableError": "dual.working_set",
     "SearchError": "cuts",
-    "StructuredSVM": "estimators",
+    "StructuredSVM": "estimators.structured_svm",
     "c_path": "training.path",
     "certify": "training.certificate",
 }

@@ -22,11 +22,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import event
 
 _warned = False
 
@@ -51,6 +53,28 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
                 stacklevel=2,
             )
         return numba.njit(error_model="numpy", nogil=True)(function)
+
+
+class _OnCompiling(event.Listener):
+    """Calls `tell` when a function begins to be compiled, the first time only."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self.tell, self.told = tell, False
+
+    def on_start(self, event: Any) -> None:
+        if not self.told:
+            self.told = True
+            self.tell()
+
+    def on_end(self, event: Any) -> None:
+        """Nothing to say."""
+
+
+@contextmanager
+def on_compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """Call `tell` once if, inside this context, code has to be compiled because no cache holds it."""
+    with event.install_listener("numba:compile", _OnCompiling(tell)):
+        yield
 
 
 @functools.cache

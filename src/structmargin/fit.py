@@ -27,7 +27,7 @@ Trace = list[dict[str, float]]
 Progress = Callable[[dict[str, float]], None]
 
 
-@dataclass
+@dataclass(repr=False)
 class Fit:
     """The outcome of a training, with its certificate.
 
@@ -38,9 +38,9 @@ class Fit:
     formulation : Formulation
         Which of the seven was trained.
     C : float
-        As it was asked for.
+        The price of slacks.
     eps : float or None
-        Likewise.
+        As it was asked for.
     primal : float or None
         The objective at w, recomputed by a last full search. None for solvers without an objective, and for a
         training that was broken off by a search that failed.
@@ -89,6 +89,8 @@ class Fit:
     True
     >>> bool(np.allclose(fit.support.rows.tocsr().T @ fit.support.alpha, fit.w))
     True
+    >>> fit  # doctest: +ELLIPSIS
+    Fit(SVM1 margin, primal ..., relative gap ..., ... cuts, ... passes, converged)
     """
 
     scorer: Scorer
@@ -114,6 +116,21 @@ class Fit:
     trace: Trace = field(default_factory=list)
     support: Cuts | None = None
     state: Any = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        """One line: formulation, objective and gap as far as certified, size, and whether it converged."""
+        objectives = {"primal": self.primal, "dual": self.dual}
+        known = [f"{name} {value:.6g}" for name, value in objectives.items() if value is not None]
+        gap = self.relative_gap
+        parts = [
+            self.formulation.name,
+            *known[:1],
+            "no certified gap" if gap is None else f"relative gap {gap:.2g}",
+            f"{self.n_constraints} cuts",
+            f"{self.n_iter} pass" if self.n_iter == 1 else f"{self.n_iter} passes",
+            "converged" if self.converged else "not converged",
+        ]
+        return f"Fit({', '.join(parts)})"
 
     @property
     def w(self) -> np.ndarray | None:

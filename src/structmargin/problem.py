@@ -152,14 +152,23 @@ class AdaptedProblem:
     n_weights : callable (X, Y) -> int
         The length of w. A problem offers it as a number. Default: the length of the first Psi.
     bind : callable (X, Y) -> Problem
-        The problem together with what it learns from training data (a grammar's rules). Default: itself.
+        The problem together with what it learns from training data as the user gave them (a grammar's rules,
+        the names of classes, the number of features). The estimators call it before anything else. Default:
+        itself.
     wrap : callable (X, Y) -> (X, Y)
-        The examples that a user's X and Y stand for (many rows as one sample); Y is None where only inputs
-        are known. The estimators call it before anything else. Default: X and Y themselves.
+        The examples that a user's X and Y stand for (names as numbers, rows of any kind as one matrix, many
+        rows as one sample); Y is None where only inputs are known. The estimators call that of the bound
+        problem, and all other members then see what it returned. Default: X and Y themselves.
     unwrap : callable (Y) -> outputs
         Goes with `wrap`: what `predict` returns for the outputs of those examples. Default: Y itself.
-    wraps : bool
-        Whether the problem has a `wrap` of its own.
+    whole_sample : bool
+        Whether `wrap` makes one example of all rows. Default: False.
+    matrix_inputs : bool
+        Whether X, as a user gives it, is a matrix with one row per input and the same columns for all: then
+        the estimators know `n_features_in_`, and a scaler may go before them. Default: False.
+    class_labels : callable () -> ndarray, or None
+        The labels that outputs are made of, in the order of their numbers. Default: None, outputs are made of
+        something else.
     batch : callable (X, Y) -> AdaptedBatch or None
         The same searches over packed examples; with Y = None only its `argmax` is asked for. Default: None,
         and examples are searched one by one.
@@ -168,7 +177,13 @@ class AdaptedProblem:
     explicit_only : str or None
         One sentence why no joint kernel can be used. Default: None, one can.
     check : callable (X, Y)
-        Raises ValueError that names the first example that does not fit the problem. Default: accepts all.
+        Raises ValueError that names the first training example that does not fit the problem. Default:
+        accepts all.
+    check_inputs : callable (X)
+        The same for inputs alone, before `predict` and `score` search their outputs. Default: accepts all.
+    check_outputs : callable (X, Y)
+        The same for right outputs of checked inputs, before `score` asks for losses: `delta` must be able to
+        take them, but no more. Default: accepts all.
     factors : callable (X) -> (Phi, Lambda), or None
         For Psi = Phi(x) ⊗ Lambda(y) with class numbers as outputs, where ⊗ is the outer product: the matrices
         of all Phi(x_i) and of all Lambda(y); then cuts are kept as labels instead of rows. Default: None, Psi
@@ -202,11 +217,15 @@ class AdaptedProblem:
     bind: Callable[[Any, Any], Problem]
     wrap: Callable[[Any, Any], tuple[Any, Any]]
     unwrap: Callable[[Any], Any]
-    wraps: bool
+    whole_sample: bool
+    matrix_inputs: bool
+    class_labels: Callable[[], np.ndarray] | None
     batch: Callable[[Any, Any], AdaptedBatch | None]
     refuse: Callable[[Cost], str | None]
     explicit_only: str | None
     check: Callable[[Any, Any], None]
+    check_inputs: Callable[[Any], None]
+    check_outputs: Callable[[Any, Any], None]
     factors: Callable[[Any], tuple[Any, Any]] | None
     radius: Callable[[Any], float] | None
     max_delta: Callable[[Any], float] | None
@@ -253,7 +272,7 @@ def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:
     >>> from structmargin.problem import adapt
     >>> from structmargin.problems import Multiclass
     >>> problem = adapt(Multiclass(n_classes=3, n_features=2))
-    >>> problem.exact, problem.wraps, problem.explicit_only
+    >>> problem.exact, problem.whole_sample, problem.explicit_only
     (True, False, None)
     """
     if isinstance(problem, AdaptedProblem):
@@ -272,11 +291,15 @@ def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:
         bind=get("bind", partial(_itself, problem)),
         wrap=get("wrap", _as_given),
         unwrap=get("unwrap", _as_predicted),
-        wraps=hasattr(problem, "wrap"),
+        whole_sample=bool(get("whole_sample", False)),
+        matrix_inputs=bool(get("matrix_inputs", False)),
+        class_labels=get("class_labels", None),
         batch=partial(_batch, problem),
         refuse=get("refuse", _nothing_refused),
         explicit_only=get("explicit_only", None),
         check=get("check", _anything_fits),
+        check_inputs=get("check_inputs", _anything_fits),
+        check_outputs=get("check_outputs", _anything_fits),
         factors=get("factors", None),
         radius=get("radius", None),
         max_delta=get("max_delta", None),
@@ -356,7 +379,7 @@ def _nothing_refused(H: Cost) -> None:
     return None
 
 
-def _anything_fits(X: Any, Y: Any) -> None:
+def _anything_fits(X: Any, Y: Any = None) -> None:
     return None
 
 

@@ -30,6 +30,7 @@ from structmargin.solvers.n_slack import NSlack
 from structmargin.solvers.olarank import OLaRank
 from structmargin.solvers.one_slack import OneSlack
 from structmargin.solvers.perceptron import Perceptron
+from structmargin.training.online import Online
 from structmargin.training.space import Joint, Linear
 from structmargin.training.trainable import Trainable
 
@@ -77,11 +78,22 @@ def unknown(kind: str, name: Any, known: Iterable[str]) -> ValueError:
     return ValueError(f"unknown {kind} {name!r}{hint}; known: {', '.join(known)}")
 
 
+def class_given(what: str, value: Any) -> str | None:
+    """One sentence about a class given in place of an object, or None."""
+    if not isinstance(value, type):
+        return None
+    return f"{what} is the class {value.__name__}: give an object of it, such as {value.__name__}(...)"
+
+
+def _known(name: Any, names: Iterable[str]) -> bool:
+    return isinstance(name, str) and name in names
+
+
 def formulation(name: str | Formulation) -> Formulation:
     """One of the seven, by name."""
     if isinstance(name, Formulation):
         return name
-    if name not in FORMULATIONS:
+    if not _known(name, FORMULATIONS):
         raise unknown("formulation", name, FORMULATIONS)
     return FORMULATIONS[name]
 
@@ -90,7 +102,10 @@ def solver(name: str | Trainable, **options: Any) -> Trainable:
     """A solver by name, with its own options (see its class)."""
     if isinstance(name, Trainable):
         return name
-    if name not in SOLVERS:
+    reason = class_given("solver", name)
+    if reason:
+        raise ValueError(reason)
+    if not _known(name, SOLVERS):
         raise unknown("solver", name, SOLVERS)
     make, fixed = SOLVERS[name]
     made: Trainable = _make(f"solver {name!r}", make, {**fixed, **options})
@@ -135,6 +150,9 @@ def check(
     problem: Problem | AdaptedProblem, formulation: Formulation, solver: Trainable, space: Linear | Joint
 ) -> str | None:
     """Why this problem, formulation, solver and space do not go together, or None if they do."""
+    reason = class_given("problem", problem)
+    if reason:
+        return reason
     problem = adapt(problem)
     if problem.lacks:
         lacks = ", ".join(problem.lacks)
@@ -153,7 +171,61 @@ def check(
 
 def check_space(problem: Problem | AdaptedProblem, space: Linear | Joint) -> str | None:
     """Why this problem cannot be used in this space, or None: all that JKSE asks of the two."""
+    reason = class_given("problem", problem)
+    if reason:
+        return reason
     problem = adapt(problem)
-    if not space.explicit and problem.explicit_only:
+    if isinstance(space, Linear):
+        return None
+    reason = _no_joint_kernel(problem, space.kernel)
+    if reason:
+        return reason
+    if problem.explicit_only:
         return f"problem {problem.name!r} takes no joint kernel: {problem.explicit_only}"
     return None
+
+
+JOINT_KERNELS = {
+    "Multiclass": "Product({})",
+    "Taxonomy": "Product({})",
+    "Sequence": "SequenceKernel({})",
+}
+"""How a kernel on inputs becomes a joint kernel for a problem."""
+
+
+def _no_joint_kernel(problem: AdaptedProblem, kernel: Any) -> str | None:
+    """One sentence about what was given as a joint kernel and is none, or None."""
+    if hasattr(kernel, "gram") and not isinstance(kernel, type):
+        return None
+    made, on_inputs = kernel, repr(kernel)
+    if _known(kernel, KERNELS):
+        made = KERNELS[kernel]
+    if isinstance(made, type):
+        on_inputs = f"{made.__name__}()"
+    if hasattr(made, "gram"):  # a joint kernel by name, or its class
+        remedy = f"give an object, such as {made.__name__}(...)"
+    elif not callable(made):
+        remedy = "give an object from structmargin.kernels, or None for the problem's own features"
+    elif problem.name in JOINT_KERNELS:
+        remedy = f"give {JOINT_KERNELS[problem.name].format(on_inputs)}"
+    else:
+        remedy = "give one with a method gram(X, Y, X2, Y2), such as structmargin.kernels.Pairwise"
+    if isinstance(kernel, str):
+        given = f"the string {kernel!r}"
+    elif isinstance(kernel, type):
+        given = f"the class {kernel.__name__}"
+    else:
+        given = f"{kernel!r}"
+    return f"kernel is {given}, but a joint kernel on pairs (x, y) is needed: {remedy}"
+
+
+def check_online(solver: Trainable) -> str | None:
+    """Why a solver cannot learn from a stream, or None if it can."""
+    if isinstance(solver, Online):
+        return None
+    kinds = {name: make for name, (make, _) in SOLVERS.items() if isinstance(make, type)}
+    online = [name for name, kind in kinds.items() if issubclass(kind, Online)]
+    return (
+        f"solver {solver.name!r} cannot learn chunk by chunk: partial_fit needs solver "
+        f"{' or '.join(map(repr, online))}"
+    )

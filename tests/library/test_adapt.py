@@ -40,8 +40,10 @@ class Rich(Sign):
 
     n_weights = 3
     explicit_only = "it says so"
+    matrix_inputs = True
     exact = 0
     colour = "blue"
+    whole_sample = True
 
     def potentials(self, w, x):
         return w * x
@@ -63,6 +65,15 @@ class Rich(Sign):
 
     def check(self, X, Y):
         raise ValueError("example 0")
+
+    def check_inputs(self, X):
+        raise ValueError("x of example 0")
+
+    def check_outputs(self, X, Y):
+        raise ValueError("y of example 0")
+
+    def class_labels(self):
+        return np.array([-1, 1])
 
     def factors(self, X):
         return np.eye(2), np.eye(2)
@@ -102,10 +113,13 @@ def test_four_functions_get_every_default() -> None:
     assert adapted.n_weights(X, Y) == 3
     assert adapted.bind(X, Y) is problem
     assert adapted.wrap(X, Y) == (X, Y) and adapted.wrap(X, None) == (X, None)
-    assert adapted.unwrap(Y) is Y and adapted.wraps is False
+    assert adapted.unwrap(Y) is Y and adapted.whole_sample is False and adapted.matrix_inputs is False
     assert adapted.batch(X, Y) is None
     assert adapted.refuse(H) is None and adapted.explicit_only is None
     adapted.check(X, Y)
+    adapted.check_inputs(X)
+    adapted.check_outputs(X, Y)
+    assert adapted.class_labels is None
     assert adapted.factors is None and adapted.radius is None and adapted.max_delta is None
     assert adapted.draw is None and adapted.k_best is None and adapted.exact is True
     assert adapted.delta_takes_x is False and adapted.loss("anything", 1, -1) == 1.0
@@ -131,9 +145,9 @@ def test_what_a_problem_offers_is_taken_from_it() -> None:
     problem = Rich()
     adapted = adapt(problem)
     for field in fields(AdaptedProblem):
-        if field.name not in ("given", "lacks", "wraps", "n_weights", "batch", "exact", "delta_takes_x"):
+        if field.name not in ("given", "lacks", "n_weights", "batch", "exact", "delta_takes_x"):
             assert getattr(adapted, field.name) == getattr(problem, field.name), field.name
-    assert adapted.n_weights([], []) == 3 and adapted.exact is False and adapted.wraps is True
+    assert adapted.n_weights([], []) == 3 and adapted.exact is False
     assert adapted.factors is not None and adapted.with_params(a=1) == {"a": 1}
 
 
@@ -179,7 +193,7 @@ def test_parameters_of_a_problem_without_any_cannot_be_set() -> None:
 def test_an_adapted_problem_can_be_pickled() -> None:
     for problem in (Sign(), Multiclass(2, 2), Measure("f1")):
         again = pickle.loads(pickle.dumps(adapt(problem)))
-        assert type(again.given) is type(problem) and again.wraps == adapt(problem).wraps
+        assert type(again.given) is type(problem) and again.whole_sample == adapt(problem).whole_sample
 
 
 def test_nobody_else_asks_a_problem_what_it_has() -> None:

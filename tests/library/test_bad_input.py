@@ -112,7 +112,7 @@ def test_psi_that_is_no_number_names_its_example(solver: str) -> None:
             lambda: registry.problem("Multiclas"),
             ["unknown problem 'Multiclas'", "did you mean 'Multiclass'?"],
         ),
-        (lambda: registry.problem("Multiclass", classes=3), ["option", "'classes'", "n_classes"]),
+        (lambda: registry.problem("Multiclass", n_clases=3), ["option", "'n_clases'", "n_classes"]),
         (lambda: registry.kernel("polynomal"), ["unknown kernel 'polynomal'", "did you mean 'polynomial'?"]),
         (lambda: registry.kernel("polynomial", degre=3), ["'degre'", "did you mean 'degree'?"]),
         (lambda: Multiclass(3, 2).with_params(los=1), ["Multiclass has no parameter 'los'", "'loss'"]),

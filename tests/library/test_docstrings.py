@@ -9,7 +9,7 @@ import pytest
 
 MODULES = [
     "structmargin",
-    "structmargin.estimators",
+    "structmargin.estimators.structured_svm",
     "structmargin.fit",
     "structmargin.problem",
     "structmargin.jkse.estimator",

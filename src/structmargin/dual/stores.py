@@ -2,7 +2,8 @@
 
 A cut is a scaled difference a = s * (Psi(x, y) - Psi(x, ybar)). `working_set.py` asks both stores for
 the same few things: `extend` by new cuts, `keep` some of them, `cuts` (what `ascent.py` works on),
-`refresh` the combination from alpha, and the `scorer` it stands for.
+`refresh` the combination from alpha, and the `scorer` it stands for. A stream of examples has them `admit`
+further ones: X and Y then hold the known examples first.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Store(Protocol):
     @property
     def cuts(self) -> Any: ...
     def spare(self) -> Any: ...
+    def admit(self, X: Any, Y: Any) -> None: ...
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None: ...
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None: ...
     def keep(self, mask: np.ndarray) -> None: ...
@@ -98,6 +100,9 @@ class RowStore:
     @property
     def norms2(self) -> np.ndarray:
         return self._norms2[: self.m]
+
+    def admit(self, X: Sequence[Any], Y: Sequence[Any]) -> None:
+        """Nothing to do: a row holds all there is to know of its example."""
 
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None:
         assert cuts.rows is not None
@@ -176,6 +181,9 @@ class GramStore:
     @property
     def norms2(self) -> np.ndarray:
         return np.diagonal(self._G)[: self.m]
+
+    def admit(self, X: Sequence[Any], Y: Sequence[Any]) -> None:
+        self.X, self.Y = X, Y
 
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None:
         count, before = len(cuts.scale), self.m

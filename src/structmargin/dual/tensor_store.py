@@ -35,22 +35,26 @@ class TensorStore:
 
     def __init__(self, problem: Problem | AdaptedProblem, X: Any, Y: Any) -> None:
         self.problem = adapt(problem)
-        assert self.problem.factors is not None
-        phi, Lambda = (sp.csr_matrix(part, dtype=float) for part in self.problem.factors(X))
-        self.phi, self.Lambda = phi, Lambda
-        n, L = phi.shape[0], Lambda.shape[1]
-        self.w = np.zeros(phi.shape[1] * L)
+        self.admit(X, Y)
+        D, L = self.phi.shape[1], self.Lambda.shape[1]
+        self.w = np.zeros(D * L)
         self.m = 0
-        self._norm2 = np.asarray(phi.multiply(phi).sum(axis=1)).ravel()
-        self._M = np.asarray((Lambda @ Lambda.T).toarray())
-        self._label = np.asarray(Y, dtype=np.int32)
         self._block, self._ybar = np.zeros(256, dtype=np.int32), np.zeros(256, dtype=np.int32)
         self._scale = np.empty(256)
         self._u, self._change = np.zeros(L), np.zeros(L + 1)
+        self._blocks: Blocks | None = None
+
+    def admit(self, X: Any, Y: Any) -> None:
+        """The factors of all examples; those of the cuts held come first, in the same order."""
+        assert self.problem.factors is not None
+        phi, Lambda = (sp.csr_matrix(part, dtype=float) for part in self.problem.factors(X))
+        self.phi, self.Lambda = phi, Lambda
+        self._norm2 = np.asarray(phi.multiply(phi).sum(axis=1)).ravel()
+        self._M = np.asarray((Lambda @ Lambda.T).toarray())
+        self._label = np.asarray(Y, dtype=np.int32)
         self._start, self._map_start = phi.indptr.astype(np.int64), Lambda.indptr.astype(np.int64)
         self._indices, self._map_indices = phi.indices.astype(np.int32), Lambda.indices.astype(np.int32)
-        self._blocks: Blocks | None = None
-        assert n == len(self._label)
+        assert phi.shape[0] == len(self._label)
 
     @property
     def cuts(self) -> TensorCuts:

@@ -252,6 +252,29 @@ class Dual:
         self.C = C
         self.measure()
 
+    def admit(self, X: Any, Y: Any, C: float) -> None:
+        """Go on with more examples, the known ones first, at a C for all of them.
+
+        alpha and w scale with C/n, the cap of a block: so they stay feasible where more examples share one C,
+        and do not change where C grows with n. Only for linear slacks.
+        """
+        before, n = self.n, len(Y)
+        factor = (C / n) / (self.C / before)
+        self._alpha[: self.m] *= factor
+        self.store.admit(X, Y)
+        self.store.scale(factor)
+        members, size, place = self.blocks
+        width = members.shape[1]
+        self.blocks = Blocks(
+            np.vstack([members, np.empty((n - before, width), dtype=np.int32)]),
+            np.concatenate([size, np.zeros(n - before, dtype=np.int32)]),
+            place,
+        )
+        self.n, self.C, self.xi = n, C, np.zeros(n)
+        self.weights = np.concatenate([self.weights, np.ones(n - before)])
+        self.store.link(self.m, self.block, self.blocks)
+        self.measure()
+
     def refresh(self) -> None:
         """Recompute w from alpha, so that rounding does not add up over a long run."""
         self.store.refresh(self.alpha)

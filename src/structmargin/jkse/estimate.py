@@ -28,7 +28,7 @@ ROUNDING = 1e-6
 """Pairs that lie less than this share of rho on the wrong side of the hyperplane are on it."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Estimate:
     """What was learnt from n pairs: coefficients, scores and a certificate.
 
@@ -86,6 +86,16 @@ class Estimate:
     seconds: float = 0.0
     trace: Trace = field(default_factory=list)
     pairs: Any = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        """One line: objective and gap as far as certified, size, and whether it converged."""
+        gap = self.relative_gap
+        certified = "no certified gap" if gap is None else f"relative gap {gap:.2g}"
+        converged = "converged" if self.converged else "not converged"
+        return (
+            f"Estimate(primal {self.primal:.6g}, {certified}, {self.n_active} of {len(self.alpha)} pairs "
+            f"with alpha > 0, {converged})"
+        )
 
     @property
     def w(self) -> np.ndarray | None:

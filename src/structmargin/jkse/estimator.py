@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from structmargin import registry
-from structmargin.estimators import Structured
+from structmargin.estimators.base import Structured, seed_of
+from structmargin.estimators.persistence import Saved
+from structmargin.inputs import gate
 from structmargin.jkse.estimate import Estimate, Pairs, beside
 from structmargin.jkse.novelty import offset, pair_scores
 from structmargin.jkse.pairs import pairs_of
@@ -22,7 +24,7 @@ SAVED = ("alpha", "xi", "rho", "nu", "C", "primal", "dual", "gap", "n_iter", "co
 """What a saved model keeps of its settings and of its `Estimate`."""
 
 
-class JKSE(Structured):
+class JKSE(Structured, Saved):
     """Joint kernel support estimation: learns from right pairs (x, y) alone.
 
     The one-class SVM over pairs finds where p(x, y) has its support; predictions are
@@ -50,8 +52,8 @@ class JKSE(Structured):
     max_iter : int, default=1000
         At most so many steps (divided by the number of pairs) or cuts of 'one_class', values of C that
         'binary' tries, or passes of 'online'. If it is reached first, a ConvergenceWarning tells the gap.
-    random_state : int or None, default=0
-        The same int gives the same model.
+    random_state : int, Generator, RandomState or None, default=0
+        The same int gives the same model; of a generator one number is drawn in each `fit`.
 
     Attributes
     ----------
@@ -59,6 +61,8 @@ class JKSE(Structured):
         The weights; None with a kernel.
     problem_ : Problem
         The problem, together with what it learnt from the training data.
+    classes_ : ndarray
+        The labels that predictions are made of, where the problem has such, in the order of their numbers.
     scorer_ : Scorer
         f: `scorer_(x, y)` is the score of one output.
     offset_ : float
@@ -66,6 +70,10 @@ class JKSE(Structured):
         pairs on the margin are inside. At most the share nu of the training pairs score less.
     fit_ : Estimate
         What was learnt: `alpha`, `xi`, `rho`, `primal`, `dual`, `gap`, `n_active`, `n_outliers` and more.
+    n_features_in_ : int
+        The number of columns of X, where the problem takes a matrix of inputs.
+    feature_names_in_ : ndarray of str
+        The names of these columns, where X is a table that has them all.
 
     See Also
     --------
@@ -96,7 +104,7 @@ class JKSE(Structured):
         C: float | None = None,
         gap_tol: float = 1e-4,
         max_iter: int = 1000,
-        random_state: int | None = 0,
+        random_state: Any = 0,
     ) -> None:
         self.problem = problem
         self.kernel = kernel
@@ -121,8 +129,12 @@ class JKSE(Structured):
         -------
         self
         """
+        reason = registry.check_space(self.problem, registry.space(self.kernel))
+        reason = reason or registry.class_given("trainer", self.trainer)
+        if reason:
+            raise ValueError(reason)
         given = adapt(self.problem)
-        X, Y = given.wrap(X, Y)
+        X, Y = gate.pairs(self._inputs(given, X, first=True), Y)
         problem = given.bind(X, Y)
         return self._keep(problem, self._train(self._pairs(problem, X, Y), None))
 
@@ -150,7 +162,7 @@ class JKSE(Structured):
         problem, former = self.problem_, self.fit_
         if former.pairs is None:
             raise ValueError("a saved model has left its training pairs behind: call fit on all pairs")
-        new = self._pairs(problem, *adapt(problem).wrap(X, Y))
+        new = self._pairs(problem, *gate.pairs(self._inputs(adapt(problem), X), Y))
         if type(new) is not type(former.pairs):
             raise ValueError("X must come as in fit, a dense array or a sparse matrix: convert it")
         both = former.pairs.joined(new)
@@ -213,11 +225,9 @@ class JKSE(Structured):
         return novel
 
     def _pairs(self, problem: Problem, X: Any, Y: Any) -> Pairs:
-        """The pairs, checked."""
+        """The pairs, wrapped and checked."""
+        X, Y = adapt(problem).wrap(X, Y)
         require_examples(adapt(problem), X, Y)
-        reason = registry.check_space(problem, registry.space(self.kernel))
-        if reason:
-            raise ValueError(reason)
         return pairs_of(problem, X, Y, self.kernel)
 
     def _train(self, pairs: Pairs, start: np.ndarray | None) -> Estimate:
@@ -228,7 +238,7 @@ class JKSE(Structured):
             require_number("C", self.C)
         require_number("gap_tol", self.gap_tol)
         require_number("max_iter", self.max_iter)
-        seed = int(np.random.SeedSequence(self.random_state).generate_state(1)[0] >> 2)
+        seed = int(np.random.SeedSequence(seed_of(self.random_state)).generate_state(1)[0] >> 2)
         return trainer(self.trainer).train(
             pairs, self.nu, self.C, self.gap_tol, int(self.max_iter), seed, start
         )
@@ -239,8 +249,7 @@ class JKSE(Structured):
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         check_is_fitted(self, "fit_")
-        settings = {name: getattr(self, name) for name in SETTINGS}
-        return self._packed(settings, {name: getattr(self.fit_, name) for name in SAVED})
+        return self._packed(self._settings(SETTINGS), {name: getattr(self.fit_, name) for name in SAVED})
 
     @classmethod
     def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:

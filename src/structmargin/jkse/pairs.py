@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from structmargin.problem import AdaptedProblem, Problem, adapt, as_row
 from structmargin.scorer import KernelScorer, LinearScorer
+from structmargin.training.online import joined
 
 CHUNK = 4096
 
@@ -178,7 +179,7 @@ class KernelPairs:
         return KernelScorer(self.problem, self.kernel, *self._pick(held), alpha[held])
 
     def joined(self, other: Self) -> KernelPairs:
-        both = KernelPairs(self.problem, self.kernel, _put(self.X, other.X), _put(self.Y, other.Y))
+        both = KernelPairs(self.problem, self.kernel, joined(self.X, other.X), joined(self.Y, other.Y))
         if self._K is not None:
             across = self.kernel.gram(self.X, self.Y, other.X, other.Y)
             both._K = np.block([[self._K, across], [across.T, other.gram()]])
@@ -213,15 +214,6 @@ def items(values: Any, points: np.ndarray) -> Any:
     if sp.issparse(values) or isinstance(values, np.ndarray):
         return values[points]
     return [values[i] for i in points]
-
-
-def _put(former: Any, new: Any) -> Any:
-    """Two lists, arrays or sparse matrices one after the other."""
-    if sp.issparse(former):
-        return sp.vstack([former, new], format="csr")
-    if isinstance(former, np.ndarray) and isinstance(new, np.ndarray) and former.dtype != object:
-        return np.concatenate([former, new])
-    return [*former, *new]
 
 
 def _cut(M: np.ndarray) -> Iterator[np.ndarray]:

@@ -13,6 +13,10 @@ cut and 0 that of the truth:
 Each fresh example is followed by `reprocess` times one ProcessOld and `optimize` times Optimize, on support
 patterns drawn at random. No step lowers the dual, which so rises to the optimum from below, and the model
 can be used at any moment. One pass is the algorithm as published; a last full search certifies the gap.
+
+On a stream each chunk brings fresh examples, and the old ones stay to be drawn as support patterns: chunk
+after chunk is one pass. n is the number of examples so far, so that C/n falls as they come unless C grows
+with n; alpha then falls with it, and the model is feasible for the problem over all examples so far.
 """
 
 from __future__ import annotations
@@ -27,8 +31,9 @@ from structmargin.dual.blocks import best
 from structmargin.dual.compiled_cuts import close_block, inner, local_gram, move, open_block
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
+from structmargin.training.online import Online
 from structmargin.training.task import Task
-from structmargin.training.trainable import Needs, Trainable
+from structmargin.training.trainable import Needs
 
 TRUTH, HELD = -1, -2
 SAME_H = 1e-12
@@ -118,6 +123,12 @@ class Patterns:
         self.known = 0
         self.see(dual, np.arange(dual.n))
 
+    def admit(self, n: int) -> None:
+        """There are n examples now; the new ones have no mass."""
+        more = n - len(self._order)
+        self._order = np.concatenate([self._order, np.empty(more, dtype=np.int64)])
+        self._place = np.concatenate([self._place, np.full(more, -1)])
+
     def see(self, dual: Dual, examples: np.ndarray) -> None:
         """Take note of examples whose mass may have changed."""
         self.known = _listed(dual.blocks, dual.alpha, examples, self._order, self._place, self.known)
@@ -127,8 +138,28 @@ class Patterns:
         return self._order[rng.integers(max(self.known, 1), size=k if self.known else 0)]
 
 
+@dataclass
+class Stream:
+    """A training under way: the cuts, who has mass, and where the draws have got to."""
+
+    dual: Dual
+    patterns: Patterns
+    rng: np.random.Generator
+    largest_b: float = 0.0  # the largest offset met so far, the unit of slacks
+
+    @classmethod
+    def of(cls, dual: Dual, task: Task) -> Stream:
+        return cls(dual, Patterns(dual), np.random.default_rng(task.seed), dual.largest_b)
+
+    @classmethod
+    def begin(cls, task: Task) -> Stream:
+        dual = task.dual(task.n)
+        dual.measure()
+        return cls.of(dual, task)
+
+
 @dataclass(frozen=True)
-class OLaRank(Trainable):
+class OLaRank(Online):
     """OLaRank; with more than one pass it stops once the gap is what eps or gap_tol allow.
 
     A ConvergenceWarning says so where it ends before that, as after one pass it nearly always does.
@@ -151,34 +182,62 @@ class OLaRank(Trainable):
 
     name: ClassVar[str] = "olarank"
     needs: ClassVar[Needs] = Needs(penalties=frozenset({1}))
+    revisits: ClassVar[bool] = True
 
     def solve(self, task: Task) -> Fit:
-        dual = task.dual(task.n)
-        dual.measure()
-        rng = np.random.default_rng(task.seed)
-        patterns = Patterns(dual)
+        stream = Stream.begin(task)
+        dual = stream.dual
         iteration, near = 0, False
         while iteration < min(self.passes, task.max_iter) and not near:
             iteration += 1
-            for i in rng.permutation(task.n) if self.shuffle else range(task.n):
-                self._process(task, dual, int(i))  # ProcessNew
-                patterns.see(dual, np.array([i]))
-                for _ in range(self.reprocess):
-                    for old in patterns.draw(rng, 1):
-                        self._process(task, dual, int(old))  # ProcessOld
-                        patterns.see(dual, np.array([old]))
-                    drawn = patterns.draw(rng, self.optimize)
-                    optimize_steps(dual.qp, drawn)
-                    patterns.see(dual, drawn)
+            self._pass(task, stream, np.arange(task.n))
             dual.refresh()
             if self.passes > 1:
                 near = task.search(dual, by_gap=True).stop
             else:
                 task.recorder.note(task.separation, dual, dual=dual.value)
-            dual.ascend(0.0, max_epochs=0)  # moves nothing, notes which cuts have no mass
-            dual.prune(1)
+            self._drop_idle(dual)
         stopped = f"ended with pass {iteration}: ask for more passes, as OLaRank(passes=10) does"
         return task.finish(dual, converged=None, n_iter=iteration, stopped=stopped)
+
+    def go_on(self, task: Task, first: int) -> Fit:
+        former = task.warm_start
+        if former is None:
+            stream = Stream.begin(task)
+        else:
+            state = former.state
+            stream = state if isinstance(state, Stream) else Stream.of(state, task)  # a chunk, or `fit`
+            stream.dual.admit(task.X, task.Y, task.C)
+            stream.patterns.admit(task.n)
+            task.separation.largest_b = stream.largest_b
+        dual = stream.dual
+        self._pass(task, stream, np.arange(first, task.n))
+        dual.measure()  # no refresh: its rounding would break ties otherwise than one long pass does
+        task.recorder.note(task.separation, dual, dual=dual.value)
+        self._drop_idle(dual)
+        dual.measure()
+        fit = task.model_at(dual, dual.scorer(), converged=False, n_iter=1)
+        fit.dual, fit.state, stream.largest_b = dual.value, stream, task.separation.largest_b
+        return fit
+
+    def _pass(self, task: Task, stream: Stream, fresh: np.ndarray) -> None:
+        """Process the fresh examples, each followed by steps of support patterns."""
+        dual, patterns, rng = stream.dual, stream.patterns, stream.rng
+        for i in rng.permutation(fresh) if self.shuffle else fresh:
+            self._process(task, dual, int(i))  # ProcessNew
+            patterns.see(dual, np.array([i]))
+            for _ in range(self.reprocess):
+                for old in patterns.draw(rng, 1):
+                    self._process(task, dual, int(old))  # ProcessOld
+                    patterns.see(dual, np.array([old]))
+                drawn = patterns.draw(rng, self.optimize)
+                optimize_steps(dual.qp, drawn)
+                patterns.see(dual, drawn)
+
+    @staticmethod
+    def _drop_idle(dual: Dual) -> None:
+        dual.ascend(0.0, max_epochs=0)  # moves nothing, notes which cuts have no mass
+        dual.prune(1)
 
     @staticmethod
     def _process(task: Task, dual: Dual, i: int) -> float:

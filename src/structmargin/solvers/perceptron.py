@@ -2,24 +2,44 @@
 
 For each example in turn: predict; where the prediction is wrong, add Psi(x, y) - Psi(x, yhat).
 The model is the average of all w met on the way. It needs only Psi (or a joint kernel) and
-`argmax`: no formulation, no C, no certificate. Stops after a pass without a mistake.
+`argmax`: no formulation, no C, no certificate. Stops after a pass without a mistake. On a stream each chunk
+is a part of one pass, and the examples of earlier chunks are not needed again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
 from structmargin.fit import Fit
 from structmargin.training.contract import N_PREDICTIONS, require_winner
+from structmargin.training.online import Online
 from structmargin.training.task import Task
-from structmargin.training.trainable import Needs, Trainable
+from structmargin.training.trainable import Needs
+
+
+@dataclass
+class Walk:
+    """A training under way: the sums of updates, what was counted, and where the draws are."""
+
+    sums: Any  # of the task's space: RowSums or PairSums
+    rng: np.random.Generator
+    steps: int = 0
+    mistakes: int = 0
+    passes: int = 0
+    clean: bool = False  # whether the last pass made no mistake
+
+    @classmethod
+    def begin(cls, task: Task) -> Walk:
+        sums = task.space.accumulator(task.problem, task.X, task.Y)
+        return cls(sums, np.random.default_rng(task.seed))
 
 
 @dataclass(frozen=True)
-class Perceptron(Trainable):
+class Perceptron(Online):
     """The averaged structured perceptron.
 
     Parameters
@@ -38,42 +58,52 @@ class Perceptron(Trainable):
 
     name: ClassVar[str] = "perceptron"
     needs: ClassVar[Needs] = Needs(augmented=False)
+    revisits: ClassVar[bool] = False
 
     def solve(self, task: Task) -> Fit:
-        rng = np.random.default_rng(task.seed)
-        sums = task.space.accumulator(task.problem, task.X, task.Y)
-        steps, mistakes, passes, clean = 0, 0, 0, False
+        walk = Walk.begin(task)
+        task.unfinished = partial(self._model, task, walk)
+        while walk.passes < min(self.epochs, task.max_iter) and not walk.clean:
+            self._pass(task, walk)
+        return self._model(task, walk)
 
-        def model(certified: bool = False) -> Fit:
-            """The model so far; a perceptron has no objective to certify."""
-            return Fit(
-                scorer=sums.average(steps) if self.averaged else sums.final(),
-                formulation=task.formulation,
-                C=task.C,
-                eps=task.eps,
-                n_constraints=mistakes,
-                n_active=mistakes,
-                n_iter=passes,
-                oracle_calls=steps,
-                converged=clean,
-                exact=task.separation.exact,
-                seconds=task.recorder.seconds,
-                trace=task.recorder.trace,
-            )
+    def go_on(self, task: Task, first: int) -> Fit:
+        walk = Walk.begin(task) if task.warm_start is None else task.warm_start.state
+        self._pass(task, walk, first)
+        return replace(self._model(task, walk), n_iter=1)
 
-        task.unfinished = model
-        while passes < min(self.epochs, task.max_iter) and not clean:
-            before = mistakes
-            for i in rng.permutation(task.n) if self.shuffle else range(task.n):
-                yhat = task.problem.argmax(sums.scorer(), task.X[i])
-                steps += 1
-                if task.weights[i] > 0 and task.separation.loss(i, yhat) > 0:
-                    if task.separation.exact and mistakes < N_PREDICTIONS:
-                        require_winner(sums.scorer(), task.X[i], task.Y[i], yhat, int(i))
-                    mistakes += 1
-                    sums.add(int(i), yhat, steps, task.weights[i])
-            passes += 1
-            clean = mistakes == before
-            task.separation.calls = steps
-            task.recorder.note(task.separation, mistakes=mistakes - before)
-        return model()
+    def _pass(self, task: Task, walk: Walk, first: int = 0) -> None:
+        """One pass over the examples from number `first` on."""
+        before = walk.mistakes
+        fresh = np.arange(first, task.n)
+        for i in map(int, walk.rng.permutation(fresh) if self.shuffle else fresh):
+            yhat = task.problem.argmax(walk.sums.scorer(), task.X[i])
+            walk.steps += 1
+            if task.weights[i] > 0 and task.separation.loss(i, yhat) > 0:
+                if task.separation.exact and walk.mistakes < N_PREDICTIONS:
+                    require_winner(walk.sums.scorer(), task.X[i], task.Y[i], yhat, i)
+                walk.mistakes += 1
+                walk.sums.add(task.X[i], task.Y[i], yhat, walk.steps, task.weights[i])
+        walk.passes += 1
+        walk.clean = walk.mistakes == before
+        task.separation.calls = walk.steps
+        task.recorder.note(task.separation, mistakes=walk.mistakes - before)
+
+    def _model(self, task: Task, walk: Walk, certified: bool = False) -> Fit:
+        """The model so far; a perceptron has no objective to certify."""
+        sums = walk.sums
+        return Fit(
+            scorer=sums.average(walk.steps) if self.averaged else sums.final(),
+            formulation=task.formulation,
+            C=task.C,
+            eps=task.eps,
+            n_constraints=walk.mistakes,
+            n_active=walk.mistakes,
+            n_iter=walk.passes,
+            oracle_calls=walk.steps,
+            converged=walk.clean,
+            exact=task.separation.exact,
+            seconds=task.recorder.seconds,
+            trace=task.recorder.trace,
+            state=walk,
+        )

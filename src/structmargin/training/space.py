@@ -14,20 +14,20 @@ from structmargin.scorer import KernelScorer, LinearScorer
 
 
 class RowSums:
-    """Updates w += Psi(x_i, y_i) - Psi(x_i, yhat), and the average of w over time, by explicit rows."""
+    """Updates w += Psi(x, y) - Psi(x, yhat), and the average of w over time, by explicit rows."""
 
-    def __init__(self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any]) -> None:
-        self.problem, self.X, self.Y = problem, X, Y
-        self.w = np.zeros(problem.n_weights(X, Y))
+    def __init__(self, problem: AdaptedProblem, n_weights: int) -> None:
+        self.problem = problem
+        self.w = np.zeros(n_weights)
         self._timed = np.zeros_like(self.w)
         self._scorer = LinearScorer(problem, self.w)
 
     def scorer(self) -> LinearScorer:
         return self._scorer
 
-    def add(self, i: int, yhat: Any, step: int, weight: float) -> None:
-        for sign, y in ((weight, self.Y[i]), (-weight, yhat)):
-            row = as_row(self.problem.psi(self.X[i], y))
+    def add(self, x: Any, y: Any, yhat: Any, step: int, weight: float) -> None:
+        for sign, output in ((weight, y), (-weight, yhat)):
+            row = as_row(self.problem.psi(x, output))
             np.add.at(self.w, row.indices, sign * row.data)
             np.add.at(self._timed, row.indices, sign * (step - 1) * row.data)
 
@@ -42,8 +42,8 @@ class RowSums:
 class PairSums:
     """The same updates as coefficients of a kernel expansion."""
 
-    def __init__(self, problem: AdaptedProblem, kernel: Any, X: Sequence[Any], Y: Sequence[Any]) -> None:
-        self.problem, self.kernel, self.X, self.Y = problem, kernel, X, Y
+    def __init__(self, problem: AdaptedProblem, kernel: Any) -> None:
+        self.problem, self.kernel = problem, kernel
         self._X: list[Any] = []
         self._Y: list[Any] = []
         self._coef: list[float] = []
@@ -52,9 +52,9 @@ class PairSums:
     def scorer(self) -> KernelScorer:
         return KernelScorer(self.problem, self.kernel, self._X, self._Y, np.asarray(self._coef))
 
-    def add(self, i: int, yhat: Any, step: int, weight: float) -> None:
-        self._X += [self.X[i], self.X[i]]
-        self._Y += [self.Y[i], yhat]
+    def add(self, x: Any, y: Any, yhat: Any, step: int, weight: float) -> None:
+        self._X += [x, x]
+        self._Y += [y, yhat]
         self._coef += [weight, -weight]
         self._step += [step, step]
 
@@ -80,7 +80,7 @@ class Linear:
         return RowStore(problem, problem.n_weights(X, Y))
 
     def accumulator(self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any]) -> RowSums:
-        return RowSums(problem, X, Y)
+        return RowSums(problem, problem.n_weights(X, Y))
 
 
 class Joint:
@@ -97,4 +97,4 @@ class Joint:
         return GramStore(problem, self.kernel, X, Y)
 
     def accumulator(self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any]) -> PairSums:
-        return PairSums(problem, self.kernel, X, Y)
+        return PairSums(problem, self.kernel)

@@ -198,13 +198,13 @@ class Task:
         )
         if not converged:
             self._warn_of_gap(gap, primal, stopped)
-        fit = self._fit(dual, f, converged, n_iter)
+        fit = self.model_at(dual, f, converged=converged, n_iter=n_iter)
         fit.primal, fit.primal_high, fit.dual, fit.gap, fit.xi = primal, high, value, gap, xi
         if bounded and self.criterion.eps is not None and np.all(self.weights == 1.0):
             fit.bound = theorem18(self.problem, self.X, self.Y, self.formulation, self.C, self.criterion.eps)
         return fit
 
-    def _fit(self, dual: Dual, f: Any, converged: bool, n_iter: int) -> Fit:
+    def model_at(self, dual: Dual, f: Any, *, converged: bool, n_iter: int) -> Fit:
         """The model at the dual's w, without a certificate."""
         support = dual.support()
         if self.space.explicit:
@@ -232,7 +232,7 @@ class Task:
     def _unfinished(self, dual: Dual, certified: bool) -> Fit:
         """The model of a training that was broken off: its dual, and its primal if a search may find it."""
         dual.refresh()
-        fit = self._fit(dual, dual.scorer(), False, len(self.recorder.trace))
+        fit = self.model_at(dual, dual.scorer(), converged=False, n_iter=len(self.recorder.trace))
         fit.dual = dual.value
         if certified:
             violators = self.separation(dual.scorer(), self.separation.all)

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from structmargin.cuts import SearchError
 from structmargin.fit import Fit, Progress
 from structmargin.formulation import FORMULATIONS, Formulation
+from structmargin.inputs.containers import count
+from structmargin.inputs.gate import require_equal
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.training.recorder import Recorder
 from structmargin.training.separation import Separation
@@ -49,11 +50,6 @@ class Needs:
         return None
 
 
-def count(data: Any) -> int:
-    """How many examples: rows of a matrix, or items of a sequence."""
-    return int(data.shape[0]) if sp.issparse(data) or isinstance(data, np.ndarray) else len(data)
-
-
 def require_number(name: str, value: Any, *, above: float = 0.0, optional: bool = False) -> None:
     """Raise unless value is a finite number above the bound (or None where optional)."""
     if optional and value is None:
@@ -65,10 +61,7 @@ def require_number(name: str, value: Any, *, above: float = 0.0, optional: bool 
 
 def require_examples(problem: AdaptedProblem, X: Any, Y: Any) -> None:
     """Raise unless X and Y are equally many, at least one, and fit the problem."""
-    if count(X) != count(Y):
-        raise ValueError(f"X has {count(X)} examples but Y has {count(Y)}: each input needs one output")
-    if count(Y) == 0:
-        raise ValueError("the training set is empty: X and Y must hold at least one example")
+    require_equal(X, Y)
     problem.check(X, Y)
 
 
@@ -189,5 +182,5 @@ def require_weights(sample_weight: Any, n: int) -> np.ndarray:
             f"sample_weight of example {wrong[0]} is {weights[wrong[0]]:g}: weights must be finite and >= 0"
         )
     if not np.any(weights > 0.0):
-        raise ValueError("every sample_weight is 0: at least one example must count")
+        raise ValueError("every sample_weight is zero: at least one example must count")
     return weights

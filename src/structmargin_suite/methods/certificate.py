@@ -57,9 +57,9 @@ def recomputed(model: Any, subset: Examples, losses: np.ndarray) -> tuple[dict[s
     return numbers, wrong
 
 
-def wraps(model: Any) -> bool:
+def takes_whole_sample(model: Any) -> bool:
     """Whether the model's problem makes one example of many rows."""
-    return adapt(model.problem_).wraps
+    return adapt(model.problem_).whole_sample
 
 
 def examples(model: Any, subset: Examples) -> Examples:

@@ -51,14 +51,14 @@ ESTIMATORS = {
             "gap_tol", "max_iter", "kernel",
         ),
         numbers=("bound",),
-        modules=("structmargin.estimators", "structmargin.kernels"),
+        modules=("structmargin.estimators.structured_svm", "structmargin.kernels"),
         certificate="structmargin_suite.methods.certificate",
     ),
     JKSE: Estimator(
         keys=("model", "problem", "kernel", "nu", "trainer", "C", "C_per_example", "gap_tol", "max_iter"),
         numbers=("nu", "rho", "n_outliers"),
         modules=(
-            "structmargin.estimators", "structmargin.kernels", "structmargin.jkse.estimator",
+            "structmargin.estimators.base", "structmargin.kernels", "structmargin.jkse.estimator",
             "structmargin.jkse.trainers",
         ),
         certificate="structmargin_suite.methods.jkse_certificate",

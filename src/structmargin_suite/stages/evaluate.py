@@ -171,9 +171,9 @@ def _losses(model: Any, subset: Examples, yhat: Any) -> np.ndarray:
 
     The model then predicts the whole subset itself, and `yhat` is not used.
     """
-    from structmargin_suite.methods.certificate import wraps
+    from structmargin_suite.methods.certificate import takes_whole_sample
 
-    if wraps(model):
+    if takes_whole_sample(model):
         return np.array([-model.score(*subset)])
     return np.array([model.problem_.delta(subset.Y[i], yhat[i]) for i in range(len(subset.Y))])
 

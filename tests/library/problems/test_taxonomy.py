@@ -108,8 +108,8 @@ def test_what_is_wrong_is_named(call: Any, culprit: str) -> None:
         (Taxonomy(2, 1, Lambda=np.eye(3)), np.ones((2, 1)), [0, 1], "Lambda has 3 rows"),
         (Taxonomy(2, 1, Lambda=[[1.0, 0.0], [0.0, 0.0]]), np.ones((2, 1)), [0, 1], "class 1 is empty"),
         (Taxonomy(2, 1, Lambda=[[1.0], [np.inf]]), np.ones((2, 1)), [0, 1], "infinite feature for class 1"),
-        (Taxonomy(2, 1), np.ones((3, 1)), [0, 1], "X has 3 examples but Y has 2 labels"),
-        (Taxonomy(2, 1), sp.csr_matrix(np.ones((3, 1))), [0, 1], "X has 3 examples but Y has 2 labels"),
+        (Taxonomy(2, 1), np.ones((3, 1)), [0, 1], "X has 3 examples but Y has 2"),
+        (Taxonomy(2, 1), sp.csr_matrix(np.ones((3, 1))), [0, 1], "X has 3 examples but Y has 2"),
         (Taxonomy(2, 2), np.ones((2, 1)), [0, 1], "X has 1 features"),
     ],
 )

@@ -118,6 +118,8 @@ class Measure(Params):
     positive: Hashable = None
     intercept: float = 0.0
 
+    matrix_inputs = True
+    whole_sample = True
     explicit_only = "a sample is one example, and its Psi is a sum over rows that needs explicit features"
 
     # -- rows and labels as one example ------------------------------------------------------------

@@ -6,7 +6,8 @@ Over a batch both searches are one matrix product of inputs and weights.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +15,9 @@ from numpy.typing import ArrayLike
 
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
+from structmargin.inputs import features, labels, matrices
+from structmargin.inputs.containers import count
+from structmargin.inputs.gate import require_equal
 from structmargin.kernels import Matrix
 from structmargin.problem import Scorer
 from structmargin.problems._params import Params
@@ -25,8 +29,9 @@ Labels = Sequence[int] | np.ndarray
 class Multiclass(Params):
     """Multiclass classification: one of K classes for each input.
 
-    An input x is a vector of n_features numbers, an output y a class 0 .. n_classes - 1. Psi places x in the
-    block of its class, so that every class has a weight vector of its own (⊗ is the outer product):
+    An input x is a vector of n_features numbers, an output y a label of any hashable kind, such as a text or
+    a number. Psi places x in the block of its class, so that every class has a weight vector of its own (⊗ is
+    the outer product):
 
         Psi(x, y) = x ⊗ e_y,    f(x, y) = <w_y, x>,    w.reshape(n_features, n_classes)[:, y] = w_y
 
@@ -35,12 +40,21 @@ class Multiclass(Params):
 
     Parameters
     ----------
-    n_classes : int
-        The number of classes K.
-    n_features : int
-        The length of every x.
+    n_classes : int, default=None
+        The number of classes K; labels are then the whole numbers 0 .. K - 1, unless `classes` names them.
+        None: as many as `classes` or `loss` have, or else as many different labels as `fit` meets.
+    n_features : int, default=None
+        The length of every x. None: that of the first x in `fit`.
     loss : array-like of shape (n_classes, n_classes), default=None
-        loss[y, ybar] is Delta(y, ybar): at least 0, and 0 on the diagonal. None is the 0/1 loss.
+        loss[y, ybar] is Delta(y, ybar) for the classes number y and ybar: at least 0, and 0 on the diagonal.
+        None is the 0/1 loss.
+    classes : sequence of labels, default=None
+        The labels in the order of their numbers, which is that of the rows of `loss`. None: labels are
+        numbers where `n_classes` or `loss` is given; else `fit` learns them, sorted, or in order of first
+        appearance where they cannot be sorted. Predictions come back as labels, in an array of their type.
+    features : sequence of str, default=None
+        Names of the columns, where inputs are dictionaries such as {"word": "Paris", "cap": True}, or lists
+        of the names of features that are on. None: `fit` learns them, and other features are ignored later.
 
     Attributes
     ----------
@@ -50,6 +64,12 @@ class Multiclass(Params):
     See Also
     --------
     Taxonomy : Classes that share features.
+
+    Notes
+    -----
+    A label that `fit` has not met is an error in `score` and `JKSE.add`: name all labels in `classes` where
+    some may be missing from the training data, as in cross-validation. The functions of a problem itself,
+    such as `psi` and `delta`, take class numbers.
 
     References
     ----------
@@ -62,30 +82,125 @@ class Multiclass(Params):
     >>> from structmargin import StructuredSVM
     >>> from structmargin.problems import Multiclass
     >>> X = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [-1.0, -1.0]])
-    >>> Y = np.array([0, 0, 1, 2])
-    >>> model = StructuredSVM(Multiclass(n_classes=3, n_features=2), C=100.0).fit(X, Y)
-    >>> [int(y) for y in model.predict(X)]
-    [0, 0, 1, 2]
+    >>> model = StructuredSVM(Multiclass(), C=100.0).fit(X, ["east", "east", "north", "south-west"])
+    >>> model.classes_.tolist()
+    ['east', 'north', 'south-west']
+    >>> model.predict([[2.0, 0.5], [0.0, 3.0]]).tolist()
+    ['east', 'north']
     """
 
-    n_classes: int
-    n_features: int
+    n_classes: int | None = None
+    n_features: int | None = None
     loss: ArrayLike | None = None
+    classes: labels.Names | None = field(default=None, kw_only=True)
+    features: Sequence[str] | None = field(default=None, kw_only=True)
+
+    matrix_inputs: ClassVar[bool] = True
+
+    # -- sizes and names, given or learnt ----------------------------------------------------------
+
+    @property
+    def K(self) -> int:
+        """The number of classes."""
+        if self.n_classes is not None:
+            return self.n_classes
+        known = self._one_row_per_class()
+        if not known:
+            raise ValueError(
+                f"the classes of this {type(self).__name__} are not known before `fit`, or `bind`"
+            )
+        return count(known[0])
+
+    @property
+    def D(self) -> int:
+        """The number of features."""
+        if self.n_features is not None:
+            return self.n_features
+        if self.features is None:
+            raise ValueError(
+                f"the features of this {type(self).__name__} are not known before `fit`, or `bind`"
+            )
+        return len(self.features)
+
+    def class_labels(self) -> np.ndarray:
+        """The labels in the order of their numbers."""
+        return np.arange(self.K) if self.classes is None else labels.as_array(self.classes)
 
     @property
     def n_weights(self) -> int:
         """The length of w and of Psi(x, y)."""
-        return self.n_classes * self.n_features
+        return self.K * self.D
+
+    def _one_row_per_class(self) -> list[Any]:
+        """What the problem was given that has one row per class."""
+        return [rows for rows in (self.classes, self.loss) if rows is not None]
+
+    def bind(self, X: Any, Y: Any) -> Self:
+        """The problem with the classes and features that it was not given, learnt from training data."""
+        changes: dict[str, Any] = {}
+        columns = self.features
+        if columns is None and self.n_features is None and features.has_names(X[0]):
+            columns = changes["features"] = features.learnt(X)
+        if self.n_features is None:
+            changes["n_features"] = matrices.width(X) if columns is None else len(columns)
+        if self.classes is not None:
+            labels.require_different(self.classes, "classes")
+            if self.n_classes not in (None, len(self.classes)):
+                raise ValueError(
+                    f"classes has {len(self.classes)} labels, but n_classes is {self.n_classes}: give one"
+                )
+            changes["classes"] = labels.of_type(self.classes, labels.label_array(Y))
+        elif self.n_classes is None and not self._one_row_per_class():
+            changes["classes"] = labels.learnt(labels.label_array(Y))
+        if self.n_classes is None:
+            changes["n_classes"] = len(changes["classes"]) if "classes" in changes else self.K
+        return replace(self, **changes) if changes else self
+
+    def wrap(self, X: Any, Y: Any) -> tuple[Matrix, np.ndarray | None]:
+        """Inputs as one matrix, and labels as class numbers."""
+        if self.features is None:
+            features.refuse_names(X[0], "example 0")
+        rows = _matrix(X) if self.features is None else features.columns(X, self.features)
+        return rows, None if Y is None else self._numbers(labels.label_array(Y))
+
+    def unwrap(self, Y: Labels) -> np.ndarray:
+        """The labels with these class numbers."""
+        return np.asarray(Y) if self.classes is None else labels.named(Y, self.classes)
+
+    def _numbers(self, y: np.ndarray) -> np.ndarray:
+        if self.classes is None:
+            self._require_whole_numbers(y)
+            return y.astype(np.int64)
+        numbers = labels.numbers_of(y, self.classes)
+        unknown = np.flatnonzero(numbers < 0)
+        if len(unknown):
+            i = int(unknown[0])
+            raise ValueError(
+                f"label {y[i : i + 1].tolist()[0]!r} of example {i} is none of the {self.K} classes that "
+                f"{type(self).__name__} knows: leave the example out, or name all labels with classes=[...]"
+            )
+        return numbers
+
+    def _require_whole_numbers(self, y: np.ndarray) -> None:
+        wrong = np.flatnonzero(~labels.whole_numbers(y, self.K))
+        if len(wrong):
+            i = int(wrong[0])
+            raise ValueError(
+                f"label {y[i : i + 1].tolist()[0]!r} of example {i} is not an integer from 0 to "
+                f"{self.K - 1}: name labels of another kind with classes=[...], in the order of their numbers"
+            )
+
+    # -- Psi, Delta and the searches ---------------------------------------------------------------
 
     def psi(self, x: Matrix, y: int) -> sp.csr_matrix:
         """Psi(x, y), a sparse row of shape (1, n_weights)."""
         row = sp.csr_matrix(x) if sp.issparse(x) else sp.csr_matrix(np.reshape(x, (1, -1)))
-        columns = row.indices * self.n_classes + int(y)
+        columns = row.indices * self.K + int(y)
         return sp.csr_matrix((row.data.astype(float), columns, row.indptr), shape=(1, self.n_weights))
 
     def losses(self) -> np.ndarray:
         """The loss as a matrix (n_classes, n_classes)."""
-        return 1.0 - np.eye(self.n_classes) if self.loss is None else np.asarray(self.loss, dtype=float)
+        return 1.0 - np.eye(self.K) if self.loss is None else np.asarray(self.loss, dtype=float)
 
     def delta(self, y: int, ybar: int) -> float:
         """Delta(y, ybar): the loss of predicting ybar where y is right."""
@@ -95,7 +210,7 @@ class Multiclass(Params):
 
     def potentials(self, w: np.ndarray, x: Matrix) -> np.ndarray:
         """Class scores: (n_classes,) for one input, (m, n_classes) for a matrix of inputs."""
-        scores: np.ndarray = x @ w.reshape(self.n_features, self.n_classes)
+        scores: np.ndarray = x @ w.reshape(self.D, self.K)
         return scores[0] if sp.issparse(x) and x.shape[0] == 1 else scores
 
     def argmax(self, f: Scorer, x: Matrix) -> int:
@@ -119,7 +234,7 @@ class Multiclass(Params):
 
     def factors(self, X: Matrix) -> tuple[Matrix, Matrix]:
         """The matrices of all Phi(x) and of all Lambda(y), where Psi = Phi ⊗ Lambda."""
-        return _matrix(X), sp.identity(self.n_classes, format="csr")
+        return _matrix(X), sp.identity(self.K, format="csr")
 
     def batch(self, X: Matrix, Y: Labels | None) -> MulticlassBatch:
         """The examples packed, so that many are searched in one call."""
@@ -127,33 +242,26 @@ class Multiclass(Params):
 
     def check(self, X: Matrix, Y: Labels) -> None:
         """Shapes, finite features, labels in range, a loss matrix with a zero diagonal."""
-        matrix = _matrix(X)
-        if matrix.shape[1] != self.n_features:
-            raise ValueError(
-                f"X has {matrix.shape[1]} features, but the problem has n_features={self.n_features}"
-            )
-        bad = np.flatnonzero(~np.isfinite(matrix.data if sp.issparse(matrix) else matrix.ravel()))
-        if len(bad):
-            row = (
-                np.searchsorted(matrix.indptr, bad[0], side="right") - 1
-                if sp.issparse(matrix)
-                else bad[0] // matrix.shape[1]
-            )
-            raise ValueError(f"X has a NaN or infinite feature in example {int(row)}")
-        labels = np.asarray(Y)
-        wrong = np.flatnonzero([not (0 <= y < self.n_classes and y == int(y)) for y in labels])
-        if len(wrong):
-            raise ValueError(
-                f"label {labels[wrong[0]]!r} of example {int(wrong[0])} is not an integer "
-                f"from 0 to {self.n_classes - 1}"
-            )
+        require_equal(X, Y)
+        self.check_inputs(X)
+        self.check_outputs(X, Y)
         losses = self.losses()
-        if losses.shape != (self.n_classes, self.n_classes):
-            raise ValueError(
-                f"loss must be a {self.n_classes} x {self.n_classes} matrix, but has shape {losses.shape}"
-            )
+        if losses.shape != (self.K, self.K):
+            raise ValueError(f"loss must be a {self.K} x {self.K} matrix, but has shape {losses.shape}")
         if np.any(np.diag(losses) != 0) or np.any(~(losses >= 0)) or not np.all(np.isfinite(losses)):
             raise ValueError("loss must be finite and >= 0 everywhere, and 0 on the diagonal")
+
+    def check_inputs(self, X: Matrix) -> None:
+        """Raise unless X is a matrix of n_features finite columns."""
+        matrix = _matrix(X)
+        matrices.require_width(matrix, self.D, type(self).__name__)
+        row = matrices.row_not_finite(matrix)
+        if row is not None:
+            raise ValueError(f"X has a NaN or infinite feature in example {row}: correct or leave it out")
+
+    def check_outputs(self, X: Matrix, Y: Labels) -> None:
+        """Raise unless every y is a class number."""
+        self._require_whole_numbers(np.asarray(Y))
 
     def radius(self, x: Matrix) -> float:
         """Proposition 20: |Psi(x, y) - Psi(x, y')|^2 <= 2 |x|^2."""
@@ -215,7 +323,7 @@ class MulticlassBatch:
 
     def rows(self, example: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:
         """x ⊗ (e_y - e_ybar): each entry of x twice, with a plus and a minus."""
-        X, y, K = sp.csr_matrix(self.X[example]), self.Y[example], self.problem.n_classes
+        X, y, K = sp.csr_matrix(self.X[example]), self.Y[example], self.problem.K
         where = np.repeat(np.arange(len(y)), np.diff(X.indptr))
         columns, data = np.empty((X.nnz, 2), dtype=np.int32), np.empty((X.nnz, 2))
         base = X.indices * K
@@ -227,8 +335,5 @@ class MulticlassBatch:
 
 
 def _matrix(X: Matrix) -> Matrix:
-    if sp.issparse(X):
-        return sp.csr_matrix(X)
-    if len(X) and sp.issparse(X[0]):
-        return sp.vstack(X, format="csr")
-    return np.asarray(X, dtype=float)
+    """Inputs as one matrix of floats; those that were wrapped are one already."""
+    return X if isinstance(X, sp.csr_matrix) and X.dtype == np.float64 else matrices.matrix(X)

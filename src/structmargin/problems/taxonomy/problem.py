@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,8 +18,8 @@ from structmargin.problems.multiclass.problem import Labels, Multiclass, Multicl
 class Taxonomy(Multiclass):
     """Multiclass classification with features of classes, such as the nodes of a taxonomy above them.
 
-    An input x is a vector of n_features numbers, an output y a class 0 .. n_classes - 1, as for `Multiclass`.
-    Each class has a row Lambda(y) of R output features:
+    An input x is a vector of n_features numbers, an output y a label of any hashable kind, as for
+    `Multiclass`. Each class has a row Lambda(y) of R output features:
 
         Psi(x, y) = x ⊗ Lambda(y),    f(x, y) = sum_r Lambda(y)_r <v_r, x>
 
@@ -29,14 +30,21 @@ class Taxonomy(Multiclass):
 
     Parameters
     ----------
-    n_classes : int
-        The number of classes.
-    n_features : int
-        The length of every x.
+    n_classes : int, default=None
+        The number of classes; labels are then the whole numbers 0 .. n_classes - 1, unless `classes` names
+        them. None: as many as `classes`, `loss` or `Lambda` have, or else as many as `fit` meets.
+    n_features : int, default=None
+        The length of every x. None: that of the first x in `fit`.
     loss : array-like of shape (n_classes, n_classes), default=None
-        loss[y, ybar] is Delta(y, ybar): at least 0, and 0 on the diagonal. None is the 0/1 loss.
+        loss[y, ybar] is Delta(y, ybar) for the classes number y and ybar: at least 0, and 0 on the diagonal.
+        None is the 0/1 loss.
     Lambda : matrix of shape (n_classes, R), dense or sparse, default=None
         The output features, one row per class. None is the identity: then this is `Multiclass`.
+    classes : sequence of labels, default=None
+        The labels in the order of their numbers, which is that of the rows of `loss` and `Lambda`. None:
+        labels are numbers where `n_classes`, `loss` or `Lambda` is given; else `fit` learns them.
+    features : sequence of str, default=None
+        Names of the columns, where inputs are dictionaries; see `Multiclass`.
 
     Attributes
     ----------
@@ -68,12 +76,12 @@ class Taxonomy(Multiclass):
     >>> parents = {"cat": "mammal", "dog": "mammal", "trout": "fish", "mammal": "animal", "fish": "animal"}
     >>> classes = ["cat", "dog", "trout"]
     >>> nodes, Lambda = node_features(parents, classes)
-    >>> problem = Taxonomy(3, 2, loss=tree_loss(parents, classes), Lambda=Lambda)
+    >>> problem = Taxonomy(classes=classes, loss=tree_loss(parents, classes), Lambda=Lambda)
     >>> problem.delta(0, 1), problem.delta(0, 2)
     (1.0, 2.0)
-    >>> X, Y = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 0.0]]), np.array([0, 1, 2])
-    >>> [int(y) for y in StructuredSVM(problem, C=100.0).fit(X, Y).predict(X)]
-    [0, 1, 2]
+    >>> X, Y = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 0.0]]), ["cat", "dog", "trout"]
+    >>> StructuredSVM(problem, C=100.0).fit(X, Y).predict(X).tolist()
+    ['cat', 'dog', 'trout']
     """
 
     Lambda: Matrix | None = None
@@ -82,7 +90,7 @@ class Taxonomy(Multiclass):
     def class_features(self) -> sp.csr_matrix:
         """Lambda as a sparse matrix; the identity if there is none."""
         if self.Lambda is None:
-            return sp.identity(self.n_classes, format="csr")
+            return sp.identity(self.K, format="csr")
         return sp.csr_matrix(self.Lambda, dtype=float)
 
     @property
@@ -94,7 +102,10 @@ class Taxonomy(Multiclass):
     @property
     def n_weights(self) -> int:
         """The length of w and of Psi(x, y)."""
-        return self.n_features * int(self.class_features.shape[1])
+        return self.D * int(self.class_features.shape[1])
+
+    def _one_row_per_class(self) -> list[Any]:
+        return super()._one_row_per_class() + ([] if self.Lambda is None else [self.class_features])
 
     def psi(self, x: Matrix, y: int) -> sp.csr_matrix:
         """Psi(x, y), a sparse row of shape (1, n_weights)."""
@@ -103,7 +114,7 @@ class Taxonomy(Multiclass):
 
     def potentials(self, w: np.ndarray, x: Matrix) -> np.ndarray:
         """Class scores: (n_classes,) for one input, (m, n_classes) for a matrix of inputs."""
-        by_feature = np.atleast_2d(x @ w.reshape(self.n_features, -1))
+        by_feature = np.atleast_2d(x @ w.reshape(self.D, -1))
         scores: np.ndarray = np.ascontiguousarray((self.class_features @ by_feature.T).T)
         single = x.shape[0] == 1 if sp.issparse(x) else np.ndim(x) == 1
         return scores[0] if single else scores
@@ -117,15 +128,12 @@ class Taxonomy(Multiclass):
         return TaxonomyBatch(self, X, Y)
 
     def check(self, X: Matrix, Y: Labels) -> None:
-        """As for `Multiclass`; besides, one label per input, and a finite row of Lambda for each class."""
-        n = X.shape[0] if sp.issparse(X) else len(X)
-        if n != len(Y):
-            raise ValueError(f"X has {n} examples but Y has {len(Y)} labels; they must be of one length")
+        """As for `Multiclass`; besides, a finite row of Lambda for each class."""
         super().check(X, Y)
         Lambda = self.class_features
-        if Lambda.shape[0] != self.n_classes:
+        if Lambda.shape[0] != self.K:
             raise ValueError(
-                f"Lambda has {Lambda.shape[0]} rows, but there are n_classes={self.n_classes} classes; "
+                f"Lambda has {Lambda.shape[0]} rows, but there are n_classes={self.K} classes; "
                 "give every class one row"
             )
         size = np.asarray(abs(Lambda).sum(axis=1)).ravel()

@@ -1,0 +1,133 @@
+"""Class labels of any kind as the numbers 0 .. K - 1, and back.
+
+Names of classes are kept as an array where all have one type that numpy knows, such as str or int, and as a
+tuple otherwise. So the names say in which form predictions come back, and both forms can be saved.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Names: TypeAlias = "np.ndarray | Sequence[Hashable]"
+"""The labels in the order of their numbers."""
+
+_PLAIN = ((bool, np.bool_), (int, np.integer), (float, np.floating), (str, np.str_))
+"""Types of which numpy has arrays; True and 1 are not to be mixed up, so bool comes first."""
+
+
+def label_array(Y: Any, name: str = "Y") -> np.ndarray:
+    """Labels, one per example, as a 1-d array: of their own type where they share one, else of objects."""
+    if not isinstance(Y, np.ndarray):
+        values = list(Y)
+        kinds = {_plain(kind) for kind in {type(value) for value in values}}
+        if len(kinds) == 1 and None not in kinds and not any("\0" in v for v in values if isinstance(v, str)):
+            return np.asarray(values)
+        return np.fromiter(values, dtype=object, count=len(values))
+    if Y.ndim == 2 and Y.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: give y.ravel()",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+        return Y[:, 0]
+    if Y.ndim != 1:
+        raise ValueError(f"{name} must have one label per example, but is an array of shape {Y.shape}")
+    return Y
+
+
+def learnt(labels: np.ndarray, where: str = "example") -> Names:
+    """The different labels of a 1-d array: sorted, or in order of first appearance where they have no order.
+
+    A label that does not equal itself, such as NaN, or that is infinite is an error that names its place.
+    """
+    if labels.dtype.kind == "f":
+        _refuse_first(~np.isfinite(labels), labels, where)
+    if not labels.dtype.hasobject:
+        return np.unique(labels)
+    _refuse_first(np.array([not _is_value(label) for label in labels], dtype=bool), labels, where)
+    seen = dict.fromkeys(labels)
+    try:
+        return tuple(sorted(seen))
+    except TypeError:
+        return tuple(seen)
+
+
+def numbers_of(labels: np.ndarray, names: Names) -> np.ndarray:
+    """The number of each label of a 1-d array, -1 for one that is not among the names."""
+    number = {name: k for k, name in enumerate(_values(names))}
+    if labels.dtype.hasobject:
+        found = [number.get(label, -1) if _is_value(label) else -1 for label in labels]
+        return np.array(found, dtype=np.int64)
+    unique, place = np.unique(labels, return_inverse=True)
+    return np.array([number.get(label, -1) for label in unique.tolist()], dtype=np.int64)[place]
+
+
+def whole_numbers(labels: np.ndarray, n: int) -> np.ndarray:
+    """Which labels of a 1-d array are whole numbers from 0 to n - 1: an array of booleans."""
+    if labels.dtype.kind in "biu":
+        return np.asarray((labels >= 0) & (labels < n))
+    if labels.dtype.kind == "f":
+        return np.asarray((labels >= 0) & (labels < n) & (labels == np.floor(labels)))
+    if not labels.dtype.hasobject:
+        return np.zeros(len(labels), dtype=bool)
+    plain = (bool, int, float, np.bool_, np.integer, np.floating)
+    return np.array([isinstance(y, plain) and 0 <= y < n and y == int(y) for y in labels], dtype=bool)
+
+
+def named(numbers: Any, names: Names) -> np.ndarray:
+    """The labels with these numbers, as an array of the names' type."""
+    return as_array(names)[np.asarray(numbers, dtype=np.int64)]
+
+
+def as_array(names: Names) -> np.ndarray:
+    """Names as a 1-d array: of their own type where they are an array, else of objects."""
+    return names if isinstance(names, np.ndarray) else np.fromiter(names, dtype=object, count=len(names))
+
+
+def of_type(names: Names, labels: np.ndarray) -> Names:
+    """Names that a user gave, in their order and in the form that `learnt` gives to labels like these."""
+    given = label_array(names, "classes")
+    if labels.dtype.hasobject or given.dtype.hasobject or given.dtype.kind != labels.dtype.kind:
+        return tuple(_values(names))
+    return given
+
+
+def require_different(names: Names, name: str) -> None:
+    """Raise where a name stands twice."""
+    seen: set[Hashable] = set()
+    for k, label in enumerate(_values(names)):
+        if label in seen:
+            raise ValueError(f"{name} has {label!r} twice, the second time as number {k}: keep it once")
+        seen.add(label)
+
+
+def _values(names: Names) -> list[Any]:
+    return names.tolist() if isinstance(names, np.ndarray) else list(names)
+
+
+def _plain(kind: type) -> int | None:
+    return next((k for k, kinds in enumerate(_PLAIN) if issubclass(kind, kinds)), None)
+
+
+def _is_value(label: Any) -> bool:
+    """Whether a label can be told from others: hashable, and equal to itself."""
+    try:
+        hash(label)
+        return bool(label == label)
+    except (TypeError, ValueError):
+        return False
+
+
+def _refuse_first(bad: np.ndarray, labels: np.ndarray, where: str) -> None:
+    if bad.any():
+        i = int(np.flatnonzero(bad)[0])
+        raise ValueError(
+            f"label {labels[i]!r} of {where} {i} names no class: a label must be hashable, not NaN and not "
+            "infinite; give one, or leave the example out"
+        )
