@@ -87,8 +87,8 @@ def _dense(X: Any, name: str, row: str) -> np.ndarray:
     if X.ndim != 2:
         raise ValueError(
             f"{name} must be a matrix with one row per {row}, but has {X.ndim} dimensions (shape {X.shape}). "
-            f"Reshape your data: {name}.reshape(-1, 1) if each number is one {row}, {name}.reshape(1, -1) if "
-            "all are one"
+            f"Reshape your data, with .reshape(-1, 1) if each number is one {row}, or .reshape(1, -1) if all "
+            "are one"
         )
     if X.dtype.kind == "O":
         return _numbers(X, name, row)
