@@ -60,14 +60,30 @@ def learnt(labels: np.ndarray, place: Place = "example {}".format) -> Names:
         return tuple(seen)
 
 
-def numbers_of(labels: np.ndarray, names: Names) -> np.ndarray:
-    """The number of each label of a 1-d array, -1 for one that is not among the names."""
+def numbers_of(labels: np.ndarray, names: Names, place: Place = "example {}".format) -> np.ndarray:
+    """The number of each label of a 1-d array, -1 for one that is not among the names.
+
+    A label of another kind than all names, such as the text '1' among numbers, is an error that names its
+    place: it is no label that training happens not to have met.
+    """
     number = {name: k for k, name in enumerate(values_of(names))}
     if labels.dtype.hasobject:
-        found = [number.get(label, -1) if _is_value(label) else -1 for label in labels]
-        return np.array(found, dtype=np.int64)
-    unique, place = np.unique(labels, return_inverse=True)
-    return np.array([number.get(label, -1) for label in unique.tolist()], dtype=np.int64)[place]
+        _refuse_first(np.array([not _is_value(label) for label in labels], dtype=bool), labels, place)
+        numbers = np.array([number.get(label, -1) for label in labels], dtype=np.int64)
+    else:
+        unique, where = np.unique(labels, return_inverse=True)
+        numbers = np.array([number.get(label, -1) for label in unique.tolist()], dtype=np.int64)[where]
+    kinds = {_kind(name) for name in number}
+    for i in np.flatnonzero(numbers < 0).tolist():
+        label = labels[i : i + 1].tolist()[0]
+        if _kind(label) not in kinds:
+            raise ValueError(
+                f"label {label!r} of {place(i)} is of type {type(label).__name__}, but the labels that the "
+                f"problem knows are not, such as {next(iter(number))!r}: give labels of one kind"
+            )
+        if not labels.dtype.hasobject:  # all of one kind
+            break
+    return numbers
 
 
 def whole_numbers(labels: np.ndarray, n: int) -> np.ndarray:
@@ -121,6 +137,11 @@ def values_of(names: Names) -> list[Any]:
 
 def _plain(kind: type) -> int | None:
     return next((k for k, kinds in enumerate(_PLAIN) if issubclass(kind, kinds)), None)
+
+
+def _kind(label: Any) -> Any:
+    """Labels are of one kind if they are both texts, both numbers, or of one class."""
+    return next((k for k in (str, (int, float)) if isinstance(label, k)), type(label))
 
 
 def _is_value(label: Any) -> bool:

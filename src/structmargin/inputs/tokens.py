@@ -82,16 +82,9 @@ class Tokens:
         return names if arrays else tuple(labels.values_of(names))
 
     def label_numbers(self, Y: Any, names: labels.Names) -> list[np.ndarray]:
-        """The numbers of the labels of each example."""
+        """The numbers of the labels of each example, -1 for one that is not among the names."""
         _, together = self._joined_labels(Y)
-        numbers = labels.numbers_of(together, names)
-        unknown = np.flatnonzero(numbers < 0)
-        if len(unknown):
-            k = int(unknown[0])
-            raise ValueError(
-                f"label {labels.text_of(together, k)} of {self.place(k)} is none of the {len(names)} labels "
-                "that Sequence knows: leave the example out, or name all labels with labels=[...]"
-            )
+        numbers = labels.numbers_of(together, names, self.place)
         return np.split(numbers, self.offsets[1:-1])
 
     def labels_of(self, Y: Any) -> list[Any]:

@@ -140,18 +140,40 @@ def test_leaves_of_a_taxonomy_by_name() -> None:
 
 @pytest.mark.parametrize("estimator", [StructuredSVM, JKSE])
 def test_a_label_that_fit_has_not_met(estimator: Any) -> None:
+    """It is wrong whatever is predicted, no model can learn from it, and it must be of the same kind."""
     Y = named(["ant", "bee", "cat"])
     later = [*Y[:3], "dog", *Y[4:]]
-    words = "label 'dog' of example 3 is none of the 3 classes that Multiclass knows: .*classes="
-    model = estimator(Multiclass()).fit(X, Y)
+    words = r"the label of example 3 is none of the 3 classes that Multiclass knows: .*classes="
+    for problem in (Multiclass(), Multiclass(classes=["ant", "bee", "cat"])):
+        model = estimator(problem).fit(X, Y)
+        wrong = [y != yhat for y, yhat in zip(later, model.predict(X))]
+        assert wrong[3] and model.score(X, later) == -np.mean(wrong)
+        with pytest.raises(ValueError, match=r"label 7 of example 3 is of type int, but .* such as 'ant'"):
+            model.score(X, [*Y[:3], 7, *Y[4:]])
     with pytest.raises(ValueError, match=words):
-        model.score(X, later)
+        model.fit(X, later)
     if estimator is JKSE:
         with pytest.raises(ValueError, match=words):
-            model.add(X, later)
-    model = estimator(Multiclass(classes=["ant", "bee", "cat", "dog"])).fit(X, Y)
-    wrong = [y != yhat for y, yhat in zip(later, model.predict(X))]
-    assert wrong[3] and model.score(X, later) == -np.mean(wrong)
+            estimator(Multiclass()).fit(X, Y).add(X, later)
+    costs = estimator(Multiclass(loss=COSTS, classes=["ant", "bee", "cat"])).fit(X, Y)
+    with pytest.raises(ValueError, match=words):
+        costs.score(X, later)
+
+
+@pytest.mark.parametrize("loss", ["hamming", "hamming_normalised", "zero_one"])
+def test_a_label_of_a_token_that_fit_has_not_met(loss: str) -> None:
+    Y = [named(["ant", "bee", "cat"], y) for y in LABELS]
+    model = StructuredSVM(Sequence(loss=loss)).fit(TOKENS, Y)
+    later = [[*Y[0][:2], "dog"], *Y[1:]]
+    losses = []
+    for y, yhat in zip(later, model.predict(TOKENS)):
+        wrong = sum(a != b for a, b in zip(y, yhat, strict=True))
+        losses.append({"hamming": wrong, "hamming_normalised": wrong / len(y), "zero_one": wrong > 0}[loss])
+    assert losses[0] > 0 and model.score(TOKENS, later) == pytest.approx(-np.mean(losses))
+    with pytest.raises(ValueError, match="the label of token 2 of example 0 is none of the 3 labels"):
+        StructuredSVM(Sequence(labels=["ant", "bee", "cat"])).fit(TOKENS, later)
+    with pytest.raises(ValueError, match=r"label 1\.5 of token 2 of example 0 is of type float, but"):
+        model.score(TOKENS, [[*Y[0][:2], 1.5], *Y[1:]])
 
 
 @pytest.mark.parametrize(
@@ -160,7 +182,7 @@ def test_a_label_that_fit_has_not_met(estimator: Any) -> None:
         ([0.0, np.nan], "label nan of example 1 names no class"),
         (np.array([np.inf, 0.0]), "label inf of example 0"),
         (np.array(["a", np.nan], dtype=object), "label nan of example 1"),
-        (pd.Series([1, None], dtype="Int64"), "label <NA> of example 1"),
+        (pd.Series([1, None], dtype="Int64"), "label (<NA>|nan) of example 1"),
         ([[1], [2, 3]], r"label \[1\] of example 0 names no class: a label must be hashable"),
         (np.zeros((2, 2)), r"Y must have one label per example, but is an array of shape \(2, 2\)"),
     ],

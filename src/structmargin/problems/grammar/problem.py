@@ -116,6 +116,7 @@ class Grammar(Params):
 
     def bind(self, X: Sequence[Sequence[str]], Y: Sequence[Node]) -> Self:
         """The grammar of all rules that occur in the trees Y; rules and start symbols given stay."""
+        self.check_inputs(X)
         check_trees(X, Y)
         rules, start = self.rules, self.start
         if rules is None:

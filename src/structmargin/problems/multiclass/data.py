@@ -92,22 +92,20 @@ class MulticlassData(Params):
 
     def _numbers(self, y: np.ndarray) -> np.ndarray:
         if self.classes is None:
-            self._require_whole_numbers(y)
+            self.require_class_numbers(y)
             return y.astype(np.int64)
-        numbers = labels.numbers_of(y, self.classes)
-        unknown = np.flatnonzero(numbers < 0)
-        if len(unknown):
-            i = int(unknown[0])
-            raise ValueError(
-                f"label {labels.text_of(y, i)} of example {i} is none of the {self.K} classes that "
-                f"{type(self).__name__} knows: leave the example out, or name all labels with classes=[...]"
-            )
-        return numbers
+        return labels.numbers_of(y, self.classes)
 
-    def _require_whole_numbers(self, y: np.ndarray) -> None:
+    def require_class_numbers(self, y: np.ndarray) -> None:
+        """Raise unless every y is a class number."""
         wrong = np.flatnonzero(~labels.whole_numbers(y, self.K))
         if len(wrong):
             i = int(wrong[0])
+            if self.classes is not None and y[i] == -1:
+                raise ValueError(
+                    f"the label of example {i} is none of the {self.K} classes that {type(self).__name__} "
+                    "knows: leave the example out, or name all labels with classes=[...]"
+                )
             raise ValueError(
                 f"label {labels.text_of(y, i)} of example {i} is not an integer from 0 to "
                 f"{self.K - 1}: name labels of another kind with classes=[...], in the order of their numbers"
@@ -122,8 +120,9 @@ class MulticlassData(Params):
             raise ValueError(f"X has a NaN or infinite feature in example {row}: correct or leave it out")
 
     def check_outputs(self, X: Matrix, Y: Labels) -> None:
-        """Raise unless every y is a class number."""
-        self._require_whole_numbers(np.asarray(Y))
+        """Raise unless every y is a class number, or -1 for an unknown class where that counts as wrong."""
+        y = np.asarray(Y)
+        self.require_class_numbers(y if self.loss is not None or self.classes is None else y[y != -1])
 
 
 def as_matrix(X: Matrix) -> Matrix:

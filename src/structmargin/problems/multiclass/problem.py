@@ -63,9 +63,10 @@ class Multiclass(MulticlassData):
 
     Notes
     -----
-    A label that `fit` has not met is an error in `score` and `JKSE.add`: name all labels in `classes` where
-    some may be missing from the training data, as in cross-validation. The functions of a problem itself,
-    such as `psi` and `delta`, take class numbers.
+    A label that is none of the classes cannot be predicted: in `score` it has the loss 1, or is an error
+    where `loss` is a matrix, and `JKSE.add` refuses it. Name all labels in `classes` where some may be
+    missing from the training data. The functions of a problem itself, such as `psi` and `delta`, take class
+    numbers.
 
     References
     ----------
@@ -138,7 +139,7 @@ class Multiclass(MulticlassData):
         """Shapes, finite features, labels in range, a loss matrix with a zero diagonal."""
         require_equal(X, Y)
         self.check_inputs(X)
-        self.check_outputs(X, Y)
+        self.require_class_numbers(np.asarray(Y))
         losses = self.losses()
         if losses.shape != (self.K, self.K):
             raise ValueError(f"loss must be a {self.K} x {self.K} matrix, but has shape {losses.shape}")

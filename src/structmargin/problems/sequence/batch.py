@@ -46,7 +46,7 @@ class SequenceBatch:
         self.all = np.arange(len(X), dtype=np.int64)
         self.y = np.full(self.tokens.offsets[-1], -1)
         if Y is not None:
-            problem.check_outputs(X, Y)
+            problem.require_label_numbers(X, Y)
             empty = np.zeros(0, dtype=np.int64)
             self.y = np.concatenate([empty, *(np.asarray(y, dtype=np.int64) for y in Y)])
         self._place = np.empty(problem.n_weights, dtype=np.int32)  # scratch memory of `difference_rows`

@@ -77,7 +77,7 @@ class SequenceData(Params):
         if self.labels is not None:
             return inputs, tokens.label_numbers(Y, self.labels)
         outputs = tokens.labels_of(Y)
-        self.check_outputs(inputs, outputs)
+        self.require_label_numbers(inputs, outputs)
         return inputs, [np.asarray(y, dtype=np.int64) for y in outputs]
 
     def unwrap(self, Y: abc.Sequence[np.ndarray]) -> list[Any]:
@@ -100,11 +100,22 @@ class SequenceData(Params):
                 raise ValueError(f"x of example {i} has a NaN or infinite feature: correct or leave it out")
 
     def check_outputs(self, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray]) -> None:
+        """Raise unless every y has a label number for each token, or -1 for an unknown label: it is wrong."""
+        self.require_label_numbers(
+            X, [np.where(np.asarray(y) == -1, 0, y) for y in Y] if self.labels is not None else Y
+        )
+
+    def require_label_numbers(self, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray]) -> None:
         """Raise unless every y has an integer from 0 to n_labels - 1 for each token of its x."""
         for i, (x, y) in enumerate(zip(X, map(np.asarray, Y), strict=True)):
             if y.shape != x.shape[:1]:
                 raise ValueError(f"example {i} has {x.shape[0]} tokens, but labels of shape {y.shape}")
             wrong = np.flatnonzero(~labels.whole_numbers(y, self.L))
+            if len(wrong) and self.labels is not None and y[wrong[0]] == -1:
+                raise ValueError(
+                    f"the label of token {wrong[0]} of example {i} is none of the {self.L} labels that "
+                    "Sequence knows: leave the example out, or name all labels with labels=[...]"
+                )
             if len(wrong):
                 t = int(wrong[0])
                 raise ValueError(

@@ -117,9 +117,9 @@ class Sequence(SequenceData):
 
     Notes
     -----
-    A label that `fit` has not met is an error in `score` and `JKSE.add`: name all in `labels` where some may
-    be missing from the training data, as in cross-validation. The functions of a problem itself, such as
-    `psi` and `delta`, take arrays of label numbers.
+    A label that is not among the labels learnt or given cannot be predicted: `score` counts it as wrong, and
+    `JKSE.add` refuses it. Name all in `labels` where some may be missing from the training data. The
+    functions of a problem itself, such as `psi` and `delta`, take arrays of label numbers.
 
     References
     ----------
@@ -285,7 +285,7 @@ class Sequence(SequenceData):
 
     def augmented_argmax(self, f: Scorer, x: Matrix, y: np.ndarray, H: Cost) -> np.ndarray:
         """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
-        self.check_outputs([x], [y])
+        self.require_label_numbers([x], [y])
         packed = self.chains(f.potentials(x), np.array([0, x.shape[0]]))
         return self.search(packed, np.asarray(y, dtype=np.int64), H)[0]
 
@@ -297,7 +297,7 @@ class Sequence(SequenceData):
         """Shapes, finite features, labels in range and allowed; the error names the first bad example."""
         require_equal(X, Y)
         self.check_inputs(X)
-        self.check_outputs(X, Y)
+        self.require_label_numbers(X, Y)
         for i, y in enumerate(Y):
             if self.masks.forbid(np.asarray(y, dtype=np.int64)):
                 raise ValueError(
