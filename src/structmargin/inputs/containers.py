@@ -65,7 +65,7 @@ def count(values: Any) -> int:
 
 
 def csr(values: Any, name: str) -> sp.csr_matrix:
-    """A sparse matrix or array of any format as a CSR matrix, sorted and without duplicates.
+    """A sparse matrix or array of any format as a CSR matrix without duplicates; columns may be in any order.
 
     Only what is not so already is copied; and what cannot be written to, because compiled code would have to
     be compiled once more for it.
@@ -76,7 +76,9 @@ def csr(values: Any, name: str) -> sp.csr_matrix:
         )
     matrix = values if isinstance(values, sp.csr_matrix) else sp.csr_matrix(values)
     arrays = (matrix.data, matrix.indices, matrix.indptr)
-    if not matrix.has_canonical_format or not all(part.flags.writeable for part in arrays):
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    return matrix
+    if not matrix.has_canonical_format:
+        summed = matrix.copy()
+        summed.sum_duplicates()
+        if summed.nnz < matrix.nnz:
+            return summed
+    return matrix if all(part.flags.writeable for part in arrays) else matrix.copy()

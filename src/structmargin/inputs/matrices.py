@@ -127,7 +127,7 @@ def _numbers(X: np.ndarray, name: str, row: str) -> np.ndarray:
                 number = False
             if not number:
                 raise TypeError(
-                    f"{row} {i} of {name} has the value {value!r}, but the argument must be, not a string or "
-                    "another object, but a number"
+                    f"{row} {i} of {name} has the value {value!r}, but the argument must be neither a string "
+                    "nor another object: give a number"
                 )
     return X.astype(np.float64)
