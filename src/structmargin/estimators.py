@@ -25,7 +25,7 @@ from structmargin.cuts import Cuts
 from structmargin.fit import Fit
 from structmargin.formulation import Formulation
 from structmargin.problem import AdaptedProblem, Problem, adapt
-from structmargin.scorer import KernelScorer, LinearScorer
+from structmargin.scorer import LinearScorer, expanded
 from structmargin.training.task import count
 
 SAVED = (
@@ -153,8 +153,7 @@ class Structured(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
             "fit": fit,
         }
         if f.w is None:
-            X, Y = (part if getattr(part, "ndim", 0) else list(part) for part in (f.X, f.Y))
-            tree["expansion"] = {"kernel": f.kernel, "X": X, "Y": Y, "coef": f.coef}
+            tree["expansion"] = {"kernel": f.kernel, **f.expansion()}
         return archive.pack(tree, classes)
 
     @classmethod
@@ -168,7 +167,7 @@ class Structured(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
         if e is None:
             return cls(problem, **tree["settings"]), LinearScorer(problem, tree["w"]), tree["fit"]
         model = cls(problem, kernel=e["kernel"], **tree["settings"])
-        return model, KernelScorer(problem, e["kernel"], e["X"], e["Y"], e["coef"]), tree["fit"]
+        return model, expanded(problem, **e), tree["fit"]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to an .npz file, whole or not at all.

@@ -25,6 +25,10 @@ class LinearScorer:
     def potentials(self, x: Any) -> Any:
         return self.problem.potentials(self.w, x)
 
+    def of_training(self, examples: np.ndarray) -> None:
+        """None: nothing is known of the examples."""
+        return None
+
 
 class KernelScorer:
     """f(x, y) = sum_j coef_j k((x_j, y_j), (x, y))."""
@@ -48,3 +52,50 @@ class KernelScorer:
 
     def potentials(self, x: Any) -> Any:
         return self.kernel.potentials(self.problem.given, x, self.X, self.Y, self.coef)
+
+    def expansion(self) -> dict[str, Any]:
+        """What a saved model holds of it, besides the kernel; `expanded` takes it back."""
+        return {"X": _saved(self.X), "Y": _saved(self.Y), "coef": self.coef}
+
+    def of_training(self, examples: np.ndarray) -> None:
+        """None: nothing is known of the examples."""
+        return None
+
+
+class ClassScorer:
+    """f(x, y) = sum_j kx(x_j, x) sum_q coef[j, q] L[q, y]: an expansion over inputs, each one there once.
+
+    `kernel` is one with product structure (`structmargin.kernels.Product`), coef is of shape (len(X), K).
+    """
+
+    w = None
+
+    def __init__(self, problem: Problem | AdaptedProblem, kernel: Any, X: Any, coef: np.ndarray) -> None:
+        self.problem, self.kernel, self.X, self.coef = adapt(problem), kernel, X, coef
+
+    def __call__(self, x: Any, y: Any) -> float:
+        return float(np.ravel(self.potentials(x))[int(y)])
+
+    def potentials(self, x: Any) -> np.ndarray:
+        scores: np.ndarray = self.kernel.scores(x, self.X, self.coef)
+        return scores
+
+    def expansion(self) -> dict[str, Any]:
+        """What a saved model holds of it, besides the kernel; `expanded` takes it back."""
+        return {"X": _saved(self.X), "coef": self.coef}
+
+    def of_training(self, examples: np.ndarray) -> None:
+        """None: nothing is known of the examples."""
+        return None
+
+
+def expanded(
+    problem: Problem | AdaptedProblem, kernel: Any, X: Any, coef: np.ndarray, Y: Any = None
+) -> KernelScorer | ClassScorer:
+    """The scorer whose `expansion` is given: over inputs, or over pairs where there are outputs."""
+    return ClassScorer(problem, kernel, X, coef) if Y is None else KernelScorer(problem, kernel, X, Y, coef)
+
+
+def _saved(items: Any) -> Any:
+    """Arrays and matrices as they are, other sequences as lists."""
+    return items if getattr(items, "ndim", 0) else list(items)

@@ -89,9 +89,9 @@ def certify(
             raise ValueError("a kernel scorer needs its norm2 to be certified")
         norm2 = float(f.w @ f.w)
     search = Separation(adapt(problem), X, Y, formulation.H, f.w is not None)
-    violators = search(f, search.all)
-    primal, xi = primal_of(formulation, C, len(Y), norm2, violators.H)
-    return Certificate(primal, xi, violators.losses)
+    H, losses = map(np.concatenate, zip(*((found.H, found.losses) for found in search.shares(f))))
+    primal, xi = primal_of(formulation, C, len(Y), norm2, H)
+    return Certificate(primal, xi, losses)
 
 
 def theorem18(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from structmargin.dual.product_store import ProductStore
 from structmargin.dual.stores import GramStore, RowStore
 from structmargin.dual.tensor_store import TensorStore
 from structmargin.problem import AdaptedProblem, as_row
@@ -84,16 +85,20 @@ class Linear:
 
 
 class Joint:
-    """A joint kernel on pairs: an object of `kernels.py`, or one with the same two methods."""
+    """A joint kernel on pairs: an object of `kernels.py`, or one with the same methods."""
 
     explicit = False
 
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
+        self._has_factors = hasattr(kernel, "factors")
 
     def store(
         self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True
-    ) -> GramStore:
+    ) -> GramStore | ProductStore:
+        """Where to keep cuts: as classes if problem and kernel have factors; or by their inner products."""
+        if per_example and self._has_factors and problem.factors is not None:
+            return ProductStore(problem, self.kernel, X, Y)
         return GramStore(problem, self.kernel, X, Y)
 
     def accumulator(self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any]) -> PairSums:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -124,20 +124,32 @@ class Task:
         )
         return Dual(store, n_blocks, self.formulation, self.C, engine, averaged)
 
-    def search(self, dual: Dual, most: int = 1, gap_goal: float | None = None) -> Pass:
+    def search(
+        self,
+        dual: Dual,
+        most: int = 1,
+        gap_goal: float | None = None,
+        keep: Callable[[Cuts, float], Cuts] | None = None,
+    ) -> Pass:
         """Search every example at the dual's w, measure and note the gap, and decide whether to stop.
 
         `most` outputs per example at most, where the problem finds several at once. Training may stop once
-        the duality gap is certified to be at most `gap_goal`, or at most gap_tol of the primal.
+        the duality gap is certified to be at most `gap_goal`, or at most gap_tol of the primal. What a share
+        of the examples yields is handed to `keep` with the size of the share, if it is given, and what that
+        returns is kept.
         """
-        violators = self.separation(dual.scorer(), self.separation.all, most)
-        H = violators.largest_H(self.n)
+        kept, H = [], np.full(self.n, -np.inf)
+        for violators in self.separation.shares(dual.scorer(), most):
+            here = violators.largest_H(self.n)
+            H = np.maximum(H, here)
+            if self.separation.exact and not dual.averaged:
+                require_no_better_cut(violators, dual.xi)
+            share = float(np.mean(here > -np.inf))
+            kept.append(violators if keep is None else keep(violators, share))
         primal, _ = primal_of(self.formulation, self.C, self.n, dual.norm2, H)
         gap = primal - dual.value
         self.recorder.note(self.separation, dual, primal=primal, dual=dual.value, gap=gap)
-        if self.separation.exact and not dual.averaged:
-            require_no_better_cut(violators, dual.xi)
-        return Pass(violators, primal, gap, self.close(gap, primal, gap_goal))
+        return Pass(Cuts.joined(kept), primal, gap, self.close(gap, primal, gap_goal))
 
     def close(self, gap: float, primal: float, gap_goal: float | None = None) -> bool:
         """Whether a gap is at most `gap_goal`, or, with an exact search, at most gap_tol of the primal."""
@@ -157,23 +169,20 @@ class Task:
     def finish(self, dual: Dual, *, converged: bool, n_iter: int, bounded: bool = False) -> Fit:
         """Certify by a last full search at the final w, and warn if the criterion was not met."""
         dual.refresh()
-        f = dual.scorer()
-        violators = self.separation(f, self.separation.all)
-        primal, xi = primal_of(self.formulation, self.C, self.n, dual.norm2, violators.H)
+        H = np.concatenate([violators.H for violators in self.separation.shares(dual.scorer())])
+        primal, xi = primal_of(self.formulation, self.C, self.n, dual.norm2, H)
         exact = self.separation.exact
         if exact:
             _require_weak_duality(primal, dual.value)
         gap = max(primal - dual.value, 0.0) if exact else None
         support = dual.support()
-        if self.space.explicit:
-            f = type(f)(self.problem, f.w.copy())
         self.recorder.note(
             self.separation, dual, primal=primal, dual=dual.value, gap=math.nan if gap is None else gap
         )
         if not converged:
             self._warn_of_gap(gap, primal)
         return Fit(
-            scorer=f,
+            scorer=dual.store.model(dual.alpha),
             formulation=self.formulation,
             C=self.C,
             eps=self.eps,
