@@ -176,6 +176,22 @@ def test_kernels_on_inputs_by_their_formulas(rows: str) -> None:
         np.testing.assert_allclose(kernel(X, Z), [[k(x, z) for z in B] for x in A], atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8])
+@pytest.mark.parametrize("rows", ["dense", "sparse", "list", "sparse list"])
+def test_kernels_on_bools_and_small_integers_are_computed_in_floats(rows: str, dtype: Any) -> None:
+    rng = np.random.default_rng(1)
+    A, B = rng.integers(2, size=(4, 200)), rng.integers(2, size=(3, 200))
+    make: dict[str, Any] = {
+        "dense": lambda M: M.astype(dtype),
+        "sparse": lambda M: sp.csr_matrix(M.astype(dtype)),
+        "list": lambda M: list(M.astype(dtype)),
+        "sparse list": lambda M: [sp.csr_matrix(row.astype(dtype)) for row in M],
+    }
+    for kernel in (LinearKernel(), Polynomial(2, 0.1), RBF(0.01)):
+        want = kernel(A.astype(float), B.astype(float))
+        np.testing.assert_allclose(kernel(make[rows](A), make[rows](B)), want, atol=1e-12)
+
+
 @pytest.mark.parametrize("solver", ["one_slack", "bcfw"])
 def test_solvers_with_explicit_features_refuse_a_kernel(solver: str) -> None:
     X, Y = sample(False)

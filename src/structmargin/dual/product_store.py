@@ -173,7 +173,8 @@ class ProductStore:
         new = self._order[(wanted & (self._rows.place < 0))[self._order]]
         most = max(MIN_NEW_ROWS, self._rows.known)
         wanted[new[most:]] = False
-        return chosen[wanted[cuts.example[chosen]]]
+        taken: np.ndarray = chosen[wanted[cuts.example[chosen]]]
+        return taken
 
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
         """Nothing to do: the kernel's rows already holds every block's products."""
@@ -215,8 +216,8 @@ class ProductStore:
         """The present scores of all classes for some of the examples: (m, K)."""
         every = len(examples) == self._Z.shape[1]
         by_class = self._Z if every and np.all(np.diff(examples) == 1) else self._Z[:, examples]
-        scores: np.ndarray = self._L @ by_class
-        return np.ascontiguousarray(scores.T)
+        scores: np.ndarray = np.ascontiguousarray((self._L @ by_class).T)
+        return scores
 
     def scorer(self, alpha: np.ndarray) -> TrainingScorer:
         return TrainingScorer(self, alpha)
