@@ -38,11 +38,6 @@ def stacked(X: Matrix) -> Matrix:
     return np.asarray([np.ravel(x) for x in X], dtype=float)
 
 
-def picked(X: Any, chosen: np.ndarray) -> Any:
-    """Some of the inputs: rows of a matrix, or items of a list."""
-    return X[chosen] if sp.issparse(X) or isinstance(X, np.ndarray) else [X[i] for i in chosen]
-
-
 def _products(X: Matrix, Z: Matrix) -> np.ndarray:
     XZ = stacked(X) @ stacked(Z).T
     return XZ.toarray() if sp.issparse(XZ) else np.asarray(XZ)

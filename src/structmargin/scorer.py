@@ -9,8 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from structmargin.problem import AdaptedProblem, Problem, adapt, as_row
+
+
+def picked(X: Any, chosen: np.ndarray) -> Any:
+    """Some of the inputs: rows of a matrix, or items of a list."""
+    return X[chosen] if sp.issparse(X) or isinstance(X, np.ndarray) else [X[i] for i in chosen]
 
 
 class LinearScorer:

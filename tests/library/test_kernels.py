@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 
 from helpers import references
 from helpers.toy_chain import ToyChain, chains
+from helpers.unfactored import Unfactored
 from structmargin import registry
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import RBF, LinearKernel, Pairwise, Polynomial, Product
@@ -82,8 +84,8 @@ def test_kernel_equals_explicit_features(kind: str, formulation: str) -> None:
     chosen = FORMULATIONS[formulation]
     listed = references.constraints(explicit, Z, Y, lambda x: range(K))
     best = references.primal(formulation, 6.0, listed, len(Y))
-    for solver in ("n_slack", "n_slack_a", "n_slack_b"):
-        fit = registry.solver(solver).train(problem, (X, Y), chosen, Joint(kernel), **settings)
+    for solver, joint in product(("n_slack", "n_slack_a", "n_slack_b"), (kernel, Unfactored(kernel))):
+        fit = registry.solver(solver).train(problem, (X, Y), chosen, Joint(joint), **settings)
         assert fit.w is None
         assert fit.relative_gap <= 1e-8
         assert fit.primal == pytest.approx(best.value, rel=1e-7)
@@ -136,11 +138,13 @@ def test_perceptron_is_the_same_in_both_spaces(kind: str, averaged: bool) -> Non
     problem, kernel, explicit, Z = both(kind, X)
     solver = registry.solver("perceptron", epochs=4, averaged=averaged)
     chosen = FORMULATIONS["SVM1"]
-    by_kernel = solver.train(problem, (X, Y), chosen, Joint(kernel), random_state=2)
     by_rows = solver.train(explicit, (Z, Y), chosen, random_state=2)
-    assert by_kernel.n_constraints == by_rows.n_constraints > 0
-    scores = [[by_kernel.scorer(x, y) for y in range(K)] for x in X]
-    np.testing.assert_allclose(scores, [[by_rows.scorer(z, y) for y in range(K)] for z in Z], atol=1e-9)
+    want = [[by_rows.scorer(z, y) for y in range(K)] for z in Z]
+    for joint in (kernel, Unfactored(kernel)):
+        by_kernel = solver.train(problem, (X, Y), chosen, Joint(joint), random_state=2)
+        assert by_kernel.n_constraints == by_rows.n_constraints > 0
+        scores = [[by_kernel.scorer(x, y) for y in range(K)] for x in X]
+        np.testing.assert_allclose(scores, want, atol=1e-9)
 
 
 def test_perceptron_averages_every_w_it_met() -> None:

@@ -23,9 +23,8 @@ from structmargin.cuts import Cuts
 from structmargin.dual.blocks import Blocks
 from structmargin.dual.compiled_cuts import ProductCuts
 from structmargin.dual.tensor_store import ClassCuts
-from structmargin.kernels import picked
 from structmargin.problem import AdaptedProblem, Problem, adapt
-from structmargin.scorer import ClassScorer
+from structmargin.scorer import ClassScorer, picked
 
 DOUBLE_BYTES = 2**30
 """The size up to which a kernel matrix is of float64: that of 11,585 examples."""
@@ -175,6 +174,11 @@ class ProductStore:
         wanted[new[most:]] = False
         taken: np.ndarray = chosen[wanted[cuts.example[chosen]]]
         return taken
+
+    @property
+    def rows_known(self) -> int:
+        """How many rows of the kernel matrix were computed: those of examples that have had cuts."""
+        return self._rows.known
 
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
         """Nothing to do: the kernel's rows already holds every block's products."""

@@ -45,7 +45,7 @@ class NSlack(Trainable):
         far more exactly than the outer gap is waste.
     idle : int, default=4
         The batch form drops a cut after so many re-optimisations with alpha = 0 in a row; 0 keeps them all.
-    max_entries : int, default=2**27
+    max_entries : int, default=2**26
         How much the working set of the batch form may hold: entries of explicit rows other than 0, of 12
         bytes each, or inner products of a joint kernel, of 8 bytes each. Where a pass finds more than there
         is room for, it adds the most violated outputs, the same part of each share of the examples; and
@@ -58,7 +58,7 @@ class NSlack(Trainable):
     most: int = 32
     epochs: int = 2
     idle: int = 4
-    max_entries: int = 2**27
+    max_entries: int = 2**26
 
     name: ClassVar[str] = "n_slack"
     needs: ClassVar[Needs] = Needs()

@@ -11,7 +11,7 @@ from structmargin.dual.product_store import ProductStore
 from structmargin.dual.stores import GramStore, RowStore
 from structmargin.dual.tensor_store import TensorStore
 from structmargin.problem import AdaptedProblem, as_row
-from structmargin.scorer import KernelScorer, LinearScorer
+from structmargin.scorer import ClassScorer, KernelScorer, LinearScorer
 
 
 class RowSums:
@@ -67,6 +67,39 @@ class PairSums:
         return KernelScorer(self.problem, self.kernel, self._X, self._Y, np.asarray(self._coef) * share)
 
 
+class ClassSums:
+    """The same updates for a kernel with product structure: each input once, with coefficients of classes."""
+
+    def __init__(self, problem: AdaptedProblem, kernel: Any, X: Sequence[Any], Y: Sequence[Any]) -> None:
+        assert problem.factors is not None
+        self.problem, self.kernel, self.X, self.Y = problem, kernel, X, Y
+        self._place: dict[int, int] = {}
+        self._X: list[Any] = []
+        n_classes = problem.factors(X)[1].shape[0]
+        self._coef, self._timed = np.zeros((0, n_classes)), np.zeros((0, n_classes))
+
+    def scorer(self) -> ClassScorer:
+        return ClassScorer(self.problem, self.kernel, self._X, self._coef[: len(self._X)])
+
+    def add(self, i: int, yhat: Any, step: int) -> None:
+        if i not in self._place:
+            self._place[i] = len(self._X)
+            self._X.append(self.X[i])
+            if len(self._X) > len(self._coef):
+                more = np.zeros((max(64, len(self._coef)), self._coef.shape[1]))
+                self._coef, self._timed = (np.vstack([part, more]) for part in (self._coef, self._timed))
+        for sign, y in ((1.0, self.Y[i]), (-1.0, yhat)):
+            self._coef[self._place[i], int(y)] += sign
+            self._timed[self._place[i], int(y)] += sign * (step - 1)
+
+    def final(self) -> ClassScorer:
+        return self.scorer()
+
+    def average(self, steps: int) -> ClassScorer:
+        mean = (self._coef - self._timed / max(steps, 1))[: len(self._X)]
+        return ClassScorer(self.problem, self.kernel, self._X, mean)
+
+
 class Linear:
     """Explicit features: Psi as the problem gives it."""
 
@@ -91,15 +124,19 @@ class Joint:
 
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
-        self._has_factors = hasattr(kernel, "factors")
+        self._factors = getattr(kernel, "factors", None)
 
     def store(
         self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True
     ) -> GramStore | ProductStore:
         """Where to keep cuts: as classes if problem and kernel have factors; or by their inner products."""
-        if per_example and self._has_factors and problem.factors is not None:
+        if per_example and self._factors is not None and problem.factors is not None:
             return ProductStore(problem, self.kernel, X, Y)
         return GramStore(problem, self.kernel, X, Y)
 
-    def accumulator(self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any]) -> PairSums:
+    def accumulator(
+        self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any]
+    ) -> PairSums | ClassSums:
+        if self._factors is not None and problem.factors is not None:
+            return ClassSums(problem, self.kernel, X, Y)
         return PairSums(problem, self.kernel, X, Y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import hypothesis.strategies as st
@@ -12,6 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 
 from helpers import references
+from helpers.unfactored import Unfactored
 from structmargin import StructuredSVM, registry
 from structmargin.dual import product_store
 from structmargin.dual.product_store import KernelRows, ProductStore
@@ -24,19 +24,6 @@ from structmargin.training.space import Joint
 
 K, D = 4, 3
 LAMBDA = np.array([[1.0, 0, 1, 0], [0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, 1]])
-
-
-@dataclass(frozen=True)
-class Unfactored:
-    """A product kernel that does not say so: its cuts are kept by their Gram matrix."""
-
-    kernel: Product
-
-    def gram(self, *pairs: Any) -> np.ndarray:
-        return self.kernel.gram(*pairs)
-
-    def potentials(self, *expansion: Any) -> np.ndarray:
-        return self.kernel.potentials(*expansion)
 
 
 def sample(n: int, seed: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
@@ -129,12 +116,12 @@ def test_few_examples_at_a_time_lead_to_the_optimum_and_most_rows_are_never_comp
     settings: dict[str, Any] = {"C": 300.0, "eps": 1e-9, "gap_tol": 1e-7}
     kernel, chosen = Product(RBF(0.2)), FORMULATIONS["SVM1"]
     whole = registry.solver("n_slack").train(Multiclass(K, D), (X, Y), chosen, Joint(kernel), **settings)
-    assert whole.state.store._rows.known == 300  # all are violated at w = 0
+    assert whole.state.store.rows_known == 300  # all are violated at w = 0
     monkeypatch.setattr(product_store, "MIN_NEW_ROWS", 8)
     fit = registry.solver("n_slack").train(Multiclass(K, D), (X, Y), chosen, Joint(kernel), **settings)
     assert fit.relative_gap <= 1e-7
     assert fit.primal == pytest.approx(whole.primal, rel=1e-6)
-    assert len(fit.scorer.coef) <= fit.state.store._rows.known < 150
+    assert len(fit.scorer.coef) <= fit.state.store.rows_known < 150
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
