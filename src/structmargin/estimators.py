@@ -102,7 +102,7 @@ class Structured(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
         Returns
         -------
         sequence of outputs
-            As the problem gives them: an array of labels, a list of label sequences, ...
+            As the problem gives them: an array of class numbers, a list of label sequences, ...
         """
         check_is_fitted(self, "scorer_")
         problem = adapt(self.problem_)
@@ -116,7 +116,7 @@ class Structured(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has 
         ----------
         X : sequence of inputs, or matrix with one row per input
         Y : sequence of outputs
-            The right ones, as many as there are inputs. A label that `fit` has not met counts as wrong.
+            The right ones, as many as there are inputs.
 
         Returns
         -------
