@@ -69,6 +69,8 @@ def _run(method: Callable[[Any], Any], items: Sequence[Any], place: Place) -> An
     except (TypeError, ValueError):
         for k, mapping in enumerate(mappings):
             for name, value in mapping.items():
+                if not isinstance(name, str):
+                    raise ValueError(f"{place(k)} has the feature {name!r}: give it a text as name") from None
                 try:
                     _vectorizer().fit([{name: value}])
                 except (TypeError, ValueError):

@@ -150,7 +150,7 @@ class JKSE(Structured, Saved):
         X : sequence of inputs, or matrix with one row per input
             Of the same kind as in `fit`.
         Y : sequence of outputs
-            One correct output per input.
+            One correct output per input; where outputs are labels, such as the problem knows since `fit`.
         retrain : bool, default=True
             Whether to train on all pairs again.
 

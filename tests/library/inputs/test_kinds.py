@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 
 from helpers.every_problem import examples
+from helpers.toy_chain import ToyChain, chains
 from structmargin import JKSE, StructuredSVM, registry
 from structmargin.problems import Multiclass
 from structmargin.problems.diversity.problem import Candidates
@@ -272,6 +273,15 @@ def test_plain_arrays_and_csr_matrices_are_not_copied() -> None:
     matrix = sp.csr_matrix(X)
     assert bound.wrap(matrix, None)[0] is matrix
     assert problem.bind(X, Y) is problem
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_problem_of_ones_own_gets_its_examples_by_position(container: str) -> None:
+    """It need not know of containers: it has no `wrap`, and item i is the i-th."""
+    X, Y = chains(5)
+    brought = CONTAINERS[container](X), CONTAINERS[container](Y)
+    one, other = model_of("StructuredSVM", ToyChain(), X, Y), model_of("StructuredSVM", ToyChain(), *brought)
+    require_same_structures(one, other, (X, Y), brought)
 
 
 def test_pairs_are_added_in_any_form() -> None:

@@ -334,6 +334,7 @@ def test_inputs_of_multiclass_as_dictionaries() -> None:
         ),
         ([[{"f0": 1}], [{"f0": np.nan}]], "x of example 1 has a NaN"),
         ([[{"f0": 1}], []], "x of example 1 has no tokens"),
+        ([[{"f0": 1}], [{"f0": 1, 7: {}}]], "token 0 of example 1 has the feature 7: give it a text as name"),
     ],
 )
 def test_tokens_that_have_no_names(inputs: Any, words: str) -> None:

@@ -173,3 +173,19 @@ def test_right_outputs_that_training_refuses_may_still_be_scored() -> None:
     model.set_params(problem__measure="error_rate").fit(X, Y)
     positives = Y > 0
     assert model.score(X[positives], Y[positives]) == -np.mean(model.predict(X[positives]) < 0)
+
+
+def test_only_weights_need_to_know_the_words_of_a_map() -> None:
+    """Scores that come from elsewhere may be of any map; weights have an entry for each known word only."""
+    model, X, _ = fitted("Localization")
+    strange = (np.where(X[0][0] == 2, 10**9, X[0][0]), X[0][1])
+    with pytest.raises(ValueError, match="this example has word 1000000000, but n_words is 3"):
+        model.problem_.detect(model.scorer_, strange)
+
+    class ByPlace:
+        """The further down and right, the better."""
+
+        def potentials(self, x: Any) -> np.ndarray:
+            return np.arange(4.0 * 5.0)  # a box of 2 x 2 at each of 4 x 5 places
+
+    assert model.problem_.detect(ByPlace(), strange, most=1).boxes.tolist() == [[3, 4, 5, 6]]

@@ -200,5 +200,5 @@ def test_other_bad_input() -> None:
     small = candidates(np.ones((2, 2), bool), np.ones((2, D)))
     with pytest.raises(ValueError, match="example 0 has 2 documents, fewer than K=3"):
         model.predict([small])
-    with pytest.raises(ValueError, match="items have 1 features, but the weights are for 3"):
+    with pytest.raises(ValueError, match="must have 3 columns"):
         model.predict([candidates(np.ones((4, 2), bool), np.ones((2, 1)))])

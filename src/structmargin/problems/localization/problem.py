@@ -165,6 +165,7 @@ class Localization(Params):
 
     def potentials(self, w: np.ndarray, x: Image) -> np.ndarray | SignedIntegrals:
         """Scores (m,) of all boxes of x; for branch and bound, integral images."""
+        self._require_known_words(as_input(x)[0], "this example")
         potentials: np.ndarray | SignedIntegrals = SEARCHES[self.search].potentials(self, w, x)
         return potentials
 
@@ -180,7 +181,6 @@ class Localization(Params):
         """Up to `most` boxes by repeated search, each the best whose centre is not within `down` heights and
         `across` widths of an earlier one's."""
         words, windows = as_input(x)
-        self._require_known_words(words, "this example")
         return SEARCHES[self.search].detect(self, f.potentials(x), words, windows, down, across, most)
 
     def argmax(self, f: BoxScorer, x: Image) -> np.ndarray:
