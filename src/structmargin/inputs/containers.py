@@ -6,11 +6,14 @@ so that nothing has to be imported.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+Place = Callable[[int], str]
+"""What messages call the k-th item."""
 
 
 def by_position(values: Any, name: str) -> Any:
@@ -62,7 +65,7 @@ def count(values: Any) -> int:
 
 
 def csr(values: Any, name: str) -> sp.csr_matrix:
-    """A sparse matrix or array of any format as a CSR matrix, sorted and without duplicates.
+    """A sparse matrix or array of any format as a CSR matrix without duplicates; columns may be in any order.
 
     Only what is not so already is copied; and what cannot be written to, because compiled code would have to
     be compiled once more for it.
@@ -71,9 +74,11 @@ def csr(values: Any, name: str) -> sp.csr_matrix:
         raise ValueError(
             f"{name} is a sparse array of {values.ndim} dimensions: give one with a row per example"
         )
-    matrix = sp.csr_matrix(values)
+    matrix = values if isinstance(values, sp.csr_matrix) else sp.csr_matrix(values)
     arrays = (matrix.data, matrix.indices, matrix.indptr)
-    if not matrix.has_canonical_format or not all(part.flags.writeable for part in arrays):
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    return matrix
+    if not matrix.has_canonical_format:
+        summed = matrix.copy()
+        summed.sum_duplicates()
+        if summed.nnz < matrix.nnz:
+            return summed
+    return matrix if all(part.flags.writeable for part in arrays) else matrix.copy()

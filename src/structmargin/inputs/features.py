@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-Place = Callable[[int], str]
-"""What messages call the k-th item."""
+from structmargin.inputs.containers import Place
 
 
 def has_names(item: Any) -> bool:
@@ -25,6 +24,11 @@ def has_names(item: Any) -> bool:
 
 def refuse_names(item: Any, place: str) -> None:
     """Raise where features come by name, but the names of columns are not known."""
+    if isinstance(item, str):
+        raise ValueError(
+            f"{place} is the text {item!r}: give a dictionary of its features, or a list of the names of "
+            "those that are on"
+        )
     if isinstance(item, Mapping) or (has_names(item) and len(item)):
         raise ValueError(
             f"{place} is {_short(item)}, but the problem's features have no names: give numbers, or leave "

@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from structmargin.inputs.containers import Place
+
 Names: TypeAlias = "np.ndarray | Sequence[Hashable]"
 """The labels in the order of their numbers."""
 
@@ -41,16 +43,16 @@ def label_array(Y: Any, name: str = "Y") -> np.ndarray:
     return Y
 
 
-def learnt(labels: np.ndarray, where: str = "example") -> Names:
+def learnt(labels: np.ndarray, place: Place = "example {}".format) -> Names:
     """The different labels of a 1-d array: sorted, or in order of first appearance where they have no order.
 
     A label that does not equal itself, such as NaN, or that is infinite is an error that names its place.
     """
     if labels.dtype.kind == "f":
-        _refuse_first(~np.isfinite(labels), labels, where)
+        _refuse_first(~np.isfinite(labels), labels, place)
     if not labels.dtype.hasobject:
         return np.unique(labels)
-    _refuse_first(np.array([not _is_value(label) for label in labels], dtype=bool), labels, where)
+    _refuse_first(np.array([not _is_value(label) for label in labels], dtype=bool), labels, place)
     seen = dict.fromkeys(labels)
     try:
         return tuple(sorted(seen))
@@ -58,14 +60,30 @@ def learnt(labels: np.ndarray, where: str = "example") -> Names:
         return tuple(seen)
 
 
-def numbers_of(labels: np.ndarray, names: Names) -> np.ndarray:
-    """The number of each label of a 1-d array, -1 for one that is not among the names."""
-    number = {name: k for k, name in enumerate(_values(names))}
+def numbers_of(labels: np.ndarray, names: Names, place: Place = "example {}".format) -> np.ndarray:
+    """The number of each label of a 1-d array, -1 for one that is not among the names.
+
+    A label of another kind than all names, such as the text '1' among numbers, is an error that names its
+    place: it is no label that training happens not to have met.
+    """
+    number = {name: k for k, name in enumerate(values_of(names))}
     if labels.dtype.hasobject:
-        found = [number.get(label, -1) if _is_value(label) else -1 for label in labels]
-        return np.array(found, dtype=np.int64)
-    unique, place = np.unique(labels, return_inverse=True)
-    return np.array([number.get(label, -1) for label in unique.tolist()], dtype=np.int64)[place]
+        _refuse_first(np.array([not _is_value(label) for label in labels], dtype=bool), labels, place)
+        numbers = np.array([number.get(label, -1) for label in labels], dtype=np.int64)
+    else:
+        unique, where = np.unique(labels, return_inverse=True)
+        numbers = np.array([number.get(label, -1) for label in unique.tolist()], dtype=np.int64)[where]
+    kinds = {_kind(name) for name in number}
+    for i in np.flatnonzero(numbers < 0).tolist():
+        label = labels[i : i + 1].tolist()[0]
+        if _kind(label) not in kinds:
+            raise ValueError(
+                f"label {label!r} of {place(i)} is of type {type(label).__name__}, but the labels that the "
+                f"problem knows are not, such as {next(iter(number))!r}: give labels of one kind"
+            )
+        if not labels.dtype.hasobject:  # all of one kind
+            break
+    return numbers
 
 
 def whole_numbers(labels: np.ndarray, n: int) -> np.ndarray:
@@ -94,25 +112,36 @@ def of_type(names: Names, labels: np.ndarray) -> Names:
     """Names that a user gave, in their order and in the form that `learnt` gives to labels like these."""
     given = label_array(names, "classes")
     if labels.dtype.hasobject or given.dtype.hasobject or given.dtype.kind != labels.dtype.kind:
-        return tuple(_values(names))
+        return tuple(values_of(names))
     return given
+
+
+def text_of(labels: np.ndarray, i: int) -> str:
+    """The i-th label of a 1-d array as messages show it."""
+    return repr(labels[i : i + 1].tolist()[0])
 
 
 def require_different(names: Names, name: str) -> None:
     """Raise where a name stands twice."""
     seen: set[Hashable] = set()
-    for k, label in enumerate(_values(names)):
+    for k, label in enumerate(values_of(names)):
         if label in seen:
             raise ValueError(f"{name} has {label!r} twice, the second time as number {k}: keep it once")
         seen.add(label)
 
 
-def _values(names: Names) -> list[Any]:
+def values_of(names: Names) -> list[Any]:
+    """Names as a list of Python values."""
     return names.tolist() if isinstance(names, np.ndarray) else list(names)
 
 
 def _plain(kind: type) -> int | None:
     return next((k for k, kinds in enumerate(_PLAIN) if issubclass(kind, kinds)), None)
+
+
+def _kind(label: Any) -> Any:
+    """Labels are of one kind if they are both texts, both numbers, or of one class."""
+    return next((k for k in (str, (int, float)) if isinstance(label, k)), type(label))
 
 
 def _is_value(label: Any) -> bool:
@@ -124,10 +153,10 @@ def _is_value(label: Any) -> bool:
         return False
 
 
-def _refuse_first(bad: np.ndarray, labels: np.ndarray, where: str) -> None:
+def _refuse_first(bad: np.ndarray, labels: np.ndarray, place: Place) -> None:
     if bad.any():
         i = int(np.flatnonzero(bad)[0])
         raise ValueError(
-            f"label {labels[i]!r} of {where} {i} names no class: a label must be hashable, not NaN and not "
-            "infinite; give one, or leave the example out"
+            f"label {text_of(labels, i)} of {place(i)} names no class: a label must be hashable, not NaN "
+            "and not infinite; give one, or leave the example out"
         )

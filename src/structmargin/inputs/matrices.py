@@ -87,8 +87,8 @@ def _dense(X: Any, name: str, row: str) -> np.ndarray:
     if X.ndim != 2:
         raise ValueError(
             f"{name} must be a matrix with one row per {row}, but has {X.ndim} dimensions (shape {X.shape}). "
-            f"Reshape your data: {name}.reshape(-1, 1) if each number is one {row}, {name}.reshape(1, -1) if "
-            "all are one"
+            f"Reshape your data, with .reshape(-1, 1) if each number is one {row}, or .reshape(1, -1) if all "
+            "are one"
         )
     if X.dtype.kind == "O":
         return _numbers(X, name, row)
@@ -127,7 +127,7 @@ def _numbers(X: np.ndarray, name: str, row: str) -> np.ndarray:
                 number = False
             if not number:
                 raise TypeError(
-                    f"{row} {i} of {name} has the value {value!r}, but an argument must be no string and no "
-                    "other object, but a number"
+                    f"{row} {i} of {name} has the value {value!r}, but the argument must be neither a string "
+                    "nor another object: give a number"
                 )
     return X.astype(np.float64)

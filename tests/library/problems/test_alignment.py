@@ -155,7 +155,7 @@ GOOD = (np.array([0, 1, 0]), [np.array([0, 1]), np.array([1])]), (0, (0, 0, "MM"
             GOOD[1],
             "candidate 0 of example 1 must be a 1-d",
         ),
-        (("ACGT", GOOD[0][1]), GOOD[1], "native string of example 1 must be a 1-d array of integers"),
+        (("ACGT", GOOD[0][1]), GOOD[1], "native string of example 1 is a str: give a list"),
         ((GOOD[0][0], []), GOOD[1], "example 1 has no candidates"),
         ((GOOD[0][0],), GOOD[1], "example 1 is not a pair"),
         ((GOOD[0][0], GOOD[0][1][:1]), GOOD[1], "example 1 has no decoys"),
@@ -180,7 +180,7 @@ def test_what_does_not_fit_is_named(x, y, message):
 
 
 def test_an_output_too_few_is_named():
-    with pytest.raises(ValueError, match="X has 2 examples and Y has 1"):
+    with pytest.raises(ValueError, match="X has 2 examples but Y has 1"):
         PROBLEM.check([GOOD[0]] * 2, [GOOD[1]])
 
 

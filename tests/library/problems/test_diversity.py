@@ -198,7 +198,7 @@ def test_other_bad_input() -> None:
         StructuredSVM(Diversity(D, 0)).fit(X1, Y1)
     model = StructuredSVM(Diversity(D, 3)).fit(X1, Y1)
     small = candidates(np.ones((2, 2), bool), np.ones((2, D)))
-    with pytest.raises(ValueError, match="there are 2 documents, fewer than K=3"):
+    with pytest.raises(ValueError, match="example 0 has 2 documents, fewer than K=3"):
         model.predict([small])
     with pytest.raises(ValueError, match="items have 1 features, but the weights are for 3"):
         model.predict([candidates(np.ones((4, 2), bool), np.ones((2, 1)))])

@@ -159,7 +159,7 @@ CASES = [
     ([("a",)], [("S",)], r"tree of example 0: the node \('S',\) is not \(label, child"),
     ([("a",)], [("S", ("A", ("B", ("A", "a"))))], "'A' stands twice in a chain"),
     ([("a", "b")], [("S", "a")], "leaves of the tree of example 0 are a, but its tags are a b"),
-    ([("a",), ("b",)], [("S", "a")], "X has 2 examples and Y has 1"),
+    ([("a",), ("b",)], [("S", "a")], "X has 2 examples but Y has 1"),
 ]
 
 

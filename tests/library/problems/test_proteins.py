@@ -264,5 +264,5 @@ def test_errors_about_the_problem_and_about_profiles():
     bad = GOOD._replace(template_profile=np.zeros((3, 20)), target_profile=np.full((2, 20), np.nan))
     with pytest.raises(ValueError, match="target profile of example 0 is not finite"):
         ProteinAlignment("profile").batch([bad], [CHAIN])
-    with pytest.raises(ValueError, match="X has 1 examples and Y has 2"):
+    with pytest.raises(ValueError, match="X has 1 examples but Y has 2"):
         ProteinAlignment("simple").batch([GOOD], [CHAIN, CHAIN])

@@ -20,6 +20,8 @@ import scipy.sparse as sp
 from structmargin.compiled import compiled
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
+from structmargin.inputs.containers import by_position
+from structmargin.inputs.gate import require_equal
 from structmargin.oracles.smith_waterman import Aligned, Path, add_steps, align, count_steps, pack, scores
 from structmargin.problem import Scorer
 from structmargin.problems._params import Params
@@ -142,8 +144,17 @@ class Alignment(Params):
 
     def check(self, X: Sequence[Input], Y: Sequence[Output] | None) -> None:
         """Letters within the alphabet, at least one decoy, and alignments that fit; Y None: inputs only."""
-        if Y is not None and len(X) != len(Y):
-            raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output per example")
+        self.check_inputs(X)
+        if Y is None:
+            return
+        require_equal(X, Y)
+        self.check_outputs(X, Y)
+        for i, x in enumerate(X):
+            if len(x[1]) == 1:
+                raise ValueError(f"example {i} has no decoys; give candidates beside the homolog")
+
+    def check_inputs(self, X: Sequence[Input]) -> None:
+        """Raise unless every x is a native string with candidates, all of them of known letters."""
         for i, x in enumerate(X):
             if len(x) != 2:
                 raise ValueError(f"example {i} is not a pair (native, candidates) but has {len(x)} parts")
@@ -154,14 +165,16 @@ class Alignment(Params):
                 self._check_letters(native, f"the native string of example {i}")
                 for c, candidate in enumerate(candidates):
                     self._check_letters(candidate, f"candidate {c} of example {i}")
-        if Y is not None:
-            for i, (x, y) in enumerate(zip(X, Y, strict=True)):
-                _check_output(f"example {i}", x, y)
-                if len(x[1]) == 1:
-                    raise ValueError(f"example {i} has no decoys; give candidates beside the homolog")
+
+    def check_outputs(self, X: Sequence[Input], Y: Sequence[Output]) -> None:
+        """Raise unless every y is a candidate of its x and an alignment with it."""
+        for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+            _check_output(f"example {i}", x, y)
 
     def _letters_fit(self, strings: Sequence[np.ndarray]) -> bool:
         """Whether all letters are in the alphabet, tested as one array: faster than one by one."""
+        if any(isinstance(string, np.ma.MaskedArray) for string in strings):
+            return False
         try:
             letters = np.concatenate(strings) if len(strings) else np.zeros(0, int)
         except (ValueError, TypeError):
@@ -170,7 +183,7 @@ class Alignment(Params):
         return integers and not np.any((letters < 0) | (letters >= self.n_letters))
 
     def _check_letters(self, string: np.ndarray, where: str) -> None:
-        letters = np.asarray(string)
+        letters = np.asarray(by_position(string, where))
         if letters.ndim != 1 or (letters.size and letters.dtype.kind not in "iu"):
             raise ValueError(f"{where} must be a 1-d array of integers from 0 to {self.n_letters - 1}")
         wrong = np.flatnonzero((letters < 0) | (letters >= self.n_letters))

@@ -8,7 +8,7 @@ items, worth minus their weight once covered, and max(0, a) + b = max(b, a + b) 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike
 
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
+from structmargin.inputs.containers import by_position
+from structmargin.inputs.gate import require_equal
+from structmargin.inputs.matrices import matrix, row_not_finite
 from structmargin.oracles.greedy import best_subset, coverage, greedy, union
 from structmargin.problem import Scorer
 from structmargin.problems._params import Params
@@ -78,6 +81,19 @@ def joined(x: Candidates, subtopics: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return both.indptr.astype(np.int64), both.indices.astype(np.int64)
 
 
+def _as_candidates(x: Candidates, name: str) -> Candidates:
+    """The same candidates with integer arrays, and phi as an array of floats."""
+    if not isinstance(x, Candidates):
+        raise ValueError(f"{name} is a {type(x).__name__}: give Candidates(indptr, items, phi)")
+    arrays: dict[str, np.ndarray] = {"phi": matrix(x.phi, f"phi of {name}", "item")}
+    for part in ("indptr", "items"):
+        values = np.asarray(by_position(getattr(x, part), f"{part} of {name}"))
+        if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
+            raise ValueError(f"{part} of {name} must be a 1-d array of integers, not one of {values.dtype}")
+        arrays[part] = np.ascontiguousarray(values, dtype=np.int64)
+    return replace(x, **arrays)
+
+
 @dataclass(frozen=True, eq=False)
 class Diversity(Params):
     """Diversified retrieval: K documents that together cover what a query is about.
@@ -114,8 +130,10 @@ class Diversity(Params):
     .. [2] Joachims, Hofmann, Yue and Yu, "Predicting structured objects with support vector machines",
        Communications of the ACM 52(11), 2009, Section 3.1.
 
-    Examples -------- Three documents with the items {0, 1}, {0, 1} and {2}; the first two are on one
-    subtopic, the third on another:
+    Examples
+    --------
+    Three documents with the items {0, 1}, {0, 1} and {2}; the first two are on one subtopic, the third on
+    another:
 
     >>> import numpy as np
     >>> from structmargin import StructuredSVM
@@ -142,26 +160,58 @@ class Diversity(Params):
         """The length of w and of Psi(x, y)."""
         return self.n_features
 
+    def wrap(
+        self, X: Sequence[Candidates], Y: Sequence[Selection] | None
+    ) -> tuple[list[Candidates], Sequence[Selection] | None]:
+        """Candidates with arrays of the types that compiled searches know."""
+        return [_as_candidates(x, f"x of example {i}") for i, x in enumerate(X)], Y
+
     def check(self, X: Sequence[Candidates], Y: Sequence[Selection]) -> None:
-        """Enough documents, features of the right number, subtopics that some candidate has."""
+        """Items that exist, enough documents, features of the right number, subtopics that some have."""
+        require_equal(X, Y)
+        self.check_inputs(X)
+        self.check_outputs(X, Y)
+
+    def check_inputs(self, X: Sequence[Candidates]) -> None:
+        """Raise unless every x has K documents or more, items with features, and finite features."""
         if self.K < 1:
             raise ValueError(f"K must be at least 1, but it is {self.K!r}")
-        for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+        for i, x in enumerate(X):
             if len(x) < self.K:
                 raise ValueError(f"example {i} has {len(x)} documents, fewer than K={self.K}: leave it out")
             if x.phi.shape[1:] != (self.n_features,):
                 raise ValueError(
                     f"example {i}: phi has shape {x.phi.shape}, but must have {self.n_features} columns"
                 )
-            if len(y.documents) != self.K:
+            row = row_not_finite(x.phi)
+            if row is not None:
+                raise ValueError(f"example {i}: item {row} has a NaN or infinite feature: correct its phi")
+            if x.indptr[0] != 0 or x.indptr[-1] != len(x.items) or np.any(np.diff(x.indptr) < 0):
                 raise ValueError(
-                    f"example {i}: the selection has {len(y.documents)} documents, not K={self.K}"
+                    f"example {i}: indptr must rise from 0 to the {len(x.items)} items, document by document"
+                )
+            wrong = np.flatnonzero((x.items < 0) | (x.items >= len(x.phi)))
+            if len(wrong):
+                raise ValueError(
+                    f"example {i} has item {x.items[wrong[0]]}, but phi has rows for 0 to {len(x.phi) - 1}: "
+                    "give every item a row"
+                )
+
+    def check_outputs(self, X: Sequence[Candidates], Y: Sequence[Selection]) -> None:
+        """Raise unless every y selects K documents of its x and says who has which subtopic."""
+        for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+            documents = np.asarray(y.documents)
+            if len(documents) != self.K:
+                raise ValueError(f"example {i}: the selection has {len(documents)} documents, not K={self.K}")
+            if documents.dtype.kind not in "iu" or documents.min() < 0 or documents.max() >= len(x):
+                raise ValueError(
+                    f"example {i}: the selection is {documents.tolist()}, but documents are 0 to {len(x) - 1}"
                 )
             if y.subtopics is None or y.weights is None or not np.asarray(y.subtopics).any():
                 raise ValueError(f"example {i} has no subtopic that a candidate covers: leave it out")
-            if y.subtopics.shape != (len(x), len(y.weights)):
+            if np.shape(y.subtopics) != (len(x), len(y.weights)):
                 raise ValueError(
-                    f"example {i}: subtopics have shape {y.subtopics.shape}, but there are {len(x)} "
+                    f"example {i}: subtopics have shape {np.shape(y.subtopics)}, but there are {len(x)} "
                     f"documents and {len(y.weights)} weights"
                 )
 

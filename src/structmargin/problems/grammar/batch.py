@@ -94,7 +94,7 @@ class GrammarBatch:
 
     def __init__(self, problem: Grammar, X: Sequence[Tags], Y: Sequence[Node] | None) -> None:
         self.problem, self.X = problem, X
-        problem.check_tags(X)
+        problem.check_inputs(X)
         if Y is None:
             return
         self.Y = Y

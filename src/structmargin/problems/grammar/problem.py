@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from structmargin.formulation import Cost
+from structmargin.inputs.containers import by_position
+from structmargin.inputs.gate import require_equal
 from structmargin.oracles.cky import Forests
 from structmargin.oracles.cky_best import best
 from structmargin.problem import Scorer
@@ -114,6 +116,7 @@ class Grammar(Params):
 
     def bind(self, X: Sequence[Sequence[str]], Y: Sequence[Node]) -> Self:
         """The grammar of all rules that occur in the trees Y; rules and start symbols given stay."""
+        self.check_inputs(X)
         check_trees(X, Y)
         rules, start = self.rules, self.start
         if rules is None:
@@ -242,7 +245,14 @@ class Grammar(Params):
         """An upper bound on Delta(y, .)."""
         return 1.0
 
-    def check_tags(self, X: Sequence[Sequence[str]]) -> None:
+    def wrap(self, X: Any, Y: Any) -> tuple[list[Any], Any]:
+        """Tags by position, whatever holds them."""
+        sentences = [
+            x if isinstance(x, str) else by_position(x, f"x of example {i}") for i, x in enumerate(X)
+        ]
+        return [x.tolist() if isinstance(x, np.ndarray) else x for x in sentences], Y
+
+    def check_inputs(self, X: Sequence[Sequence[str]]) -> None:
         """Raise unless every x is a sequence of tags, at least one."""
         for i, x in enumerate(X):
             if isinstance(x, str) or len(x) == 0 or not all(isinstance(tag, str) for tag in x):
@@ -250,9 +260,13 @@ class Grammar(Params):
 
     def check(self, X: Sequence[Sequence[str]], Y: Sequence[Node] | None) -> None:
         """Raise ValueError for the first example whose tree is none, does not fit, or is not derivable."""
-        self.check_tags(X)
+        self.check_inputs(X)
         if Y is not None:
             self.derivations(X, Y)
+
+    def check_outputs(self, X: Sequence[Sequence[str]], Y: Sequence[Node]) -> None:
+        """Raise unless every y is a tree over the tags of its x, derivable or not."""
+        check_trees(X, Y)
 
     def derivations(self, X: Sequence[Sequence[str]], Y: Sequence[Node]) -> list[list[Step]]:
         """How the grammar derives each tree; ValueError where `check` says so."""
@@ -271,8 +285,7 @@ class Grammar(Params):
 
 def check_trees(X: Sequence[Sequence[str]], Y: Sequence[Node]) -> None:
     """Raise unless every y is a tree whose leaves are the tags of its x."""
-    if len(X) != len(Y):
-        raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one tree per sentence")
+    require_equal(X, Y)
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
         wrong = fault(y)
         if wrong:

@@ -33,6 +33,8 @@ def as_boxes(y: ArrayLike) -> np.ndarray:
     boxes = np.asarray(y)
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise ValueError(f"an output is an array (k, 4) of boxes, but this has shape {boxes.shape}")
+    if boxes.dtype.kind not in "iu" and not (boxes.dtype.kind == "f" and np.all(boxes == np.floor(boxes))):
+        raise ValueError(f"the edges of boxes must be whole numbers, but these are of type {boxes.dtype}")
     return np.ascontiguousarray(boxes, dtype=np.int64)
 
 

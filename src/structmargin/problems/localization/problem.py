@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
+from structmargin.inputs.gate import require_equal
 from structmargin.oracles.box_search import box_loss, n_cells
 from structmargin.problem import Scorer
 from structmargin.problems._params import Params
@@ -179,6 +180,7 @@ class Localization(Params):
         """Up to `most` boxes by repeated search, each the best whose centre is not within `down` heights and
         `across` widths of an earlier one's."""
         words, windows = as_input(x)
+        self._require_known_words(words, "this example")
         return SEARCHES[self.search].detect(self, f.potentials(x), words, windows, down, across, most)
 
     def argmax(self, f: BoxScorer, x: Image) -> np.ndarray:
@@ -220,14 +222,20 @@ class Localization(Params):
         return 1.0
 
     def check(self, X: Sequence[Image], Y: Sequence[np.ndarray] | None) -> None:
-        """Maps of known words, windows that fit, and true boxes inside their maps; names the first fault."""
+        """Maps of known words, windows that fit, and true boxes inside their maps; Y None: inputs only."""
+        self.check_inputs(X)
+        if Y is not None:
+            require_equal(X, Y)
+            self.check_outputs(X, Y)
+
+    def check_inputs(self, X: Sequence[Image]) -> None:
+        """Raise unless every x is a map of known words with windows that fit it."""
         for i, x in enumerate(X):
             try:
                 words, windows = as_input(x)
             except (TypeError, ValueError) as error:
                 raise ValueError(f"x of example {i} is not (words, windows): {error}") from None
-            if words.size and int(words.max()) >= self.n_words:
-                raise ValueError(f"example {i} has word {words.max()}, but n_words is {self.n_words}")
+            self._require_known_words(words, f"example {i}")
             if np.any(windows < 1):
                 raise ValueError(f"a window of example {i} is not of three numbers of at least 1")
             if not np.any((windows[:, 0] <= words.shape[0]) & (windows[:, 1] <= words.shape[1])):
@@ -235,8 +243,21 @@ class Localization(Params):
                     f"no window of example {i} fits its map of {words.shape[0]} x {words.shape[1]}: leave "
                     "the image out, or give smaller windows"
                 )
-        for i, y in enumerate(() if Y is None else Y):
-            boxes, words = as_boxes(y), np.asarray(X[i][0])
+
+    def _require_known_words(self, words: np.ndarray, where: str) -> None:
+        if words.size and int(words.max()) >= self.n_words:
+            raise ValueError(
+                f"{where} has word {words.max()}, but n_words is {self.n_words}: words are 0 to "
+                f"{self.n_words - 1}, and below 0 where there is none"
+            )
+
+    def check_outputs(self, X: Sequence[Image], Y: Sequence[np.ndarray]) -> None:
+        """Raise unless every y has boxes, all of them inside the map of its x."""
+        for i, y in enumerate(Y):
+            try:
+                boxes, words = as_boxes(y), np.asarray(X[i][0])
+            except ValueError as error:
+                raise ValueError(f"y of example {i} has no boxes: {error}") from None
             if not len(boxes):
                 raise ValueError(f"example {i} has no box: an image without an object cannot be trained on")
             empty = (boxes[:, 2] <= boxes[:, 0]) | (boxes[:, 3] <= boxes[:, 1])

@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike
 
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
+from structmargin.inputs.labels import label_array, text_of
+from structmargin.inputs.matrices import matrix, row_not_finite
 from structmargin.kernels import Matrix
 from structmargin.oracles.contingency import Table, beaten, highest, pair_weights, worst_labelling
 from structmargin.problem import Scorer
@@ -126,21 +128,19 @@ class Measure(Params):
 
     def wrap(self, X: Matrix, Y: ArrayLike | None) -> tuple[list[Sample], list[np.ndarray] | None]:
         """n rows and n labels as one example; with Y = None the rows alone."""
-        rows = sp.csr_matrix(X, dtype=float) if sp.issparse(X) else np.asarray(X, dtype=float)
-        if rows.ndim != 2:
-            raise ValueError(f"X must be a matrix with one row per instance, but has {rows.ndim} dimensions")
+        rows = matrix(X, "X", "row")
         if Y is None:
             return [Sample(rows)], None
-        labels = np.asarray(Y)
-        if labels.shape != (rows.shape[0],):
-            raise ValueError(f"X has {rows.shape[0]} rows, but Y has shape {labels.shape}: one label per row")
+        labels = label_array(Y)
+        if len(labels) != rows.shape[0]:
+            raise ValueError(f"X has {rows.shape[0]} rows, but Y has {len(labels)} labels: one label per row")
         if self.positive is not None:
             y = np.where(labels == self.positive, 1, -1).astype(np.int8)
         else:
-            wrong = [i for i, label in enumerate(labels.tolist()) if label not in (-1, 1) or label is True]
-            if wrong:
+            wrong = np.flatnonzero(~_is_sign(labels))
+            if len(wrong):
                 raise ValueError(
-                    f"label {labels.tolist()[wrong[0]]!r} of row {wrong[0]} is neither -1 nor +1: name the "
+                    f"label {text_of(labels, wrong[0])} of row {wrong[0]} is neither -1 nor +1: name the "
                     "label that counts as positive with positive=..."
                 )
             y = labels.astype(np.int8)
@@ -152,26 +152,32 @@ class Measure(Params):
 
     def check(self, X: Sequence[Sample], Y: Sequence[np.ndarray]) -> None:
         """Parameters, finite features, both classes, k rows to choose."""
-        self._require_params()
-        for i, (x, y) in enumerate(zip(X, Y, strict=True)):
-            where = "" if len(Y) == 1 else f" of sample {i}"
-            rows = x.rows
-            values = rows.data if sp.issparse(rows) else rows.ravel()
-            bad = np.flatnonzero(~np.isfinite(values))
-            if len(bad):
-                row = (
-                    np.searchsorted(rows.indptr, bad[0], side="right") - 1
-                    if sp.issparse(rows)
-                    else bad[0] // rows.shape[1]
-                )
-                raise ValueError(f"row {int(row)}{where} has a NaN or infinite feature")
+        self.check_inputs(X)
+        for i, y in enumerate(Y):
             P, n = int(np.sum(y > 0)), len(y)
             if P in (0, n):
-                kind = "negative" if P == 0 else "positive"
-                raise ValueError(
-                    f"all {n} labels{where} are {kind}: {self.measure!r} needs rows of both classes"
-                )
-            self._require_k(n)
+                self._refuse_one_class("negative" if P == 0 else "positive", n, _of_sample(i, len(Y)))
+
+    def check_inputs(self, X: Sequence[Sample]) -> None:
+        """Raise unless the parameters are right, all features finite, and there are k rows to choose."""
+        self._require_params()
+        for i, x in enumerate(X):
+            row = row_not_finite(x.rows)
+            if row is not None:
+                raise ValueError(f"row {row}{_of_sample(i, len(X))} has a NaN or infinite feature")
+            self._require_k(x.rows.shape[0])
+
+    def check_outputs(self, X: Sequence[Sample], Y: Sequence[np.ndarray]) -> None:
+        """Raise where there is no loss: the ROC area needs both classes, most others a positive row."""
+        for i, y in enumerate(Y):
+            P, n = int(np.sum(y > 0)), len(y)
+            if P == 0 and self.measure not in ("error_rate", "precision_at_k"):
+                self._refuse_one_class("negative", n, _of_sample(i, len(Y)))
+            if P == n and self._pairs:
+                self._refuse_one_class("positive", n, _of_sample(i, len(Y)))
+
+    def _refuse_one_class(self, kind: str, n: int, where: str) -> None:
+        raise ValueError(f"all {n} labels{where} are {kind}: {self.measure!r} needs rows of both classes")
 
     def _require_params(self) -> None:
         if self.measure not in MEASURES:
@@ -291,6 +297,19 @@ class Measure(Params):
     def max_delta(self, y: np.ndarray) -> float:
         """An upper bound on Delta(y, .)."""
         return 1.0
+
+
+def _is_sign(labels: np.ndarray) -> np.ndarray:
+    """Which labels are -1 or +1; True is not."""
+    if labels.dtype.kind in "iuf":
+        return np.asarray((labels == 1) | (labels == -1))
+    return np.array(
+        [label in (-1, 1) and not isinstance(label, bool) for label in labels.tolist()], dtype=bool
+    )
+
+
+def _of_sample(i: int, n: int) -> str:
+    return "" if n == 1 else f" of sample {i}"
 
 
 class MeasureBatch:

@@ -6,8 +6,8 @@ Over a batch both searches are one matrix product of inputs and weights.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,18 +15,15 @@ from numpy.typing import ArrayLike
 
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
-from structmargin.inputs import features, labels, matrices
-from structmargin.inputs.containers import count
 from structmargin.inputs.gate import require_equal
+from structmargin.inputs.labels import Names
 from structmargin.kernels import Matrix
 from structmargin.problem import Scorer
-from structmargin.problems._params import Params
-
-Labels = Sequence[int] | np.ndarray
+from structmargin.problems.multiclass.data import Labels, MulticlassData, as_matrix
 
 
 @dataclass(frozen=True, eq=False)
-class Multiclass(Params):
+class Multiclass(MulticlassData):
     """Multiclass classification: one of K classes for each input.
 
     An input x is a vector of n_features numbers, an output y a label of any hashable kind, such as a text or
@@ -67,9 +64,10 @@ class Multiclass(Params):
 
     Notes
     -----
-    A label that `fit` has not met is an error in `score` and `JKSE.add`: name all labels in `classes` where
-    some may be missing from the training data, as in cross-validation. The functions of a problem itself,
-    such as `psi` and `delta`, take class numbers.
+    A label that is none of the classes cannot be predicted: in `score` it has the loss 1, or is an error
+    where `loss` is a matrix, and `JKSE.add` refuses it. Name all labels in `classes` where some may be
+    missing from the training data. The functions of a problem itself, such as `psi` and `delta`, take class
+    numbers.
 
     References
     ----------
@@ -92,105 +90,15 @@ class Multiclass(Params):
     n_classes: int | None = None
     n_features: int | None = None
     loss: ArrayLike | None = None
-    classes: labels.Names | None = field(default=None, kw_only=True)
+    classes: Names | None = field(default=None, kw_only=True)
     features: Sequence[str] | None = field(default=None, kw_only=True)
 
     matrix_inputs: ClassVar[bool] = True
-
-    # -- sizes and names, given or learnt ----------------------------------------------------------
-
-    @property
-    def K(self) -> int:
-        """The number of classes."""
-        if self.n_classes is not None:
-            return self.n_classes
-        known = self._one_row_per_class()
-        if not known:
-            raise ValueError(
-                f"the classes of this {type(self).__name__} are not known before `fit`, or `bind`"
-            )
-        return count(known[0])
-
-    @property
-    def D(self) -> int:
-        """The number of features."""
-        if self.n_features is not None:
-            return self.n_features
-        if self.features is None:
-            raise ValueError(
-                f"the features of this {type(self).__name__} are not known before `fit`, or `bind`"
-            )
-        return len(self.features)
-
-    def class_labels(self) -> np.ndarray:
-        """The labels in the order of their numbers."""
-        return np.arange(self.K) if self.classes is None else labels.as_array(self.classes)
 
     @property
     def n_weights(self) -> int:
         """The length of w and of Psi(x, y)."""
         return self.K * self.D
-
-    def _one_row_per_class(self) -> list[Any]:
-        """What the problem was given that has one row per class."""
-        return [rows for rows in (self.classes, self.loss) if rows is not None]
-
-    def bind(self, X: Any, Y: Any) -> Self:
-        """The problem with the classes and features that it was not given, learnt from training data."""
-        changes: dict[str, Any] = {}
-        columns = self.features
-        if columns is None and self.n_features is None and features.has_names(X[0]):
-            columns = changes["features"] = features.learnt(X)
-        if self.n_features is None:
-            changes["n_features"] = matrices.width(X) if columns is None else len(columns)
-        if self.classes is not None:
-            labels.require_different(self.classes, "classes")
-            if self.n_classes not in (None, len(self.classes)):
-                raise ValueError(
-                    f"classes has {len(self.classes)} labels, but n_classes is {self.n_classes}: give one"
-                )
-            changes["classes"] = labels.of_type(self.classes, labels.label_array(Y))
-        elif self.n_classes is None and not self._one_row_per_class():
-            changes["classes"] = labels.learnt(labels.label_array(Y))
-        if self.n_classes is None:
-            changes["n_classes"] = len(changes["classes"]) if "classes" in changes else self.K
-        return replace(self, **changes) if changes else self
-
-    def wrap(self, X: Any, Y: Any) -> tuple[Matrix, np.ndarray | None]:
-        """Inputs as one matrix, and labels as class numbers."""
-        if self.features is None:
-            features.refuse_names(X[0], "example 0")
-        rows = _matrix(X) if self.features is None else features.columns(X, self.features)
-        return rows, None if Y is None else self._numbers(labels.label_array(Y))
-
-    def unwrap(self, Y: Labels) -> np.ndarray:
-        """The labels with these class numbers."""
-        return np.asarray(Y) if self.classes is None else labels.named(Y, self.classes)
-
-    def _numbers(self, y: np.ndarray) -> np.ndarray:
-        if self.classes is None:
-            self._require_whole_numbers(y)
-            return y.astype(np.int64)
-        numbers = labels.numbers_of(y, self.classes)
-        unknown = np.flatnonzero(numbers < 0)
-        if len(unknown):
-            i = int(unknown[0])
-            raise ValueError(
-                f"label {y[i : i + 1].tolist()[0]!r} of example {i} is none of the {self.K} classes that "
-                f"{type(self).__name__} knows: leave the example out, or name all labels with classes=[...]"
-            )
-        return numbers
-
-    def _require_whole_numbers(self, y: np.ndarray) -> None:
-        wrong = np.flatnonzero(~labels.whole_numbers(y, self.K))
-        if len(wrong):
-            i = int(wrong[0])
-            raise ValueError(
-                f"label {y[i : i + 1].tolist()[0]!r} of example {i} is not an integer from 0 to "
-                f"{self.K - 1}: name labels of another kind with classes=[...], in the order of their numbers"
-            )
-
-    # -- Psi, Delta and the searches ---------------------------------------------------------------
 
     def psi(self, x: Matrix, y: int) -> sp.csr_matrix:
         """Psi(x, y), a sparse row of shape (1, n_weights)."""
@@ -224,7 +132,7 @@ class Multiclass(Params):
 
     def factors(self, X: Matrix) -> tuple[Matrix, Matrix]:
         """The matrices of all Phi(x) and of all Lambda(y), where Psi = Phi ⊗ Lambda."""
-        return _matrix(X), sp.identity(self.K, format="csr")
+        return as_matrix(X), sp.identity(self.K, format="csr")
 
     def batch(self, X: Matrix, Y: Labels | None) -> MulticlassBatch:
         """The examples packed, so that many are searched in one call."""
@@ -234,24 +142,12 @@ class Multiclass(Params):
         """Shapes, finite features, labels in range, a loss matrix with a zero diagonal."""
         require_equal(X, Y)
         self.check_inputs(X)
-        self.check_outputs(X, Y)
+        self.require_class_numbers(np.asarray(Y))
         losses = self.losses()
         if losses.shape != (self.K, self.K):
             raise ValueError(f"loss must be a {self.K} x {self.K} matrix, but has shape {losses.shape}")
         if np.any(np.diag(losses) != 0) or np.any(~(losses >= 0)) or not np.all(np.isfinite(losses)):
             raise ValueError("loss must be finite and >= 0 everywhere, and 0 on the diagonal")
-
-    def check_inputs(self, X: Matrix) -> None:
-        """Raise unless X is a matrix of n_features finite columns."""
-        matrix = _matrix(X)
-        matrices.require_width(matrix, self.D, type(self).__name__)
-        row = matrices.row_not_finite(matrix)
-        if row is not None:
-            raise ValueError(f"X has a NaN or infinite feature in example {row}: correct or leave it out")
-
-    def check_outputs(self, X: Matrix, Y: Labels) -> None:
-        """Raise unless every y is a class number."""
-        self._require_whole_numbers(np.asarray(Y))
 
     def radius(self, x: Matrix) -> float:
         """Proposition 20: |Psi(x, y) - Psi(x, y')|^2 <= 2 |x|^2."""
@@ -269,7 +165,7 @@ class MulticlassBatch:
     takes_kernels = True
 
     def __init__(self, problem: Multiclass, X: Matrix, Y: Labels | None) -> None:
-        self.problem, self.X = problem, _matrix(X)
+        self.problem, self.X = problem, as_matrix(X)
         self.Y = np.zeros(0, dtype=np.int64) if Y is None else np.asarray(Y, dtype=np.int64)
         self.losses = problem.losses()
 
@@ -322,8 +218,3 @@ class MulticlassBatch:
         data[:, 1] = -data[:, 0]
         shape = (len(y), self.problem.n_weights)
         return sp.csr_matrix((data.ravel(), columns.ravel(), 2 * X.indptr), shape=shape)
-
-
-def _matrix(X: Matrix) -> Matrix:
-    """Inputs as one matrix of floats; those that were wrapped are one already."""
-    return X if isinstance(X, sp.csr_matrix) and X.dtype == np.float64 else matrices.matrix(X)

@@ -16,6 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin.formulation import Cost
+from structmargin.inputs.containers import by_position
+from structmargin.inputs.gate import require_equal
 from structmargin.problem import Scorer
 from structmargin.problems._params import Params
 from structmargin.problems.proteins.batch import ProteinBatch
@@ -174,8 +176,13 @@ class ProteinAlignment(Params):
 
     def check(self, X: Sequence[Pair], Y: Sequence[np.ndarray] | None) -> None:
         """Codes within their ranges, strings of one length, and chains that fit; Y None: inputs only."""
-        if Y is not None and len(X) != len(Y):
-            raise ValueError(f"X has {len(X)} examples and Y has {len(Y)}; give one output per example")
+        self.check_inputs(X)
+        if Y is not None:
+            require_equal(X, Y)
+            self.check_outputs(X, Y)
+
+    def check_inputs(self, X: Sequence[Pair]) -> None:
+        """Raise unless all codes are within their ranges and the strings of a chain of one length."""
         for e, x in enumerate(X):
             where = f"example {e}"
             if len(x) < 4:
@@ -194,12 +201,15 @@ class ProteinAlignment(Params):
             if self.profiles:
                 for name, profile, length in zip(("template", "target"), [*x[4:], None, None], (n, m)):
                     _check_profile(where, name, profile, length)
-            if Y is not None:
-                _check_chain(where, Y[e], n, m)
+
+    def check_outputs(self, X: Sequence[Pair], Y: Sequence[np.ndarray]) -> None:
+        """Raise unless every y is a chain of matches within its pair."""
+        for e, (x, y) in enumerate(zip(X, Y, strict=True)):
+            _check_chain(f"example {e}", y, len(x[0]), len(x[3]))
 
 
 def _check_codes(where: str, name: str, codes: np.ndarray, limit: int) -> None:
-    codes = np.asarray(codes)
+    codes = np.asarray(by_position(codes, f"{name} of {where}"))
     if codes.ndim != 1 or not len(codes) or codes.dtype.kind not in "iu":
         raise ValueError(
             f"{name} of {where} must be a 1-d array of integers from 0 to {limit - 1}, not empty"
@@ -224,7 +234,7 @@ def _check_profile(where: str, name: str, profile: np.ndarray | None, length: in
 
 
 def _check_chain(where: str, y: np.ndarray, n: int, m: int) -> None:
-    chain = np.asarray(y)
+    chain = np.asarray(by_position(y, f"the output of {where}"))
     if chain.ndim != 2 or chain.shape[1] != 2 or not len(chain) or chain.dtype.kind not in "iu":
         raise ValueError(
             f"the output of {where} must be an integer array (k, 2) of matches (i, j), k >= 1, but has "

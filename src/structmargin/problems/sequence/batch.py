@@ -41,12 +41,12 @@ class SequenceBatch:
         self, problem: Sequence, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray] | None
     ) -> None:
         self.problem, self.X = problem, X
-        problem.check_tokens(X)
-        self.tokens, self.dense = pack(X, problem.n_features, problem.window)
+        problem.check_inputs(X)
+        self.tokens, self.dense = pack(X, problem.n_columns, problem.window)
         self.all = np.arange(len(X), dtype=np.int64)
         self.y = np.full(self.tokens.offsets[-1], -1)
         if Y is not None:
-            problem.check_labels(X, Y)
+            problem.require_label_numbers(X, Y)
             empty = np.zeros(0, dtype=np.int64)
             self.y = np.concatenate([empty, *(np.asarray(y, dtype=np.int64) for y in Y)])
         self._place = np.empty(problem.n_weights, dtype=np.int32)  # scratch memory of `difference_rows`

@@ -13,7 +13,7 @@ by one of three searches:
 from __future__ import annotations
 
 from collections import abc
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -22,12 +22,14 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from structmargin.formulation import Cost
+from structmargin.inputs.gate import require_equal
+from structmargin.inputs.labels import Names
 from structmargin.kernels import Matrix
 from structmargin.oracles.viterbi import Chains, best, best_folded, best_other
 from structmargin.oracles.viterbi_by_distance import MAX_BOUNDS, best_by_loss
 from structmargin.problem import Scorer
-from structmargin.problems._params import Params
 from structmargin.problems.sequence.batch import SequenceBatch
+from structmargin.problems.sequence.data import SequenceData
 from structmargin.problems.sequence.features import FeatureLayout, pack
 from structmargin.problems.sequence.potentials import (
     MaskScores,
@@ -53,12 +55,14 @@ LOSSES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Sequence(Params):
+class Sequence(SequenceData):
     """Label sequence learning: one label for every token of a sequence.
 
     An input x is an array of shape (T, n_features), dense or scipy.sparse, with one row of features per
-    token; the length T may differ from input to input. An output y is an integer array of shape (T,) with one
-    label 0 .. n_labels - 1 per token. With phi(x_t) the features of token t and e_a the indicator of label a,
+    token; or a list of T tokens with named features, each a dictionary such as {"word": "Paris", "cap": True}
+    or a list of the names of features that are on. The length T may differ from input to input. An output y
+    has one label of any hashable kind per token: an array of shape (T,) or a list. With phi(x_t) the features
+    of token t and e_a the indicator of label a,
 
         Psi(x, y) = ( sum_t phi(x_t) ⊗ e_{y_t},
                       eta sum_t e_{y_t} ⊗ e_{y_{t+1}},
@@ -71,10 +75,11 @@ class Sequence(Params):
 
     Parameters
     ----------
-    n_labels : int
-        The number of labels.
-    n_features : int
-        The number of features per token: the columns of every x.
+    n_labels : int, default=None
+        The number of labels; these are then the whole numbers 0 .. n_labels - 1, unless `labels` names them.
+        None: as many as `labels`, `allowed`, `first` or `final` have, or else as many as `fit` meets.
+    n_features : int, default=None
+        The number of features per token: the columns of every x. None: `fit` learns it.
     eta : float, default=1.0
         The weight of the parts of Psi that count labels alone.
     loss : {"hamming", "hamming_normalised", "zero_one"}, default="hamming"
@@ -91,6 +96,14 @@ class Sequence(Params):
         Which labels a sequence may begin with. None allows all.
     final : array-like of bool of shape (n_labels,), default=None
         Which labels a sequence may end with. None allows all.
+    labels : sequence, default=None
+        The labels in the order of their numbers, which is that of `allowed`, `first` and `final`. None:
+        labels are numbers where `n_labels` or one of these is given; else `fit` learns them, sorted, or in
+        order of first appearance where they cannot be sorted. Predictions come back as labels: in arrays if
+        all y in `fit` are arrays of one type, else in lists.
+    features : sequence of str, default=None
+        Names of the columns, where tokens have named features. None: `fit` learns them, and other features
+        are ignored later.
 
     Attributes
     ----------
@@ -101,6 +114,12 @@ class Sequence(Params):
     See Also
     --------
     structmargin.problems.sequence.kernel.SequenceKernel : The joint kernel that goes with this problem.
+
+    Notes
+    -----
+    A label that is not among the labels learnt or given cannot be predicted: `score` counts it as wrong, and
+    `JKSE.add` refuses it. Name all in `labels` where some may be missing from the training data. The
+    functions of a problem itself, such as `psi` and `delta`, take arrays of label numbers.
 
     References
     ----------
@@ -122,10 +141,17 @@ class Sequence(Params):
     >>> model = StructuredSVM(problem, C=100.0).fit(X, Y)
     >>> [y.tolist() for y in model.predict(X)]
     [[0, 1, 1], [1, 0]]
+
+    Names of labels and features, learnt in `fit`:
+
+    >>> X = [[{"word": "in"}, {"word": "Paris", "cap": True}], [{"word": "Rome", "cap": True}]]
+    >>> model = StructuredSVM(Sequence(), C=100.0).fit(X, [["out", "place"], ["place"]])
+    >>> model.predict([[{"word": "in"}, {"word": "Oslo", "cap": True}]])
+    [['out', 'place']]
     """
 
-    n_labels: int
-    n_features: int
+    n_labels: int | None = None
+    n_features: int | None = None
     eta: float = 1.0
     loss: str = "hamming"
     window: int = 0
@@ -134,36 +160,42 @@ class Sequence(Params):
     allowed: ArrayLike | None = None
     first: ArrayLike | None = None
     final: ArrayLike | None = None
+    labels: Names | None = field(default=None, kw_only=True)
+    features: abc.Sequence[str] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        L, n_features = self.n_labels, self.n_features
-        if L < 1 or n_features < 1:
-            raise ValueError(f"n_labels and n_features must be at least 1, but they are {L} and {n_features}")
+        for size in (self.n_labels, self.n_features):
+            if size is not None and size < 1:
+                raise ValueError(
+                    f"n_labels and n_features must be at least 1, but they are {self.n_labels} and "
+                    f"{self.n_features}"
+                )
         if self.loss not in LOSSES:
             raise ValueError(f"loss must be one of {', '.join(LOSSES)}, but it is {self.loss!r}")
         if not 0.0 <= self.eta < np.inf:
             raise ValueError(f"eta must be finite and at least 0, but it is {self.eta!r}")
         if self.window < 0 or self.window != int(self.window):
             raise ValueError(f"window must be an integer of at least 0, but it is {self.window!r}")
-        for name, shape in (("allowed", (L, L)), ("first", (L,)), ("final", (L,))):
-            mask = getattr(self, name)
-            if mask is not None and np.shape(mask) != shape:
-                raise ValueError(f"{name} must have shape {shape}, but it has {np.shape(mask)}")
-        if self.n_weights >= 2**31:
+        if self._one_entry_per_label():
+            L = self.L
+            shapes = (("labels", (L,)), ("allowed", (L, L)), ("first", (L,)), ("final", (L,)))
+            for name, shape in shapes:
+                given = getattr(self, name)
+                if given is not None and (len(given),) + np.shape(given)[1:] * (name == "allowed") != shape:
+                    raise ValueError(f"{name} must have shape {shape}, but it has {np.shape(given)}")
+        if self.n_labels is not None and self.n_features is not None and self.n_weights >= 2**31:
             raise ValueError(f"{self.n_weights} weights are too many: use fewer features or extensions")
 
     @cached_property
     def layout(self) -> FeatureLayout:
         """What Psi is made of, for compiled code."""
-        D = self.n_features * (2 * int(self.window) + 1)
-        return FeatureLayout(
-            self.n_labels, D, float(self.eta), bool(self.input_transitions), bool(self.triplets)
-        )
+        D = self.n_columns * (2 * int(self.window) + 1)
+        return FeatureLayout(self.L, D, float(self.eta), bool(self.input_transitions), bool(self.triplets))
 
     @cached_property
     def n_weights(self) -> int:
         """The length of w and of Psi(x, y), with D the length of phi(x_t) and L the number of labels."""
-        L, D = self.n_labels, self.layout.n_features
+        L, D = self.L, self.layout.n_features
         return D * L + L**2 + self.layout.input_transitions * D * L**2 + self.layout.triplets * L**3
 
     @cached_property
@@ -188,11 +220,11 @@ class Sequence(Params):
         """phi(x_t), one row per token: x itself, or a CSR matrix of T rows if there is a window."""
         if self.window == 0:
             return x if sp.issparse(x) else np.asarray(x, dtype=float)
-        return pack([x], self.n_features, self.window)[0].matrix(self.layout.n_features)
+        return pack([x], self.n_columns, self.window)[0].matrix(self.layout.n_features)
 
     def weights(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
         """Views of w by block: (D, L), (L, L), (D, L * L) or None, (L, L, L) or None, as in `n_weights`."""
-        L, D = self.n_labels, self.layout.n_features
+        L, D = self.L, self.layout.n_features
         if len(w) != self.n_weights:
             raise ValueError(f"w has {len(w)} weights, but this problem has {self.n_weights}")
         a, b = D * L, D * L + L * L
@@ -253,7 +285,7 @@ class Sequence(Params):
 
     def augmented_argmax(self, f: Scorer, x: Matrix, y: np.ndarray, H: Cost) -> np.ndarray:
         """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
-        self.check_labels([x], [y])
+        self.require_label_numbers([x], [y])
         packed = self.chains(f.potentials(x), np.array([0, x.shape[0]]))
         return self.search(packed, np.asarray(y, dtype=np.int64), H)[0]
 
@@ -263,39 +295,15 @@ class Sequence(Params):
 
     def check(self, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray]) -> None:
         """Shapes, finite features, labels in range and allowed; the error names the first bad example."""
-        self.check_tokens(X)
-        self.check_labels(X, Y)
+        require_equal(X, Y)
+        self.check_inputs(X)
+        self.require_label_numbers(X, Y)
         for i, y in enumerate(Y):
             if self.masks.forbid(np.asarray(y, dtype=np.int64)):
                 raise ValueError(
                     f"allowed, first or final forbid the labels of example {i}: "
                     "correct the masks or the labels"
                 )
-
-    def check_tokens(self, X: abc.Sequence[Matrix]) -> None:
-        """Raise unless every x is a non-empty (T, n_features) array of finite numbers."""
-        for i, x in enumerate(X):
-            shape, n_features = getattr(x, "shape", None), self.n_features
-            if shape is None or len(shape) != 2 or shape[1] != n_features:
-                raise ValueError(f"x of example {i} must be a (T, {n_features}) array, but has shape {shape}")
-            if shape[0] == 0:
-                raise ValueError(f"x of example {i} has no tokens: leave sequences of length 0 out")
-            if not np.all(np.isfinite(x.data if sp.issparse(x) else x)):
-                raise ValueError(f"x of example {i} has a NaN or infinite feature: correct or leave it out")
-
-    def check_labels(self, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray]) -> None:
-        """Raise unless every y has an integer from 0 to n_labels - 1 for each token of its x."""
-        for i, (x, labels) in enumerate(zip(X, Y, strict=True)):
-            y, top = np.asarray(labels), self.n_labels - 1
-            if y.shape != x.shape[:1]:
-                raise ValueError(f"example {i} has {x.shape[0]} tokens, but labels of shape {y.shape}")
-            if y.dtype.kind in "biuf":
-                wrong = np.flatnonzero(~((y >= 0) & (y <= top) & (y == np.floor(y))))
-            else:
-                wrong = np.arange(len(y))
-            if len(wrong):
-                t = int(wrong[0])
-                raise ValueError(f"label {y[t]} of token {t} of example {i} is no integer from 0 to {top}")
 
     def radius(self, x: Matrix) -> float:
         """|Psi(x, y) - Psi(x, y')| <= sqrt(2 ((sum_t |phi_t|)^2 + eta^2 (T-1)^2 + ...)): Proposition 25.
@@ -306,7 +314,7 @@ class Sequence(Params):
         input transitions nor triplets, for features of any sign: the difference is bounded as a whole;
         bounding |Psi(x, y)| and |Psi(x, y')| separately would give 4 instead of 2.
         """
-        if self.n_labels == 1:
+        if self.L == 1:
             return 0.0
         phi = self.phi(x)
         squares = phi.multiply(phi) if sp.issparse(phi) else phi * phi

@@ -11,7 +11,8 @@ import scipy.sparse as sp
 
 from structmargin.cuts import tensor_rows
 from structmargin.kernels import Matrix
-from structmargin.problems.multiclass.problem import Labels, Multiclass, MulticlassBatch
+from structmargin.problems.multiclass.data import Labels
+from structmargin.problems.multiclass.problem import Multiclass, MulticlassBatch
 
 
 @dataclass(frozen=True, eq=False)

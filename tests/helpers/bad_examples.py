@@ -1,0 +1,173 @@
+"""Second examples that do not fit their problem, and what fit, predict and score say of them.
+
+`INPUTS` and `OUTPUTS` hold, for each problem with compiled searches, (what is wrong, a function of the good
+second input or output, words of the message).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from helpers.every_problem import examples
+from structmargin import StructuredSVM
+from structmargin.problems.diversity.problem import Candidates, Selection
+
+
+def put(array: np.ndarray, value: Any) -> np.ndarray:
+    """A copy with another last entry."""
+    array = np.array(array)
+    array.flat[-1] = value
+    return array
+
+
+def word(x: Any, value: Any) -> Any:
+    return (put(x[0], value), x[1])
+
+
+def candidate(x: Any, value: Any) -> Any:
+    return (x[0], [*x[1][:-1], put(x[1][-1], value)])
+
+
+def items(x: Candidates, value: int) -> Candidates:
+    return Candidates(x.indptr, put(x.items, value), x.phi)
+
+
+FAR = 10**9
+
+INPUTS: dict[str, list[Any]] = {
+    "Sequence": [
+        ("width", lambda x: x[:, :3], "(T, 4) array"),
+        ("sparse width", lambda x: sp.csr_matrix((1, FAR)), "(T, 4) array"),
+        ("NaN", lambda x: put(x, np.nan), "NaN or infinite"),
+        ("no tokens", lambda x: x[:0], "no tokens"),
+        ("one dimension", lambda x: x[0], "matrix with one row per token"),
+        ("masked", lambda x: np.ma.masked_array(x), "masked array"),
+    ],
+    "Alignment": [
+        *(
+            (f"native {k}", lambda x, k=k: (put(x[0], k), x[1]), f"letter {k} at position 4")
+            for k in (4, FAR, -1)
+        ),
+        *(
+            (f"candidate {k}", lambda x, k=k: candidate(x, k), f"letter {k} at position 4")
+            for k in (4, FAR, -1)
+        ),
+        ("halves", lambda x: (x[0] + 0.5, x[1]), "1-d array of integers"),
+        ("no candidates", lambda x: (x[0], []), "no candidates"),
+        ("one part", lambda x: (x[0],), "not a pair"),
+        ("masked", lambda x: (np.ma.masked_array(x[0]), x[1]), "masked array"),
+    ],
+    "Grammar": [
+        ("a text", lambda x: "NN", "sequence of one tag or more"),
+        ("no tags", lambda x: (), "sequence of one tag or more"),
+        ("numbers", lambda x: (0, 1, 2, FAR), "sequence of one tag or more"),
+    ],
+    "Localization": [
+        *((f"word {k}", lambda x, k=k: word(x, k), f"has word {k}, but n_words is 3") for k in (3, 4, FAR)),
+        ("halves", lambda x: (x[0] + 0.5, x[1]), "must be integers"),
+        ("windows", lambda x: (x[0], np.array([[2, 2, 0]])), "not of three numbers of at least 1"),
+        ("large windows", lambda x: (x[0], np.array([[FAR, 2, 1]])), "no window of example 1 fits"),
+        ("shape", lambda x: (x[0][0], x[1]), "not (words, windows)"),
+    ],
+    "Diversity": [
+        *((f"item {k}", lambda x, k=k: items(x, k), f"has item {k}, but phi has rows for 0 to 3")
+          for k in (4, FAR, -1)),
+        ("indptr", lambda x: Candidates(put(x.indptr, FAR), x.items, x.phi), "indptr must rise from 0"),
+        ("falling", lambda x: Candidates(np.array([0, 5, 2, 6, 7]), x.items, x.phi), "indptr must rise"),
+        ("width", lambda x: Candidates(x.indptr, x.items, x.phi[:, :1]), "must have 2 columns"),
+        ("NaN", lambda x: Candidates(x.indptr, x.items, put(x.phi, np.nan)), "item 3 has a NaN"),
+        ("few", lambda x: Candidates(np.array([0, 7]), x.items, x.phi), "fewer than K=2"),
+        ("another class", lambda x: (x.indptr, x.items, x.phi), "give Candidates(indptr, items, phi)"),
+        ("halves", lambda x: Candidates(x.indptr, x.items + 0.5, x.phi), "1-d array of integers"),
+    ],
+    "ProteinAlignment": [
+        *(
+            (f"{part} {k}", lambda x, part=part, k=k: x._replace(**{part: put(getattr(x, part), k)}),
+             f"has the code {k}")
+            for part in ("residue", "state", "access", "target")
+            for k in (20, FAR, -1)
+        ),
+        ("halves", lambda x: x._replace(residue=x.residue + 0.5), "1-d array of integers"),
+        ("lengths", lambda x: x._replace(state=x.state[1:]), "3 values of state for a template of 4"),
+        ("parts", lambda x: x[:3], "3 parts"),
+    ],
+}  # fmt: skip
+
+OUTPUTS: dict[str, list[Any]] = {
+    "Sequence": [
+        *((f"label {k}", lambda y, k=k: put(y, k), f"label {k} of token 0") for k in (3, FAR, -1)),
+        ("half", lambda y: np.array([0.5]), "label 0.5"),
+        ("text", lambda y: ["a"], "label a of token 0"),
+        ("long", lambda y: np.array([0, 1]), "1 tokens, but labels of shape (2,)"),
+    ],
+    "Alignment": [
+        *((f"homolog {k}", lambda y, k=k: (k, y[1]), f"has the homolog {k}") for k in (3, FAR, -1)),
+        ("place", lambda y: (1, (FAR, 0, "M")), "does not fit its pair"),
+        ("before", lambda y: (1, (0, -1, "M")), "does not fit its pair"),
+        ("long", lambda y: (1, (0, 0, "M" * 6)), "does not fit its pair"),
+        ("steps", lambda y: (1, (0, 0, "MXM")), "only the operations"),
+        ("a number", lambda y: 1, "not (candidate, (i, j, ops))"),
+    ],
+    "Grammar": [
+        ("other leaves", lambda y: ("S", ("NP", "DT")), "leaves of the tree of"),
+        ("no tree", lambda y: ["S"], "is no tree"),
+    ],
+    "Localization": [
+        *((f"edge {k}", lambda y, k=k: put(y, k), "empty or outside its map") for k in (7, FAR, 0)),
+        ("before", lambda y: y - 10, "empty or outside its map"),
+        ("none", lambda y: y[:0], "has no box"),
+        ("shape", lambda y: y[0], "shape (4,)"),
+        ("halves", lambda y: y + 0.5, "whole numbers"),
+    ],
+    "Diversity": [
+        *(
+            (
+                f"document {k}",
+                lambda y, k=k: y._replace(documents=put(y.documents, k)),
+                "documents are 0 to 3",
+            )
+            for k in (4, FAR, -1)
+        ),
+        ("few", lambda y: y._replace(documents=y.documents[:1]), "1 documents, not K=2"),
+        ("no subtopics", lambda y: Selection(y.documents), "no subtopic"),
+        ("shape", lambda y: y._replace(subtopics=y.subtopics[:2]), "subtopics have shape (2, 2)"),
+    ],
+    "ProteinAlignment": [
+        *((f"place {k}", lambda y, k=k: put(y, k), "outside its pair") for k in (3, FAR, -1)),
+        ("order", lambda y: y[::-1], "does not rise"),
+        ("shape", lambda y: y[:, :1], "(k, 2)"),
+        ("empty", lambda y: y[:0], "k >= 1"),
+    ],
+}
+
+
+def messages(name: str) -> list[tuple[str, dict[str, str]]]:
+    """(what is wrong, what each method says): fit, predict and score of inputs, fit and score of outputs."""
+    problem, X, Y = examples(name)
+    model = StructuredSVM(problem).fit(X, Y)
+    result = []
+    for kind, spoil, _ in INPUTS[name]:
+        bad = [X[0], spoil(X[1]), *X[2:]]
+        result.append((kind, {
+            "fit": said(lambda bad=bad: StructuredSVM(problem).fit(bad, Y)),
+            "predict": said(lambda bad=bad: model.predict(bad)),
+            "score": said(lambda bad=bad: model.score(bad, Y)),
+        }))  # fmt: skip
+    for kind, spoil, _ in OUTPUTS[name]:
+        bad = [Y[0], spoil(Y[1]), *Y[2:]]
+        result.append((kind, {
+            "fit": said(lambda bad=bad: StructuredSVM(problem).fit(X, bad)),
+            "score": said(lambda bad=bad: model.score(X, bad)),
+        }))  # fmt: skip
+    return result
+
+
+def said(call: Any) -> str:
+    """The message of the error that a call ends with."""
+    try:
+        return f"no error, but {call()!r}"
+    except (ValueError, TypeError) as error:
+        return str(error)

@@ -1,0 +1,175 @@
+"""What no model can take is refused in one sentence that names the example: fit, predict, score and add."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from helpers import bad_examples
+from helpers.every_problem import examples
+from structmargin import JKSE, StructuredSVM
+
+ROWS = ("Multiclass", "Taxonomy", "Measure")
+
+
+def fitted(name: str, estimator: Any = StructuredSVM) -> tuple[Any, Any, Any]:
+    problem, X, Y = examples(name)
+    return estimator(problem).fit(X, Y), X, Y
+
+
+def refusals(model: Any, X: Any, Y: Any) -> list[str]:
+    """What fit, predict and score say; add too, where there is one."""
+    calls = [
+        lambda: type(model)(model.problem).fit(X, Y),
+        lambda: model.predict(X),
+        lambda: model.score(X, Y),
+    ]
+    if hasattr(model, "add"):
+        calls.append(lambda: model.add(X, Y))
+    messages = []
+    for call in calls:
+        with pytest.raises((ValueError, TypeError)) as caught:
+            call()
+        messages.append(str(caught.value))
+        assert "\n" not in messages[-1]
+    return messages
+
+
+def spoilt(X: np.ndarray, value: Any) -> np.ndarray:
+    X = X.astype(type(value)) if isinstance(value, complex) else X.copy()
+    X[2, 1] = value
+    return X
+
+
+class Rows:
+    """Can be gone through, and nothing else."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+
+    def __iter__(self) -> Any:
+        return iter(self.X)
+
+
+BAD_ROWS = {
+    "NaN": (lambda X: spoilt(X, np.nan), "NaN or infinite feature"),
+    "infinity": (lambda X: spoilt(X, -np.inf), "NaN or infinite feature"),
+    "NaN in a list": (lambda X: spoilt(X, np.nan).tolist(), "NaN or infinite feature"),
+    "sparse NaN": (lambda X: sp.coo_array(spoilt(X, np.nan)), "NaN or infinite feature"),
+    "NaN in a frame": (lambda X: pd.DataFrame(spoilt(X, np.nan)), "NaN or infinite feature"),
+    "NaN after a sum that overflows": (
+        lambda X: spoilt(np.full_like(X, 1e308), np.nan),
+        "NaN or infinite feature",
+    ),
+    "missing": (lambda X: pd.DataFrame(X).astype("Int64").where(X != X[2, 1]), "has the value <NA>"),
+    "masked": (lambda X: np.ma.masked_array(X, X == 1), "masked array.*filled"),
+    "complex": (lambda X: spoilt(X, 1j), "Complex data not supported"),
+    "text": (
+        lambda X: [[*row[:-1], "1"] for row in X.tolist()],
+        "example 0 .*'1'.*number|row 0 .*'1'.*number",
+    ),
+    "texts": (lambda X: X.astype(str), "no numbers"),
+    "ragged": (lambda X: [*X[:2].tolist(), [1.0], *X[3:].tolist()], r"2 of X has shape \(1,\)"),
+    "one dimension": (lambda X: X[:, 0], "1 dimensions.*Reshape your data"),
+    "three dimensions": (lambda X: X[:, :, None], "3 dimensions"),
+    "no features": (lambda X: X[:, :0], r"0 feature\(s\)"),
+    "an iterator": (lambda X: Rows(X), "X is a Rows: give a list"),
+    "a dictionary": (lambda X: dict(enumerate(X)), "X is a dict: give a list"),
+    "a text": (lambda X: "X", "X is a str: give a list"),
+    "a number": (lambda X: np.array(1.0), "X is a single value"),
+    "None": (lambda X: None, "X is None"),
+    "empty": (lambda X: X[:0], "empty|X has 0 examples"),
+}
+
+
+@pytest.mark.parametrize("estimator", [StructuredSVM, JKSE])
+@pytest.mark.parametrize("kind", BAD_ROWS)
+@pytest.mark.parametrize("name", ROWS)
+def test_bad_rows_are_refused(name: str, kind: str, estimator: Any) -> None:
+    model, X, Y = fitted(name, estimator)
+    spoil, words = BAD_ROWS[kind]
+    for message in refusals(model, spoil(X), Y):
+        assert re.search(words, message), message
+        if words.startswith("NaN"):
+            assert "example 2" in message or "row 2" in message
+
+
+@pytest.mark.parametrize("estimator", [StructuredSVM, JKSE])
+@pytest.mark.parametrize("name", ROWS)
+def test_width_and_length_must_agree(name: str, estimator: Any) -> None:
+    model, X, Y = fitted(name, estimator)
+    with pytest.raises(ValueError, match="3 features"):
+        model.predict(X[:, :3])
+    with pytest.raises(ValueError, match="3 features"):
+        model.score(sp.csr_matrix(X[:, :3]), Y)
+    for call in (model.fit, model.score):
+        with pytest.raises(ValueError, match="X has 12 examples but Y has 5: each input needs one output"):
+            call(X, Y[:5])
+        with pytest.raises(ValueError, match="X has 5 examples but Y has 12"):
+            call(X[:5], Y)
+        with pytest.raises(ValueError, match="the target y is None"):
+            call(X, None)
+        with pytest.raises(ValueError, match="Y is a masked array"):
+            call(X, np.ma.masked_array(Y, Y == 1))
+        with pytest.raises(ValueError, match="set is empty: X and Y must hold"):
+            call(X[:0], Y[:0])
+
+
+@pytest.mark.parametrize("name", bad_examples.INPUTS)
+def test_bad_inputs_are_refused_before_compiled_code_sees_them(name: str) -> None:
+    """In a process of its own: an index out of range in compiled code may end the process."""
+    code = (
+        "import json, sys\n"
+        f"sys.path.insert(0, {str(Path(bad_examples.__file__).parents[1])!r})\n"
+        "from helpers.bad_examples import messages\n"
+        f"json.dump(messages({name!r}), sys.stdout)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    wanted = [(kind, words) for kind, _, words in bad_examples.INPUTS[name]]
+    wanted += [(kind, words) for kind, _, words in bad_examples.OUTPUTS[name]]
+    assert [kind for kind, _ in found] == [kind for kind, _ in wanted]
+    for (kind, said), (_, words) in zip(found, wanted, strict=True):
+        for method, message in said.items():
+            assert words in message and "example 1" in message, (kind, method, message)
+
+
+def test_a_loaded_model_has_the_same_gate(tmp_path: Path) -> None:
+    model, X, Y = fitted("Multiclass")
+    model.save(tmp_path / "model.npz")
+    loaded = StructuredSVM.load(tmp_path / "model.npz")
+    assert refusals(loaded, spoilt(X, np.nan), Y) == refusals(model, spoilt(X, np.nan), Y)
+    with pytest.raises(ValueError, match="X has 12 examples but Y has 5"):
+        loaded.score(X, Y[:5])
+    with pytest.raises(ValueError, match="label 3 of example 1 is not an integer from 0 to 2"):
+        loaded.score(X, np.where(np.arange(12) == 1, 3, Y))
+
+
+def test_right_outputs_that_training_refuses_may_still_be_scored() -> None:
+    """A loss is all that `score` needs: unknown rules, forbidden labels and single candidates have one."""
+    model, X, Y = fitted("Grammar")
+    strange = [("S", ("NP", "DT"), ("VP", "NN", "VBZ")), Y[1]]
+    with pytest.raises(ValueError, match="cannot derive the tree of example 0"):
+        StructuredSVM(model.problem_).fit(X, strange)
+    assert model.score(X, strange) == -np.mean(
+        [model.problem.delta(y, yhat) for y, yhat in zip(strange, model.predict(X))]
+    )
+    model, X, Y = fitted("Alignment")
+    single = [(x[0], [x[1][1]]) for x in X]
+    with pytest.raises(ValueError, match="example 0 has no decoys"):
+        StructuredSVM(model.problem).fit(single, [(0, y[1]) for y in Y])
+    assert model.score(single, [(0, y[1]) for y in Y]) == 0.0
+    model, X, Y = fitted("Measure")
+    model.set_params(problem__measure="error_rate").fit(X, Y)
+    positives = Y > 0
+    assert model.score(X[positives], Y[positives]) == -np.mean(model.predict(X[positives]) < 0)
