@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from structmargin.fit import ConvergenceWarning, Fit
     from structmargin.formulation import FORMULATIONS, Formulation
     from structmargin.jkse.estimator import JKSE
+    from structmargin.problems.grammar.unparsed import NoParseWarning
     from structmargin.training.certificate import certify
     from structmargin.training.path import c_path
 
@@ -31,6 +32,7 @@ __all__ = [
     "ConvergenceWarning",
     "Fit",
     "Formulation",
+    "NoParseWarning",
     "NotSeparableError",
     "SearchError",
     "StructuredSVM",
@@ -47,6 +49,7 @@ _HOME = {
     "ConvergenceWarning": "fit",
     "Fit": "fit",
     "Formulation": "formulation",
+    "NoParseWarning": "problems.grammar.unparsed",
     "NotSeparableError": "dual.working_set",
     "SearchError": "cuts",
     "StructuredSVM": "estimators.structured_svm",

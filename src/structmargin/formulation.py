@@ -165,7 +165,9 @@ class Formulation:
         xi, weight = np.asarray(xi, dtype=float), np.asarray(weight, dtype=float)
         if self.p == 0:
             return math.inf if np.any((xi > 0) & (weight > 0)) else 0.0
-        return float(C / (self.p * n) * np.sum(weight * xi**self.p))
+        if self.p == 1:
+            return float(C / n * np.sum(weight * xi))
+        return float(np.sum(weight * (math.sqrt(C / (2 * n)) * xi) ** 2))  # xi^2 alone could overflow
 
     def max_constraints(self, C: float, n: int, eps: float, radius: float, delta: float) -> float | None:
         """Theorem 18: the most cuts Algorithm 1 can add one at a time; None for the hard margin.

@@ -196,7 +196,8 @@ class AdaptedProblem:
         A random output for x, any one, drawn with a numpy Generator: training checks with it now and then
         that the search missed nothing better. Default: None, no such check.
     k_best : callable (f, x, k) -> list of (score, output), or None
-        The k best-scoring outputs for x, best first; fewer where there are no more. Default: None, unknown.
+        The k best-scoring outputs for x, best first; fewer where there are no more. `unwrap`, where there is
+        one, is then called with all outputs of all examples in one list. Default: None, unknown.
     exact : bool
         Whether the searches find a maximiser for certain. Default: True.
     with_params : callable (**params) -> Problem

@@ -1,16 +1,18 @@
 """f(x, y): a linear function of Psi(x, y), by explicit weights or by a kernel expansion.
 
-Problems ask a scorer for single scores, or for potentials: the arrays their oracle works on.
+Problems ask a scorer for single scores, or for potentials: the arrays their oracle works on. `k_best` asks a
+problem for the best outputs under a scorer, and `best_and_margin` for how clear the best one is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from structmargin.problem import AdaptedProblem, Problem, adapt, as_row
+from structmargin.problem import AdaptedProblem, Problem, Scorer, adapt, as_row
 
 
 class LinearScorer:
@@ -56,3 +58,23 @@ class KernelScorer:
     def times(self, factor: float) -> KernelScorer:
         """factor * f."""
         return KernelScorer(self.problem, self.kernel, self.X, self.Y, factor * self.coef)
+
+
+def k_best(problem: AdaptedProblem, f: Scorer, X: Iterable[Any], k: int) -> list[list[tuple[float, Any]]]:
+    """The k best outputs of each example with their scores, best first; fewer where there are no more."""
+    if problem.k_best is None:
+        raise TypeError(
+            f"{problem.name} has no search for more than the best output: use predict, or give the problem a "
+            "function k_best(f, x, k)"
+        )
+    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
+        raise ValueError(f"k must be a whole number of at least 1, but it is {k!r}")
+    return [problem.k_best(f, x, int(k)) for x in X]
+
+
+def best_and_margin(problem: AdaptedProblem, f: Scorer, X: Iterable[Any]) -> np.ndarray:
+    """(n, 2): the best score of each example, and by how much it exceeds the second, inf if there is none."""
+    rows = []
+    for (score, _), *others in k_best(problem, f, X, 2):
+        rows.append((score, score - others[0][0] if others else math.inf))
+    return np.array(rows, dtype=float).reshape(-1, 2)

@@ -75,12 +75,13 @@ def slacks(name: str, listed: list[Constraint], n: int, w: np.ndarray) -> np.nda
     return xi
 
 
-def objective(name: str, C: float, xi: np.ndarray, w: np.ndarray) -> float:
-    """The price of w and xi; a hard margin takes no slack."""
-    if name == "SVM0":
-        return float(0.5 * w @ w) if np.all(xi == 0.0) else np.inf
+def objective(name: str, C: float, xi: np.ndarray, w: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """The price of w and xi; a hard margin takes no slack of an example that counts."""
     n = len(xi)
-    cost = C / n * np.sum(xi) if name.startswith("SVM1") else C / (2 * n) * np.sum(xi**2)
+    v = np.ones(n) if weights is None else weights
+    if name == "SVM0":
+        return float(0.5 * w @ w) if np.all(xi[v > 0.0] == 0.0) else np.inf
+    cost = C / n * v @ xi if name.startswith("SVM1") else C / (2 * n) * v @ xi**2
     return float(0.5 * w @ w + cost)
 
 
@@ -90,17 +91,20 @@ class Optimum(NamedTuple):
     xi: np.ndarray
 
 
-def primal(name: str, C: float, listed: list[Constraint], n: int) -> Optimum:
+def primal(
+    name: str, C: float, listed: list[Constraint], n: int, weights: np.ndarray | None = None
+) -> Optimum:
     """The optimum over w and xi, by an interior-point method on the primal variables themselves."""
     d = len(listed[0].dpsi)
-    used = [c for c in listed if not left_out(name, c.delta)]
+    v = np.ones(n) if weights is None else weights
+    used = [c for c in listed if not left_out(name, c.delta) and v[c.i] > 0.0]
     P = np.zeros((d + n, d + n))
     P[:d, :d] = np.eye(d)
     q = np.zeros(d + n)
     if name.startswith("SVM1"):
-        q[d:] = C / n
+        q[d:] = C / n * np.where(v > 0.0, v, 1.0)
     elif name.startswith("SVM2"):
-        P[d:, d:] = C / n * np.eye(n)
+        P[d:, d:] = C / n * np.diag(np.where(v > 0.0, v, 1.0))
     else:
         P[d:, d:] = np.eye(n)  # unused slacks, kept at 0
     A, b = np.zeros((len(used) + n, d + n)), np.zeros(len(used) + n)

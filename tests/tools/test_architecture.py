@@ -28,6 +28,7 @@ LIBRARY = {
     "fit": "formulation cuts problem",
     "oracles": "compiled formulation",
     "problems": "compiled formulation cuts problem inputs kernels oracles",
+    "scoring": "problems",
     "dual": "compiled formulation cuts problem scorer",
     "training": "formulation cuts problem inputs scorer fit dual",
     "solvers": "compiled cuts fit dual training",

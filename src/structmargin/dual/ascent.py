@@ -61,7 +61,7 @@ def solve_block(K, h, alpha, k, cap, ridge, reduction, floor, max_steps):  # typ
             low = 0.0
             eta = K[up, up] + ridge
             down, g_down = -1, 0.0
-            gain = np.inf if eta <= 0.0 else g_up * g_up / eta
+            gain = np.inf if eta <= 0.0 else g_up * (g_up / eta)
         for p in range(k):
             if alpha[p] <= 0.0:
                 continue
@@ -74,7 +74,7 @@ def solve_block(K, h, alpha, k, cap, ridge, reduction, floor, max_steps):  # typ
                 eta = K[up, up] + K[p, p] - 2.0 * K[up, p]
             else:
                 eta = K[p, p] + ridge
-            value = np.inf if eta <= 0.0 else (g_up - g) * (g_up - g) / eta
+            value = np.inf if eta <= 0.0 else (g_up - g) * ((g_up - g) / eta)
             if value > gain:
                 down, g_down, gain = p, g, value
         if first < 0.0:
@@ -171,7 +171,7 @@ def ascend_block(qp, i, reduction, floor, active, shrink_below, scratch):  # typ
         k += 1
     shift = ridge * total
     if ridge > 0.0:
-        gap = 0.5 * (slack - shift) ** 2 / ridge + (total * slack - held)
+        gap = 0.5 * (slack - shift) * ((slack - shift) / ridge) + (total * slack - held)
     elif cap < np.inf:
         gap = cap * slack - held
     else:

@@ -129,7 +129,7 @@ def measure(qp, xi):  # type: ignore[no-untyped-def]
         xi[i] = slack
         shift = ridge * total
         if ridge > 0.0:
-            gap += 0.5 * (slack - shift) ** 2 / ridge + (total * slack - held)
+            gap += 0.5 * (slack - shift) * ((slack - shift) / ridge) + (total * slack - held)
         elif cap < np.inf:
             gap += cap * slack - held
         high = max(slack - shift, 0.0)

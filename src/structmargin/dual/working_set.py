@@ -97,7 +97,7 @@ class Dual:
     def value(self) -> float:
         """The dual objective at the last measurement."""
         total = np.bincount(self.block, weights=self.alpha, minlength=self.n)
-        return self._linear - 0.5 * self._norm2 - 0.5 * float(self.ridge @ total**2)
+        return self._linear - 0.5 * self._norm2 - 0.5 * float((self.ridge * total) @ total)
 
     @property
     def norm2(self) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -14,6 +15,7 @@ from structmargin.inputs import gate
 from structmargin.inputs.containers import count
 from structmargin.inputs.matrices import matrix
 from structmargin.problem import AdaptedProblem, Problem, adapt
+from structmargin.scorer import best_and_margin, k_best
 
 MAX_SEED = 2**31 - 1
 """Seeds drawn from a user's generator are below this."""
@@ -32,6 +34,12 @@ def seed_of(random_state: Any) -> int | None:
             f"but it is {random_state!r}"
         )
     return None if random_state is None else int(random_state)
+
+
+def _each(X: Any) -> Iterator[Any]:
+    """Input by input: rows of a matrix, or items of a sequence."""
+    rows = X.tocsr() if sp.issparse(X) else X
+    return (rows[i] for i in range(count(X)))
 
 
 class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -107,6 +115,73 @@ class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         X, Y = gate.scored(problem, self._inputs(problem, X), Y)
         yhat = self._argmax(problem, X)
         return -float(np.mean(problem.losses(X, Y, yhat)))
+
+    def k_best(self, X: Any, k: int) -> list[list[tuple[float, Any]]]:
+        """The k best-scoring outputs of every input, with their scores.
+
+        For problems with a search for them: `Multiclass`, `Taxonomy`, `Sequence`, or one of your own that has
+        a `k_best`.
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+            As the problem takes them.
+        k : int
+            How many outputs, at least 1.
+
+        Returns
+        -------
+        list of lists of (score, output)
+            One list per input, best first; fewer than k where there are no more outputs.
+
+        Raises
+        ------
+        TypeError
+            If the problem has no such search.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from structmargin import StructuredSVM
+        >>> from structmargin.problems import Multiclass
+        >>> X, Y = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]), np.array([0, 1, 2])
+        >>> model = StructuredSVM(Multiclass(n_classes=3, n_features=2), C=100.0).fit(X, Y)
+        >>> [[y for _, y in outputs] for outputs in model.k_best([[1.0, 0.5]], k=3)]
+        [[0, 1, 2]]
+        """
+        check_is_fitted(self, "scorer_")
+        problem = adapt(self.problem_)
+        inputs = gate.inputs_of(problem, self._inputs(problem, X))
+        found = k_best(problem, self.scorer_, _each(inputs), k)
+        outputs = iter(problem.unwrap([y for several in found for _, y in several]))
+        return [[(score, next(outputs)) for score, _ in several] for several in found]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """How clear the prediction is: the best score of every input, and its margin to the second best.
+
+        Not the scores of all classes: outputs are too many to list, and two numbers mean the same for every
+        problem. `k_best` gives more scores, for `Multiclass` and `Taxonomy` those of all classes.
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+            As the problem takes them.
+
+        Returns
+        -------
+        ndarray of shape (n_inputs, 2)
+            f(x, y) of the best output, and how much it is above that of the second best: at least 0, and
+            infinite where there is only one output.
+
+        Raises
+        ------
+        TypeError
+            If the problem has no search for the second best output; see `k_best`.
+        """
+        check_is_fitted(self, "scorer_")
+        problem = adapt(self.problem_)
+        inputs = gate.inputs_of(problem, self._inputs(problem, X))
+        return best_and_margin(problem, self.scorer_, _each(inputs))
 
     def _argmax(self, problem: AdaptedProblem, X: Any) -> Sequence[Any]:
         """The best-scoring outputs of inputs that are wrapped already."""

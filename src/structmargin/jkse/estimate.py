@@ -24,6 +24,8 @@ ORIGIN = (
     "use a kernel with positive values"
 )
 """Why w = 0 is no estimate."""
+ROUNDING = 1e-6
+"""Pairs that lie less than this share of rho on the wrong side of the hyperplane are on it."""
 
 
 @dataclass(repr=False)
@@ -108,7 +110,7 @@ class Estimate:
     @property
     def n_outliers(self) -> int:
         """How many pairs lie more than a millionth of rho on the wrong side of the hyperplane."""
-        return int(np.count_nonzero(self.xi > 1e-6 * abs(self.rho)))
+        return int(np.count_nonzero(self.xi > ROUNDING * abs(self.rho)))
 
     @property
     def relative_gap(self) -> float | None:

@@ -13,6 +13,7 @@ from structmargin.estimators.base import Structured, seed_of
 from structmargin.estimators.persistence import Saved
 from structmargin.inputs import gate
 from structmargin.jkse.estimate import Estimate, Pairs, beside
+from structmargin.jkse.novelty import offset, pair_scores
 from structmargin.jkse.pairs import pairs_of
 from structmargin.jkse.trainers import TRAINERS, trainer
 from structmargin.problem import Problem, adapt
@@ -64,6 +65,9 @@ class JKSE(Structured, Saved):
         The labels that predictions are made of, where the problem has such, in the order of their numbers.
     scorer_ : Scorer
         f: `scorer_(x, y)` is the score of one output.
+    offset_ : float
+        The least score of a pair that counts as normal: rho of the one-class SVM, less a millionth so that
+        pairs on the margin are inside. At most the share nu of the training pairs score less.
     fit_ : Estimate
         What was learnt: `alpha`, `xi`, `rho`, `primal`, `dual`, `gap`, `n_active`, `n_outliers` and more.
     n_features_in_ : int
@@ -167,6 +171,59 @@ class JKSE(Structured, Saved):
         mean = float(former.alpha.mean()) if former.C is None else 0.0
         return self._keep(problem, self._train(both, np.concatenate([former.alpha, np.full(new.n, mean)])))
 
+    def score_samples(self, X: Any, Y: Any) -> np.ndarray:
+        """The score f(x, y) of each given pair: the higher, the more normal the pair is.
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+            As in `fit`.
+        Y : sequence of outputs
+            One output per input, right or not.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+
+        See Also
+        --------
+        is_novel : Whether these scores are below `offset_`.
+        """
+        check_is_fitted(self, "fit_")
+        problem = adapt(self.problem_)
+        X, Y = problem.wrap(X, Y)
+        require_examples(problem, X, Y)
+        return pair_scores(problem, self.scorer_, X, Y)
+
+    def is_novel(self, X: Any, Y: Any) -> np.ndarray:
+        """Whether each given pair lies outside of the support that was learnt.
+
+        Parameters
+        ----------
+        X : sequence of inputs, or matrix with one row per input
+            As in `fit`.
+        Y : sequence of outputs
+            One output per input, right or not.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_pairs,)
+            True where `score_samples(X, Y) - offset_ < 0`. Of the training pairs this is at most the share
+            nu.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from structmargin import JKSE
+        >>> from structmargin.problems import Multiclass
+        >>> X = np.array([[2.0, 0.1], [1.5, 0.2], [0.1, 1.8], [0.3, 2.2]])
+        >>> model = JKSE(Multiclass(n_classes=2, n_features=2), nu=0.25).fit(X, [0, 0, 1, 1])
+        >>> model.is_novel([[2.0, 0.0], [2.0, 0.0]], [0, 1]).tolist()
+        [False, True]
+        """
+        novel: np.ndarray = self.score_samples(X, Y) - self.offset_ < 0.0
+        return novel
+
     def _pairs(self, problem: Problem, X: Any, Y: Any) -> Pairs:
         """The pairs, wrapped and checked."""
         X, Y = adapt(problem).wrap(X, Y)
@@ -215,5 +272,5 @@ class JKSE(Structured, Saved):
 
     def _keep(self, problem: Problem, estimate: Estimate) -> Self:
         self.problem_, self.fit_ = problem, estimate
-        self.scorer_, self.w_ = estimate.scorer, estimate.w
+        self.scorer_, self.w_, self.offset_ = estimate.scorer, estimate.w, offset(estimate)
         return self

@@ -270,8 +270,11 @@ def cutting_plane(
     for b, (points, weights) in zip(beta, held):
         if b > 0.0:
             alpha[points] += b * weights
+    w = beta @ A
+    if not converged:  # beta has changed since the last look at the scores
+        s = scores(w)
     solution = certified(alpha, s, nu, steps, converged)
-    return solution._replace(cuts=len(trace), trace=tuple(trace)), beta @ A
+    return solution._replace(cuts=len(trace), trace=tuple(trace)), w
 
 
 def _first(n: int, nu: float) -> np.ndarray:

@@ -133,11 +133,11 @@ class KernelPairs:
         self.problem, self.kernel, self.n = problem, kernel, len(Y)
         # Lists of our own: a kernel knows the last it met again, and the caller's may change between fits.
         everyone = np.arange(self.n)
-        self.X, self.Y = _items(X, everyone), _items(Y, everyone)
+        self.X, self.Y = items(X, everyone), items(Y, everyone)
         self._K: np.ndarray | None = None
 
     def _pick(self, points: np.ndarray) -> tuple[Any, Any]:
-        return _items(self.X, points), _items(self.Y, points)
+        return items(self.X, points), items(self.Y, points)
 
     def gram(self) -> np.ndarray:
         if self._K is None:
@@ -209,7 +209,8 @@ def pairs_of(
     )
 
 
-def _items(values: Any, points: np.ndarray) -> Any:
+def items(values: Any, points: np.ndarray) -> Any:
+    """Some of many inputs or outputs, as what they come as: rows of a matrix, or items of a list."""
     if sp.issparse(values) or isinstance(values, np.ndarray):
         return values[points]
     return [values[i] for i in points]

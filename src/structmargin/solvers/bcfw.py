@@ -53,7 +53,7 @@ def line_search(qp, i, target):  # type: ignore[no-untyped-def]
     curvature = 0.0
     for p in range(k):
         for r in range(k):
-            curvature += change[p] * change[r] * K[p, r]
+            curvature += change[p] * K[p, r] * change[r]
     gamma = 1.0 if curvature <= gap else gap / curvature
     for p in range(k):
         if change[p] != 0.0:

@@ -85,7 +85,7 @@ def smo_step(qp, i, up):  # type: ignore[no-untyped-def]
         alpha[down] = alpha[down] - step if step < supply else 0.0
         move(cuts, down, -step)
     close_block(cuts, i)
-    return step * (high - low) - 0.5 * step * step * curvature
+    return step * (high - low) - 0.5 * step * curvature * step
 
 
 @compiled

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets._treebanks import bracket_counts
+from structmargin.scoring import bracket_matches
+from structmargin_suite.datasets import predictions
 from structmargin_suite.results import ExperimentResults
 
 DRAWS = 2000
@@ -17,7 +18,7 @@ DRAWS = 2000
 def predicted(experiment: ExperimentResults, run: str) -> tuple[list[Any], list[Any]]:
     """(truth, prediction) of a run on its test set."""
     test = experiment.split(run).test
-    return list(test.Y), list(experiment.model(run).predict(test.X))
+    return list(test.Y), list(predictions(experiment.model(run), test.X))
 
 
 def whole_tree_right(experiment: ExperimentResults, run: str) -> np.ndarray:
@@ -27,7 +28,8 @@ def whole_tree_right(experiment: ExperimentResults, run: str) -> np.ndarray:
 
 def brackets_of(experiment: ExperimentResults, run: str) -> np.ndarray:
     """(right, given, predicted) brackets of each test sentence."""
-    return np.array([bracket_counts(y, yhat) for y, yhat in zip(*predicted(experiment, run), strict=True)])
+    pairs = zip(*predicted(experiment, run), strict=True)
+    return np.array([bracket_matches([y], [yhat]) for y, yhat in pairs])
 
 
 def f1(brackets: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ repetitions already have different seeds. Arrays hold numbers or text, never obj
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, NamedTuple, Protocol, cast
@@ -139,7 +140,7 @@ def completed(module: DataSetModule) -> DataSet:
         synthesize=module.synthesize,
         view=module.view,
         score=module.score,
-        predicts_outputs=members["predict"] is _model_predicts,
+        predicts_outputs=members["predict"] is predictions,
         **members,
     )
 
@@ -148,8 +149,13 @@ def _no_files(files: Mapping[str, Any], seed: int, **prepare: Any) -> dict[str, 
     raise ValueError("this data set has no files; use source: synthetic")
 
 
-def _model_predicts(model: Any, X: Any) -> Any:
-    return model.predict(X)
+def predictions(model: Any, X: Any) -> Any:
+    """model.predict(X), silent about sentences without a parse: `unparsed` counts them among the measures."""
+    from structmargin import NoParseWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoParseWarning)
+        return model.predict(X)
 
 
 def _keep_nothing(Y: Any, Yhat: Any) -> dict[str, np.ndarray]:
@@ -162,7 +168,7 @@ def _refuse_nothing(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> None
 
 _DEFAULTS: dict[str, Callable[..., Any]] = {
     "parse": _no_files,
-    "predict": _model_predicts,
+    "predict": predictions,
     "keep": _keep_nothing,
     "refuse": _refuse_nothing,
 }

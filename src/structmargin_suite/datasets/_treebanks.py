@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from structmargin.problems.grammar.trees import Tree, brackets, leaves
+from structmargin.problems.grammar.trees import Tree, leaves
 from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.storage.fetch import DataError
 
@@ -255,26 +255,18 @@ def _examples(trees: np.ndarray, which: np.ndarray) -> Examples:
     return Examples([tuple(leaves(y)) for y in Y], Y)
 
 
-def bracket_counts(y: Tree, yhat: Tree | None) -> tuple[int, int, int]:
-    """The numbers of brackets that are in both trees, in y, and in yhat; yhat is None for a sentence without
-    a parse, which has no brackets."""
-    true = brackets(y)
-    predicted = [] if yhat is None else brackets(yhat)
-    return len(set(true) & set(predicted)), len(true), len(predicted)
-
-
 def score(Y: Sequence[Tree], Yhat: Sequence[Tree | None]) -> dict[str, float]:
     """In percent: `accuracy` of whole trees; `precision`, `recall` and `f1` over all brackets together.
 
     `unparsed` is the number of sentences without a parse: they count as wrong, all their brackets as missed.
     """
-    right, given, predicted = np.sum(
-        [bracket_counts(y, yhat) for y, yhat in zip(Y, Yhat, strict=True)], axis=0
-    )
+    from structmargin.scoring import bracket_matches
+
+    right, given, predicted = bracket_matches(Y, Yhat)
     return {
         "accuracy": 100.0 * float(np.mean([y == yhat for y, yhat in zip(Y, Yhat, strict=True)])),
-        "precision": 100.0 * float(right) / max(int(predicted), 1),
-        "recall": 100.0 * float(right) / max(int(given), 1),
-        "f1": 200.0 * float(right) / max(int(given + predicted), 1),
+        "precision": 100.0 * right / max(predicted, 1),
+        "recall": 100.0 * right / max(given, 1),
+        "f1": 200.0 * right / max(given + predicted, 1),
         "unparsed": float(sum(yhat is None for yhat in Yhat)),
     }

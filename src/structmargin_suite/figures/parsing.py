@@ -6,7 +6,6 @@ from typing import Any
 
 from structmargin.problems.grammar.trees import brackets
 from structmargin_suite.analysis.parsing import predicted
-from structmargin_suite.datasets._treebanks import bracket_counts
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._grouped import mean_curve
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, number_ticks
@@ -99,7 +98,7 @@ def shown(results: ExperimentResults) -> tuple[str, Any, Any, Any] | None:
         sentences = [
             (y, a, b)
             for y, a, b in zip(Y, base, svm, strict=True)
-            if a is not None and b == y and bracket_counts(y, a)[0] < bracket_counts(y, a)[2]
+            if a is not None and b == y and set(brackets(a)) - set(brackets(y))
         ]
         if sentences:
             wanted = min(

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from helpers.trees import all_trees, example, one_minus_f1, seeds, used, weights
-from structmargin import StructuredSVM
+from structmargin import NoParseWarning, StructuredSVM
 from structmargin.formulation import FORMULATIONS
 from structmargin.problems import Grammar
 from structmargin.scorer import LinearScorer
@@ -127,7 +127,8 @@ def test_a_model_is_trained_saved_and_loaded(tmp_path):
         assert model.fit_.gap <= 1e-2 * model.fit_.primal
         model.save(tmp_path / "model.npz")
         again = StructuredSVM.load(tmp_path / "model.npz")
-        assert again.predict([*X, ("DT", "NN", "VBZ")]) == model.predict([*X, ("DT", "NN", "VBZ")])
+        new = [*X, ("DT", "NN", "VBZ", "NN")]
+        assert again.predict(new) == model.predict(new)
         assert again.problem_.weight_names == model.problem_.weight_names
 
 
@@ -150,8 +151,35 @@ def test_what_cannot_be_parsed_is_none_and_costs_all():
         assert problem.argmax(f, x) is None
         assert problem.radius(x) == 0.0
     model = StructuredSVM(Grammar(), "SVM2", eps=0.01).fit(X, Y)
-    assert model.predict([("UH",)]) == [None]
-    assert model.score([("UH",)], [("S", ("INTJ", "UH"))]) == -1.0
+    with pytest.warns(NoParseWarning):
+        assert model.predict([("UH",)]) == [None]
+    with pytest.warns(NoParseWarning):
+        assert model.score([("UH",)], [("S", ("INTJ", "UH"))]) == -1.0
+
+
+def test_a_warning_says_which_sentences_have_no_parse_and_what_to_do():
+    model = StructuredSVM(Grammar(), eps=0.01).fit(X, Y)
+    with pytest.warns(NoParseWarning) as caught:
+        yhat = model.predict([X[0], ("DT",), X[1], ("NN", "NN", "VBZ")])
+    assert [tree is None for tree in yhat] == [False, True, False, True]
+    message = str(caught.pop().message)
+    assert message.startswith("2 of 4 sentences have no parse") and "(number 1, 3, counted from 0)" in message
+    assert message.endswith("Grammar(horizontal=1), or 0, or give more training trees")
+    assert caught.list == []  # one warning for all
+    with pytest.warns(
+        NoParseWarning, match="7 of 7 sentences.*number 0, 1, 2, 3, 4, .... counted.*'UH', 'FW'"
+    ) as at:
+        model.predict([("UH", "NN", "FW")] * 7)
+    assert at[0].filename == __file__
+
+
+def test_a_markov_order_parses_what_whole_rules_do_not():
+    x, y = ("DT", "JJ", "JJ", "NN", "VBZ"), ("S", ("NP", "DT", "JJ", "JJ", "NN"), ("VP", "VBZ"))
+    longer = ("DT", "JJ", "JJ", "JJ", "NN", "VBZ")
+    with pytest.warns(NoParseWarning, match="1 of 2 sentences have no parse.*number 1,"):
+        assert StructuredSVM(Grammar()).fit([x], [y]).predict([x, longer]) == [y, None]
+    yhat = StructuredSVM(Grammar(horizontal=1)).fit([x], [y]).predict([x, longer])
+    assert yhat == [y, ("S", ("NP", "DT", "JJ", "JJ", "JJ", "NN"), ("VP", "VBZ"))]
 
 
 CASES = [

@@ -124,6 +124,17 @@ class Alignment(Params):
         ybar: ChosenCandidate = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
         return ybar
 
+    def draw(self, x: Input, y: Output, rng: np.random.Generator) -> ChosenCandidate:
+        """A random path between two random cells of a random decoy."""
+        native, candidates = x
+        decoy = int(rng.choice([c for c in range(len(candidates)) if c != y[0]]))
+        i, end_a = np.sort(rng.integers(len(native) + 1, size=2)).tolist()
+        j, end_b = np.sort(rng.integers(len(candidates[decoy]) + 1, size=2)).tolist()
+        n_match = int(rng.integers(min(end_a - i, end_b - j) + 1))
+        steps = "M" * n_match + "D" * (end_a - i - n_match) + "I" * (end_b - j - n_match)
+        ops = "".join(steps[place] for place in rng.permutation(len(steps)))
+        return ChosenCandidate(decoy, Path(i, j, ops))
+
     def batch(self, X: Sequence[Input], Y: Sequence[Output] | None) -> AlignmentBatch:
         """The examples packed for both searches, or for `argmax` alone where Y is None."""
         return AlignmentBatch(self, X, Y)

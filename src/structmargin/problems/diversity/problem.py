@@ -253,6 +253,10 @@ class Diversity(Params):
         assert y.subtopics is not None
         return self.violator(f.potentials(x), x, y, *joined(x, y.subtopics))
 
+    def draw(self, x: Candidates, y: Selection, rng: np.random.Generator) -> Selection:
+        """K random documents, every set equally likely."""
+        return Selection(rng.choice(len(x), self.K, replace=False))
+
     def violator(
         self, worth: np.ndarray, x: Candidates, y: Selection, indptr: np.ndarray, items: np.ndarray
     ) -> Selection:

@@ -18,6 +18,7 @@ from structmargin.oracles.cky_f1 import MAX_BOUNDS, best_by_f1
 from structmargin.oracles.cky_f1_bounds import limits
 from structmargin.problem import Scorer
 from structmargin.problems.grammar.trees import Node, Tree, brackets, from_brackets
+from structmargin.problems.grammar.unparsed import warn_of_unparsed
 
 if TYPE_CHECKING:
     from structmargin.problems.grammar.problem import Grammar
@@ -58,6 +59,20 @@ class PackedForests:
         spans = zip(*(part[heads].tolist() for part in (forest.label, forest.lo, forest.hi)), strict=True)
         labelled = [(names[label], lo, hi) for label, lo, hi in spans]
         return from_brackets(labelled, self.X[i])
+
+    def draw(self, i: int, rng: np.random.Generator) -> Tree | None:
+        """A tree of sentence i, every edge from the goal down drawn at random; None if there is no tree."""
+        forest, first = self.forest, int(self.forest.start[i])
+        edges: list[int] = []
+        nodes = [int(forest.start[i + 1]) - 1] if forest.start[i + 1] > first else []
+        while nodes:
+            u = nodes.pop()
+            lo, hi = forest.edge_start[u : u + 2].tolist()
+            if lo < hi:
+                edges.append(int(rng.integers(lo, hi)))
+                below = (int(forest.right[edges[-1]]), int(forest.left[edges[-1]]))
+                nodes += [first + child for child in below if child >= 0]
+        return self.tree(i, np.array(edges, dtype=np.int64))
 
     def argmax(self, f: Scorer) -> list[Tree | None]:
         """The best trees, None where the grammar has none."""
@@ -112,10 +127,11 @@ class GrammarBatch:
         self.limit = limits(forest, self.correct)
 
     def argmax(self, f: Scorer) -> list[Tree | None]:
-        """The best tree of every sentence, None where the grammar has none."""
+        """The best tree of every sentence, None where the grammar has none, which a NoParseWarning tells."""
         trees: list[Tree | None] = []
         for lo in range(0, len(self.X), FORESTS_AT_A_TIME):
             trees += PackedForests(self.problem, self.X[lo : lo + FORESTS_AT_A_TIME]).argmax(f)
+        warn_of_unparsed(self.X, trees, self.problem.tables.tags)
         return trees
 
     def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts:

@@ -47,8 +47,8 @@ class Grammar(Params):
         Delta(y, ybar)  1 - F1 of labelled brackets, or whether the trees differ
 
     Outputs are all trees that the rules allow in which no label stands twice in a chain of single children. A
-    sentence without such a tree has the prediction None, with Delta(y, None) = 1. Parsing is exact for every
-    formulation.
+    sentence without such a tree has the prediction None, with Delta(y, None) = 1, and `predict` tells of such
+    sentences by a `NoParseWarning`; see the notes. Parsing is exact for every formulation.
 
     Parameters
     ----------
@@ -72,6 +72,15 @@ class Grammar(Params):
         The number of rules or steps, and of weights of spans.
     weight_names : list of str
         What each weight is for.
+
+    Notes
+    -----
+    In training, a tree that given `rules` or `start` do not derive is an error that names the first such
+    example. In prediction a sentence has no parse where it needs a rule or has a tag that no training tree
+    had. The whole rules of a small treebank leave sentences out. `horizontal=1` lets children follow each
+    other as they did in any rule of the same head: sentences with known tags then seldom lack a parse, and F1
+    can be higher by several points. More training trees help either way, and rare tags can be replaced by a
+    common one, in training as in prediction.
 
     References
     ----------
@@ -218,13 +227,18 @@ class Grammar(Params):
         return w
 
     def argmax(self, f: Scorer, x: Sequence[str]) -> Tree | None:
-        """The best-scoring output of x under the scorer f."""
-        return self.batch([x], None).argmax(f)[0]
+        """The best-scoring output of x under the scorer f; None where the grammar has none."""
+        self.check_tags([x])
+        return PackedForests(self, [x]).argmax(f)[0]
 
     def augmented_argmax(self, f: Scorer, x: Sequence[str], y: Node, H: Cost) -> Tree | None:
         """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
         ybar: Tree | None = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
         return ybar
+
+    def draw(self, x: Sequence[str], y: Node, rng: np.random.Generator) -> Tree | None:
+        """A random tree of the grammar; every one can be drawn, small ones are more likely."""
+        return PackedForests(self, [x]).draw(0, rng)
 
     def batch(self, X: Sequence[Sequence[str]], Y: Sequence[Node] | None) -> GrammarBatch:
         """The sentences' forests for both searches, or for `argmax` alone where Y is None."""

@@ -196,6 +196,11 @@ class Localization(Params):
         box, _, _ = search.violator(self, f.potentials(x), search.prepared(*as_input(x), y, H), f(x, y))
         return y if box is None else box
 
+    def draw(self, x: Image, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A random box among those that the search looks at; y itself where it is a true box."""
+        y, box = as_boxes(y), SEARCHES[self.search].draw(*as_input(x), rng)
+        return box if self.delta(y, box) > 0.0 else y
+
     def batch(self, X: Sequence[Image], Y: Sequence[np.ndarray] | None) -> LocalizationBatch:
         """Images for searches, each scored once for all its examples."""
         return LocalizationBatch(self, X, Y)

@@ -77,6 +77,9 @@ class BoxSearch(Protocol):
     ) -> tuple[np.ndarray | None, float, float]:
         """(box (1, 4) or None, loss, score) of the most violated output."""
 
+    def draw(self, words: np.ndarray, windows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A random box (1, 4) among those that are searched."""
+
 
 class Scan:
     """Every box that the windows allow; potentials are their scores."""
@@ -118,6 +121,12 @@ class Scan:
         if k < 0:
             return None, 0.0, at_truth
         return among.boxes[k : k + 1], float(among.losses[k]), float(scores[k])
+
+    @staticmethod
+    def draw(words: np.ndarray, windows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        boxes = boxes_of(*words.shape, windows)
+        box: np.ndarray = boxes[rng.integers(len(boxes))]
+        return box[None]
 
 
 class BranchAndBound:
@@ -172,6 +181,13 @@ class BranchAndBound:
             *integral_images, problem.levels, low, high, y, at_truth, H, NO_BOXES, 0.0, 0.0
         )
         return (None, 0.0, at_truth) if box[0] < 0 else (box[None], float(loss), float(score))
+
+    @staticmethod
+    def draw(words: np.ndarray, windows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        low, high = windows[:, :2].min(axis=0), windows[:, :2].max(axis=0)
+        size = rng.integers(low, np.minimum(high, words.shape) + 1)
+        corner = rng.integers(0, np.array(words.shape) - size + 1)
+        return np.concatenate([corner, corner + size])[None]
 
 
 SEARCHES: dict[str, BoxSearch] = {"scan": Scan(), "branch_and_bound": BranchAndBound()}

@@ -273,6 +273,15 @@ class Measure(Params):
         # s_i - 1/2 < s_j + 1/2.
         return scores - 0.5 * y if self._pairs else worst_labelling(scores, y, self.table(y), H)
 
+    def draw(self, x: Sample, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Random labels, as many positive ones as the measure asks for; or a random ranking, with ties."""
+        n = len(y)
+        if self._pairs:
+            return rng.integers(n, size=n).astype(float)
+        k, ybar = self.table(y).k, np.full(n, -1, dtype=np.int8)
+        ybar[rng.random(n) < rng.random() if k < 0 else rng.choice(n, k, replace=False)] = 1
+        return ybar
+
     def refuse(self, H: Cost) -> str | None:
         """One sentence that says why the augmented search cannot handle H, or None if it can."""
         if self._pairs and not H.folds:

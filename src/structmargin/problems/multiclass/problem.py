@@ -130,6 +130,16 @@ class Multiclass(MulticlassData):
         scores = np.ravel(f.potentials(x))
         return int(np.argmax(H(self.losses()[int(y)], scores[int(y)] - scores)))
 
+    def k_best(self, f: Scorer, x: Matrix, k: int) -> list[tuple[float, int]]:
+        """The k best-scoring classes with their scores, best first; of equals the smaller class number."""
+        scores = np.ravel(f.potentials(x))
+        order = np.argsort(-scores, kind="stable")[:k]
+        return [(float(scores[y]), int(y)) for y in order]
+
+    def draw(self, x: Matrix, y: int, rng: np.random.Generator) -> int:
+        """A random class, all equally likely."""
+        return int(rng.integers(self.n_classes))
+
     def factors(self, X: Matrix) -> tuple[Matrix, Matrix]:
         """The matrices of all Phi(x) and of all Lambda(y), where Psi = Phi ⊗ Lambda."""
         return as_matrix(X), sp.identity(self.K, format="csr")

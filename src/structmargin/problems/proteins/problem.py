@@ -157,6 +157,12 @@ class ProteinAlignment(Params):
         chain: np.ndarray = self.batch([x], [y]).search(f, np.array([0]), H).outputs[0]
         return chain
 
+    def draw(self, x: Pair, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A random chain of at least one match."""
+        n, m = len(x[0]), len(x[3])
+        k = int(rng.integers(1, min(n, m) + 1))
+        return np.sort(np.stack([rng.choice(length, k, replace=False) for length in (n, m)], axis=1), axis=0)
+
     def batch(self, X: Sequence[Pair], Y: Sequence[np.ndarray] | None) -> ProteinBatch:
         """The examples packed for both searches, or for `argmax` alone where Y is None."""
         self.check(X, Y)

@@ -42,6 +42,24 @@ class MaskScores(NamedTuple):
             or (self.allowed is not None and np.any(self.allowed[y[:-1], y[1:]] < 0.0))
         )
 
+    def draw(self, T: int, L: int, rng: np.random.Generator) -> np.ndarray:
+        """T random labels that no mask forbids, each drawn from those that the end can be reached from."""
+        if self.allowed is None and self.first is None and self.final is None:
+            return rng.integers(L, size=T)
+        may_follow = np.ones((L, L), dtype=bool) if self.allowed is None else self.allowed == 0.0
+        reaches_end = np.ones((T, L), dtype=bool)
+        if self.final is not None:
+            reaches_end[-1] = self.final == 0.0
+        for t in range(T - 2, -1, -1):
+            reaches_end[t] = (may_follow & reaches_end[t + 1]).any(axis=1)
+        choice = reaches_end[0] if self.first is None else reaches_end[0] & (self.first == 0.0)
+        y = np.empty(T, dtype=np.int64)
+        for t in range(T):
+            y[t] = rng.choice(np.flatnonzero(choice))
+            if t + 1 < T:
+                choice = may_follow[y[t]] & reaches_end[t + 1]
+        return y
+
 
 def mask_scores(mask: ArrayLike | None) -> np.ndarray | None:
     """One of the `MaskScores` from booleans."""

@@ -27,6 +27,7 @@ from structmargin.inputs.labels import Names
 from structmargin.kernels import Matrix
 from structmargin.oracles.viterbi import Chains, best, best_folded, best_other
 from structmargin.oracles.viterbi_by_distance import MAX_BOUNDS, best_by_loss
+from structmargin.oracles.viterbi_k_best import k_best
 from structmargin.problem import Scorer
 from structmargin.problems.sequence.batch import SequenceBatch
 from structmargin.problems.sequence.data import SequenceData
@@ -259,11 +260,7 @@ class Sequence(SequenceData):
         labels: np.ndarray
         labels, scores = best(packed)
         if not np.all(scores > -np.inf):
-            i = int(np.flatnonzero(~(scores > -np.inf))[0])
-            raise ValueError(
-                f"no labelling of sequence {i} has a finite score: see that allowed, first and final let one "
-                "through, and that no feature or weight is NaN"
-            )
+            raise _no_labelling(int(np.flatnonzero(~(scores > -np.inf))[0]))
         return labels
 
     def search(self, packed: Chains, y: np.ndarray, H: Cost) -> tuple[np.ndarray, np.ndarray]:
@@ -282,6 +279,19 @@ class Sequence(SequenceData):
     def argmax(self, f: Scorer, x: Matrix) -> np.ndarray:
         """The best-scoring output of x under the scorer f."""
         return self.decode(self.chains(f.potentials(x), np.array([0, x.shape[0]])))
+
+    def k_best(self, f: Scorer, x: Matrix, k: int) -> list[tuple[float, np.ndarray]]:
+        """The k best-scoring labellings with their scores, best first; fewer where fewer are allowed."""
+        T = x.shape[0]
+        packed = self.chains(f.potentials(x), np.array([0, T]))
+        labels, scores = k_best(packed, min(k, int(self.n_labels) ** T))
+        if not len(scores):
+            raise _no_labelling(0)
+        return [(float(score), y) for score, y in zip(scores, labels, strict=True)]
+
+    def draw(self, x: Matrix, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A random labelling among those that the masks allow."""
+        return self.masks.draw(x.shape[0], self.n_labels, rng)
 
     def augmented_argmax(self, f: Scorer, x: Matrix, y: np.ndarray, H: Cost) -> np.ndarray:
         """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
@@ -329,3 +339,10 @@ class Sequence(SequenceData):
         """An upper bound on Delta(y, .)."""
         loss = LOSSES[self.loss]
         return float(len(y)) if loss.counts and not loss.share else 1.0
+
+
+def _no_labelling(i: int) -> ValueError:
+    return ValueError(
+        f"no labelling of sequence {i} has a finite score: see that allowed, first and final let one "
+        "through, and that no feature or weight is NaN"
+    )

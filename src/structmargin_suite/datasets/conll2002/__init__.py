@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import codecs
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -218,25 +218,11 @@ def _rows(features: str, train: Tokens, test: Tokens) -> Rows:
 
 def score(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, float]:
     """`error`: wrong tokens in percent. `f1`: F1 of whole entities in percent (100 where there are none)."""
-    wrong = np.concatenate([np.asarray(y) != np.asarray(yhat) for y, yhat in zip(Y, Yhat, strict=True)])
-    counts = np.zeros(3)
-    for y, yhat in zip(Y, Yhat, strict=True):
-        true, predicted = entities(y), entities(yhat)
-        counts += len(true & predicted), len(true), len(predicted)
-    f1 = 200.0 * counts[0] / (counts[1] + counts[2]) if counts[1] + counts[2] else 100.0
-    return {"error": 100.0 * float(wrong.mean()), "f1": float(f1)}
+    from structmargin.scoring import span_matches, token_error
 
-
-def entities(y: Iterable[int]) -> set[tuple[int, int, str]]:
-    """(begin, end, kind) of the entities of a labelling; an I- that continues nothing begins one too."""
-    spans, begin, kind = set(), 0, ""
-    for t, tag in enumerate([*(TAGS[int(k)] for k in y), "O"]):
-        if kind and tag != f"I-{kind}":
-            spans.add((begin, t, kind))
-            kind = ""
-        if tag != "O" and not kind:
-            begin, kind = t, tag[2:]
-    return spans
+    both, true, predicted = span_matches(Y, Yhat, TAGS)
+    f1 = 200.0 * both / (true + predicted) if true + predicted else 100.0
+    return {"error": 100.0 * token_error(Y, Yhat), "f1": f1}
 
 
 def _sentence_arrays(subset: str, pool: Sequence[Sentence]) -> dict[str, np.ndarray]:
