@@ -34,7 +34,7 @@ def require_losses(example: np.ndarray, losses: np.ndarray) -> None:
 def tensor_rows(left: sp.csr_matrix, right: sp.csr_matrix) -> sp.csr_matrix:
     """Row by row left ⊗ right: (m, D) and (m, R) to (m, D * R). ⊗ is the outer product, flattened."""
     left, right = sp.csr_matrix(left, dtype=float), sp.csr_matrix(right, dtype=float)
-    of_left, of_right = np.diff(left.indptr), np.diff(right.indptr)
+    of_left, of_right = np.diff(left.indptr).astype(np.int64), np.diff(right.indptr).astype(np.int64)
     repeats = np.repeat(of_right, of_left)  # each entry on the left meets all of its row on the right
     first = np.repeat(np.repeat(right.indptr[:-1], of_left), repeats)
     entry = first + np.arange(len(first)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
@@ -144,13 +144,21 @@ class Cuts(NamedTuple):
             alpha[chosen],
         )
 
-    def largest_H(self, n: int) -> np.ndarray:
-        """The largest H of each of n examples, all of which were searched.
+    @classmethod
+    def joined(cls, parts: list[Cuts]) -> Cuts:
+        """Several as one, in the order given; their rows are matrices or None, and outputs are known."""
+        if len(parts) == 1:
+            return parts[0]
+        rows = None if parts[0].rows is None else sp.vstack([part.rows for part in parts], format="csr")
+        outputs = [output for part in parts for output in part.outputs]
+        example, losses, scale, b, H, alpha = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("example", "losses", "scale", "b", "H", "alpha")
+        )
+        return cls(example, outputs, losses, scale, b, rows, H, alpha)
 
-        n cuts are then one cut per example, and a search returns them in the order of the examples.
-        """
-        if len(self.H) == n:
-            return self.H
+    def largest_H(self, n: int) -> np.ndarray:
+        """The largest H of each of n examples; minus infinity for those that were not searched."""
         largest = np.full(n, -np.inf)
         np.maximum.at(largest, self.example, self.H)
         return largest

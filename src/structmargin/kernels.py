@@ -3,6 +3,8 @@
 A kernel on pairs has two methods. `gram(X, Y, X2, Y2)` is the matrix of k((x, y), (x2, y2)).
 `potentials(problem, x, X, Y, coef)` turns an expansion sum_j coef_j k((x_j, y_j), .) into the
 arrays the problem's oracle works on; a kernel for problems that only ask f(x, y) need not have it.
+One with product structure, kx(x, x2) L[y, y2] for class numbers y, says so by `factors(n_classes)`, which
+returns (kx, L): training then needs memory for all pairs of inputs, not of constraints.
 """
 
 from __future__ import annotations
@@ -18,14 +20,21 @@ Matrix: TypeAlias = Any
 """A matrix with one row per input: a 2-d array or a scipy.sparse matrix (scipy ships no types)."""
 
 
+MAX_PRODUCTS = 2**22
+"""So many values of a kernel are computed at a time where scores are asked for."""
+
+
 def stacked(X: Matrix) -> Matrix:
-    """Inputs as one matrix with one row per input: a matrix as it is, a list of rows stacked."""
+    """Inputs as one matrix of floats with one row per input: a matrix as it is, a list of rows stacked.
+
+    Sums and differences of bools or small integers would be taken in their own kind, and be wrong.
+    """
     if sp.issparse(X):
-        return X.tocsr()
+        return X.tocsr().astype(float, copy=False)
     if isinstance(X, np.ndarray) and X.ndim == 2:
-        return X
+        return X.astype(float, copy=False)
     if len(X) and sp.issparse(X[0]):
-        return sp.vstack(X).tocsr()
+        return sp.vstack(X).tocsr().astype(float, copy=False)
     return np.asarray([np.ravel(x) for x in X], dtype=float)
 
 
@@ -105,8 +114,14 @@ class RBF:
 
     def __call__(self, X: Matrix, Z: Matrix) -> np.ndarray:
         """The kernel between the rows of X and those of Z: a matrix (len(X), len(Z))."""
-        squares = _norms2(X)[:, None] + _norms2(Z)[None, :] - 2.0 * _products(X, Z)
-        gram: np.ndarray = np.exp(-self.gamma * np.maximum(squares, 0.0))
+        X, Z = stacked(X), stacked(Z)
+        gram: np.ndarray = _norms2(X)[:, None] + _norms2(Z)[None, :]
+        products = _products(X, Z)
+        products *= 2.0
+        gram -= products
+        np.maximum(gram, 0.0, out=gram)
+        gram *= -self.gamma
+        np.exp(gram, out=gram)
         return gram
 
 
@@ -163,21 +178,37 @@ class Product:
         gram: np.ndarray = self.kx(X, X2) * on_y
         return gram
 
+    def factors(self, n_classes: int) -> tuple[Callable[[Matrix, Matrix], np.ndarray], np.ndarray]:
+        """The kernel on inputs, and that on classes as a matrix (n_classes, n_classes)."""
+        if self.L is None:
+            return self.kx, np.eye(n_classes)
+        L = np.asarray(self.L, dtype=float)
+        if L.shape != (n_classes, n_classes):
+            raise ValueError(
+                f"L of the product kernel has shape {L.shape}, but there are {n_classes} classes: "
+                "give it one row and one column per class"
+            )
+        return self.kx, L
+
     def potentials(
         self, problem: HasClasses, X_new: Matrix, X: Matrix, Y: Sequence[int], coef: np.ndarray
     ) -> np.ndarray:
         """Scores of every class: (K,) for one input, (m, K) for a matrix of inputs."""
+        table = np.zeros((len(coef), problem.n_classes))
+        table[np.arange(len(coef)), np.asarray(Y, dtype=int)] = coef
+        return self.scores(X_new, X, table)
+
+    def scores(self, X_new: Matrix, X: Matrix, coef: np.ndarray) -> np.ndarray:
+        """The same where input j of X has a coefficient coef[j, y] for each class y."""
+        kx, L = self.factors(coef.shape[1])
         single = X_new.shape[0] == 1 if sp.issparse(X_new) else np.ndim(X_new) == 1
         inputs = X_new if not single or sp.issparse(X_new) else np.reshape(X_new, (1, -1))
-        scores = np.zeros((inputs.shape[0], problem.n_classes))
+        scores = np.zeros((inputs.shape[0], coef.shape[1]))
         if len(coef):
-            table = np.zeros((len(coef), problem.n_classes))
-            labels = np.asarray(Y, dtype=int)
-            if self.L is None:
-                table[np.arange(len(coef)), labels] = coef
-            else:
-                table = coef[:, None] * self.L[labels]
-            scores = self.kx(inputs, X) @ table
+            by_class = coef if self.L is None else coef @ L
+            step = max(1, MAX_PRODUCTS // len(coef))
+            for first in range(0, len(scores), step):
+                scores[first : first + step] = kx(inputs[first : first + step], X) @ by_class
         return scores[0] if single else scores
 
 

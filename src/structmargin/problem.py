@@ -32,7 +32,9 @@ class Scorer(Protocol):
 
     f(x, y) is the score of one output. f.potentials(x) are the arrays that a problem's oracle works on:
     what the problem's own `potentials(w, x)` makes of explicit weights, or what a joint kernel makes of its
-    expansion. f.w are the weights where they are explicit, and None otherwise.
+    expansion. f.w are the weights where they are explicit, and None otherwise. f.of_training(examples) are
+    the potentials of training examples, given by number, where training keeps them up to date, and None
+    elsewhere: then a batched search asks for `potentials`.
     """
 
     @property
@@ -41,6 +43,8 @@ class Scorer(Protocol):
     def __call__(self, x: Any, y: Any) -> float: ...
 
     def potentials(self, x: Any) -> Any: ...
+
+    def of_training(self, examples: np.ndarray) -> Any: ...
 
 
 @runtime_checkable

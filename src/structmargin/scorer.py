@@ -11,8 +11,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from structmargin.problem import AdaptedProblem, Problem, Scorer, adapt, as_row
+
+
+def picked(X: Any, chosen: np.ndarray) -> Any:
+    """Some of the inputs: rows of a matrix, or items of a list."""
+    return X[chosen] if sp.issparse(X) or isinstance(X, np.ndarray) else [X[i] for i in chosen]
 
 
 class LinearScorer:
@@ -30,6 +36,10 @@ class LinearScorer:
     def times(self, factor: float) -> LinearScorer:
         """factor * f."""
         return LinearScorer(self.problem, factor * self.w)
+
+    def of_training(self, examples: np.ndarray) -> None:
+        """None: nothing is known of the examples."""
+        return None
 
 
 class KernelScorer:
@@ -58,6 +68,57 @@ class KernelScorer:
     def times(self, factor: float) -> KernelScorer:
         """factor * f."""
         return KernelScorer(self.problem, self.kernel, self.X, self.Y, factor * self.coef)
+
+    def expansion(self) -> dict[str, Any]:
+        """What a saved model holds of it, besides the kernel; `expanded` takes it back."""
+        return {"X": _saved(self.X), "Y": _saved(self.Y), "coef": self.coef}
+
+    def of_training(self, examples: np.ndarray) -> None:
+        """None: nothing is known of the examples."""
+        return None
+
+
+class ClassScorer:
+    """f(x, y) = sum_j kx(x_j, x) sum_q coef[j, q] L[q, y]: an expansion over inputs, each one there once.
+
+    `kernel` is one with product structure (`structmargin.kernels.Product`), coef is of shape (len(X), K).
+    """
+
+    w = None
+
+    def __init__(self, problem: Problem | AdaptedProblem, kernel: Any, X: Any, coef: np.ndarray) -> None:
+        self.problem, self.kernel, self.X, self.coef = adapt(problem), kernel, X, coef
+
+    def __call__(self, x: Any, y: Any) -> float:
+        return float(np.ravel(self.potentials(x))[int(y)])
+
+    def potentials(self, x: Any) -> np.ndarray:
+        scores: np.ndarray = self.kernel.scores(x, self.X, self.coef)
+        return scores
+
+    def expansion(self) -> dict[str, Any]:
+        """What a saved model holds of it, besides the kernel; `expanded` takes it back."""
+        return {"X": _saved(self.X), "coef": self.coef}
+
+    def times(self, factor: float) -> ClassScorer:
+        """factor * f."""
+        return ClassScorer(self.problem, self.kernel, self.X, factor * self.coef)
+
+    def of_training(self, examples: np.ndarray) -> None:
+        """None: nothing is known of the examples."""
+        return None
+
+
+def expanded(
+    problem: Problem | AdaptedProblem, kernel: Any, X: Any, coef: np.ndarray, Y: Any = None
+) -> KernelScorer | ClassScorer:
+    """The scorer whose `expansion` is given: over inputs, or over pairs where there are outputs."""
+    return ClassScorer(problem, kernel, X, coef) if Y is None else KernelScorer(problem, kernel, X, Y, coef)
+
+
+def _saved(items: Any) -> Any:
+    """Arrays and matrices as they are, other sequences as lists."""
+    return items if getattr(items, "ndim", 0) else list(items)
 
 
 def k_best(problem: AdaptedProblem, f: Scorer, X: Iterable[Any], k: int) -> list[list[tuple[float, Any]]]:

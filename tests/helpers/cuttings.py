@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from helpers import references
 from structmargin.cuts import Cuts
+from structmargin.dual.product_store import ProductStore
 from structmargin.dual.stores import GramStore, RowStore
 from structmargin.dual.tensor_store import TensorStore
 from structmargin.dual.working_set import Dual
@@ -20,7 +21,7 @@ from structmargin.problems import Multiclass
 
 SHAPES = {"capped": "SVM1 margin", "ridge": "SVM2 margin", "hard": "SVM0"}
 
-STORES = ("rows", "tensor", "gram")
+STORES = ("rows", "tensor", "product", "gram")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +96,9 @@ def dual_of(cut: Cutting, shape: str, kind: str, C: float = 3.0) -> Dual:
         store: Any = RowStore(cut.problem, cut.problem.n_weights)
     elif kind == "tensor":
         store = TensorStore(cut.problem, cut.X, cut.Y)
+    elif kind == "product":
+        L = cut.problem.Lambda @ cut.problem.Lambda.T
+        store = ProductStore(cut.problem, Product(LinearKernel(), L=L), cut.X, cut.Y)
     else:
         L = cut.problem.Lambda @ cut.problem.Lambda.T
         store = GramStore(cut.problem, Product(LinearKernel(), L=L), list(cut.X), list(cut.Y))

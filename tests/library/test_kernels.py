@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 
 from helpers import references
 from helpers.toy_chain import ToyChain, chains
+from helpers.unfactored import Unfactored
 from structmargin import registry
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import RBF, LinearKernel, Pairwise, Polynomial, Product
@@ -82,8 +84,8 @@ def test_kernel_equals_explicit_features(kind: str, formulation: str) -> None:
     chosen = FORMULATIONS[formulation]
     listed = references.constraints(explicit, Z, Y, lambda x: range(K))
     best = references.primal(formulation, 6.0, listed, len(Y))
-    for solver in ("n_slack", "n_slack_a", "n_slack_b"):
-        fit = registry.solver(solver).train(problem, (X, Y), chosen, Joint(kernel), **settings)
+    for solver, joint in product(("n_slack", "n_slack_a", "n_slack_b"), (kernel, Unfactored(kernel))):
+        fit = registry.solver(solver).train(problem, (X, Y), chosen, Joint(joint), **settings)
         assert fit.w is None
         assert fit.relative_gap <= 1e-8
         assert fit.primal == pytest.approx(best.value, rel=1e-7)
@@ -136,11 +138,13 @@ def test_perceptron_is_the_same_in_both_spaces(kind: str, averaged: bool) -> Non
     problem, kernel, explicit, Z = both(kind, X)
     solver = registry.solver("perceptron", epochs=4, averaged=averaged)
     chosen = FORMULATIONS["SVM1"]
-    by_kernel = solver.train(problem, (X, Y), chosen, Joint(kernel), random_state=2)
     by_rows = solver.train(explicit, (Z, Y), chosen, random_state=2)
-    assert by_kernel.n_constraints == by_rows.n_constraints > 0
-    scores = [[by_kernel.scorer(x, y) for y in range(K)] for x in X]
-    np.testing.assert_allclose(scores, [[by_rows.scorer(z, y) for y in range(K)] for z in Z], atol=1e-9)
+    want = [[by_rows.scorer(z, y) for y in range(K)] for z in Z]
+    for joint in (kernel, Unfactored(kernel)):
+        by_kernel = solver.train(problem, (X, Y), chosen, Joint(joint), random_state=2)
+        assert by_kernel.n_constraints == by_rows.n_constraints > 0
+        scores = [[by_kernel.scorer(x, y) for y in range(K)] for x in X]
+        np.testing.assert_allclose(scores, want, atol=1e-9)
 
 
 def test_perceptron_averages_every_w_it_met() -> None:
@@ -174,6 +178,22 @@ def test_kernels_on_inputs_by_their_formulas(rows: str) -> None:
         (RBF(0.7), lambda x, z: np.exp(-0.7 * sum((x - z) ** 2))),
     ):
         np.testing.assert_allclose(kernel(X, Z), [[k(x, z) for z in B] for x in A], atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8])
+@pytest.mark.parametrize("rows", ["dense", "sparse", "list", "sparse list"])
+def test_kernels_on_bools_and_small_integers_are_computed_in_floats(rows: str, dtype: Any) -> None:
+    rng = np.random.default_rng(1)
+    A, B = rng.integers(2, size=(4, 200)), rng.integers(2, size=(3, 200))
+    make: dict[str, Any] = {
+        "dense": lambda M: M.astype(dtype),
+        "sparse": lambda M: sp.csr_matrix(M.astype(dtype)),
+        "list": lambda M: list(M.astype(dtype)),
+        "sparse list": lambda M: [sp.csr_matrix(row.astype(dtype)) for row in M],
+    }
+    for kernel in (LinearKernel(), Polynomial(2, 0.1), RBF(0.01)):
+        want = kernel(A.astype(float), B.astype(float))
+        np.testing.assert_allclose(kernel(make[rows](A), make[rows](B)), want, atol=1e-12)
 
 
 @pytest.mark.parametrize("solver", ["one_slack", "bcfw"])

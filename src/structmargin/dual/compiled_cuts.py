@@ -1,9 +1,11 @@
-"""Three ways to keep cuts a_c and their combination w, and what the ascent does with them.
+"""Four ways to keep cuts a_c and their combination w, and what the ascent does with them.
 
 SparseCuts   each a_c as a sparse row; w as a vector
 TensorCuts   a_c = s_c * x_i ⊗ (Lambda(y_i) - Lambda(ybar_c)) without ever forming the product;
              memory is that of the data and the weights, not of the cuts
-GramCuts     only the inner products G, in the space of a joint kernel; q = G alpha instead of w
+ProductCuts  the same in the space of a kernel kx(x, z) L[y, y']: rows of the matrix of kx instead of
+             x, and Z, which is that matrix times the coefficients of classes, instead of w
+GramCuts     only the inner products G, in the space of any joint kernel; q = G alpha instead of w
 
 `open_block(cuts, i, k)` comes before `inner` on any of block i's k cuts, and `close_block` after the
 last `move`: between the two a representation may work on the block as a whole. Which code runs is
@@ -53,6 +55,29 @@ class TensorCuts(NamedTuple):
     change: np.ndarray  # (L + 1,): what moved in the open block; the last entry says whether anything did
 
 
+class ProductCuts(NamedTuple):
+    """Block i is example i. Z is kept for all examples, so that a search finds every score ready.
+
+    With beta[i, q] = sum over the cuts c of block i of alpha_c s_c (1[q = y_i] - 1[q = ybar_c]), Z[q, j] is
+    sum_i beta[i, q] kx(x_i, x_j), and the score of class y on example j is sum_q L[y, q] Z[q, j].
+    """
+
+    Kx: np.ndarray  # (n, n) of float64 or float32: the rows of examples that have cuts
+    place: np.ndarray  # (n,): which row of Kx is that of example i
+    norm2: np.ndarray  # (n,): kx(x_i, x_i)
+    Z: np.ndarray  # (K, n)
+    map_data: np.ndarray  # L by its entries other than 0: (nnz,)
+    map_indices: np.ndarray
+    map_start: np.ndarray  # (K + 1,)
+    M: np.ndarray  # (K, K): L again, with all its entries
+    label: np.ndarray  # (n,): y_i
+    block: np.ndarray  # (m,): i of cut c
+    ybar: np.ndarray  # (m,)
+    scale: np.ndarray  # (m,): s_c
+    u: np.ndarray  # (K,): column i of Z for the open block
+    change: np.ndarray  # (K + 1,): what moved in the open block; the last entry says whether anything did
+
+
 class GramCuts(NamedTuple):
     """G has room for more cuts than there are; q has exactly one entry a cut."""
 
@@ -99,6 +124,14 @@ def local_gram(cuts: Any, i: int, place: np.ndarray, ids: np.ndarray, k: int, K:
 
 @overload(open_block)
 def _open_block(cuts, i, k):  # type: ignore[no-untyped-def]
+    if cuts.instance_class is ProductCuts:
+
+        def product(cuts, i, k):  # type: ignore[no-untyped-def]
+            for q in range(cuts.u.shape[0]):
+                cuts.u[q] = cuts.Z[q, i]
+
+        return product
+
     if cuts.instance_class is not TensorCuts:
         return lambda cuts, i, k: None
 
@@ -126,7 +159,7 @@ def _inner(cuts, c):  # type: ignore[no-untyped-def]
 
         return sparse
 
-    if cuts.instance_class is TensorCuts:
+    if cuts.instance_class in (TensorCuts, ProductCuts):
 
         def tensor(cuts, c):  # type: ignore[no-untyped-def]
             total = 0.0
@@ -164,6 +197,15 @@ def _move(cuts, c, amount):  # type: ignore[no-untyped-def]
 
         return tensor
 
+    if cuts.instance_class is ProductCuts:
+
+        def product(cuts, c, amount):  # type: ignore[no-untyped-def]
+            cuts.change[cuts.label[cuts.block[c]]] += amount * cuts.scale[c]
+            cuts.change[cuts.ybar[c]] -= amount * cuts.scale[c]
+            cuts.change[-1] = 1.0
+
+        return product
+
     def gram(cuts, c, amount):  # type: ignore[no-untyped-def]
         for r in range(cuts.q.shape[0]):
             cuts.q[r] += amount * cuts.G[c, r]
@@ -173,6 +215,22 @@ def _move(cuts, c, amount):  # type: ignore[no-untyped-def]
 
 @overload(close_block)
 def _close_block(cuts, i):  # type: ignore[no-untyped-def]
+    if cuts.instance_class is ProductCuts:
+
+        def product(cuts, i):  # type: ignore[no-untyped-def]
+            if cuts.change[-1] == 0.0:
+                return
+            k = cuts.Kx[cuts.place[i]]
+            for q in range(cuts.Z.shape[0]):
+                step = cuts.change[q]
+                if step != 0.0:
+                    z = cuts.Z[q]
+                    for j in range(z.shape[0]):
+                        z[j] += step * k[j]
+            cuts.change[:] = 0.0
+
+        return product
+
     if cuts.instance_class is not TensorCuts:
         return lambda cuts, i: None
 
@@ -194,11 +252,40 @@ def _combination(cuts):  # type: ignore[no-untyped-def]
         return lambda cuts: cuts.w
     if cuts.instance_class is TensorCuts:
         return lambda cuts: cuts.W.reshape(cuts.W.size)
+    if cuts.instance_class is ProductCuts:
+        return lambda cuts: cuts.Z.reshape(cuts.Z.size)
     return lambda cuts: cuts.q
 
 
 @overload(products)
 def _products(cuts, alpha, s, d, w, w0, v):  # type: ignore[no-untyped-def]
+    if cuts.instance_class is ProductCuts:
+
+        def product(cuts, alpha, s, d, w, w0, v):  # type: ignore[no-untyped-def]
+            ww, wt, wv, tt, tv, vv = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            n = cuts.label.shape[0]
+            for c in range(alpha.shape[0]):
+                if alpha[c] == 0.0 and s[c] == 0.0 and d[c] == 0.0:
+                    continue
+                i = cuts.block[c]
+                of_w, of_t, of_v, sign = 0.0, 0.0, 0.0, cuts.scale[c]
+                for y in (cuts.label[i], cuts.ybar[c]):
+                    for j in range(cuts.map_start[y], cuts.map_start[y + 1]):
+                        at, weight = np.int64(cuts.map_indices[j]) * n + i, sign * cuts.map_data[j]
+                        of_w += weight * w[at]
+                        of_t += weight * (w[at] - w0[at])
+                        of_v += weight * v[at]
+                    sign = -sign
+                ww += alpha[c] * of_w
+                wt += s[c] * of_w
+                wv += d[c] * of_w
+                tt += s[c] * of_t
+                tv += s[c] * of_v
+                vv += d[c] * of_v
+            return ww, wt, wv, tt, tv, vv
+
+        return product
+
     if cuts.instance_class is not GramCuts:
 
         def explicit(cuts, alpha, s, d, w, w0, v):  # type: ignore[no-untyped-def]
@@ -242,7 +329,7 @@ def _local_gram(cuts, i, place, ids, k, K):  # type: ignore[no-untyped-def]
 
         return sparse
 
-    if cuts.instance_class is TensorCuts:
+    if cuts.instance_class in (TensorCuts, ProductCuts):
 
         def tensor(cuts, i, place, ids, k, K):  # type: ignore[no-untyped-def]
             y = cuts.label[i]

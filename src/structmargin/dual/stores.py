@@ -1,9 +1,10 @@
 """The growing set of cuts and their combination w = sum_c alpha_c a_c, explicit or through a kernel.
 
-A cut is a scaled difference a = s * (Psi(x, y) - Psi(x, ybar)). `working_set.py` asks both stores for
+A cut is a scaled difference a = s * (Psi(x, y) - Psi(x, ybar)). `working_set.py` asks every store for
 the same few things: `extend` by new cuts, `keep` some of them, `cuts` (what `ascent.py` works on),
-`refresh` the combination from alpha, and the `scorer` it stands for. A stream of examples has them `admit`
-further ones: X and Y then hold the known examples first.
+`refresh` the combination from alpha, and the `scorer` it stands for: as long as training goes on, and
+the `model` that outlives it. A stream of examples has them `admit` further ones: X and Y then hold the known
+examples first.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from structmargin.dual.compiled_cuts import GramCuts, SparseCuts
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import KernelScorer, LinearScorer
 
+MIN_ROOM = 8
+"""However much is held, a pass may add cuts for this part of the room: 1 / MIN_ROOM."""
+
 
 class Store(Protocol):
     """A growing set of cuts and their combination w = sum_c alpha_c a_c."""
@@ -28,10 +32,13 @@ class Store(Protocol):
     norms2: np.ndarray
 
     @property
+    def entries(self) -> int: ...
+    @property
     def cuts(self) -> Any: ...
     def spare(self) -> Any: ...
-    def admit(self, X: Any, Y: Any) -> None: ...
+    def admit(self, X: Any, Y: Any, alpha: np.ndarray) -> None: ...
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None: ...
+    def affordable(self, cuts: Cuts, chosen: np.ndarray, room: int, share: float) -> np.ndarray: ...
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None: ...
     def keep(self, mask: np.ndarray) -> None: ...
     def refresh(self, alpha: np.ndarray) -> None: ...
@@ -39,13 +46,15 @@ class Store(Protocol):
     def gram(self) -> np.ndarray: ...
     def matrix(self, chosen: np.ndarray) -> sp.csr_matrix | FactoredRows | None: ...
     def scorer(self, alpha: np.ndarray) -> Any: ...
+    def model(self, alpha: np.ndarray) -> Any: ...
 
 
 def grown(array: np.ndarray, length: int) -> np.ndarray:
-    """The array, or a copy with room for at least `length` rows (amortised doubling)."""
+    """The array, or a copy with room for at least `length` rows: twice as long, large ones by a quarter."""
     if len(array) >= length:
         return array
-    larger = np.empty((max(length, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)
+    more = min(len(array), max(len(array) // 4, 2**20))
+    larger = np.empty((max(length, len(array) + more), *array.shape[1:]), dtype=array.dtype)
     larger[: len(array)] = array
     return larger
 
@@ -81,6 +90,11 @@ class RowStore:
 
     def __init__(self, problem: Problem | AdaptedProblem, n_weights: int) -> None:
         self.problem = adapt(problem)
+        if n_weights >= 2**31:
+            raise ValueError(
+                f"problem {self.problem.name!r} has {n_weights} weights, but cuts are kept with column "
+                "numbers below 2^31: use fewer features, or hash them"
+            )
         self.w = np.zeros(n_weights)
         self.m = 0
         self._data, self._indices = np.empty(1024), np.empty(1024, dtype=np.int32)
@@ -101,8 +115,27 @@ class RowStore:
     def norms2(self) -> np.ndarray:
         return self._norms2[: self.m]
 
-    def admit(self, X: Sequence[Any], Y: Sequence[Any]) -> None:
+    def admit(self, X: Sequence[Any], Y: Sequence[Any], alpha: np.ndarray) -> None:
         """Nothing to do: a row holds all there is to know of its example."""
+
+    @property
+    def entries(self) -> int:
+        """The entries of all rows that are held, other than 0."""
+        return int(self._start[self.m])
+
+    def affordable(self, cuts: Cuts, chosen: np.ndarray, room: int, share: float) -> np.ndarray:
+        """Those of the chosen cuts that may be added now: the most violated where not all have room.
+
+        `cuts` are of a share of the examples, which gets that share of the room: of what is left of `room`
+        entries, or of an eighth of them where less is left, since cuts with mass are held in any case.
+        """
+        quota = share * max(room - self.entries, room // MIN_ROOM)
+        lengths = np.diff(cuts.rows.indptr)[chosen]
+        if lengths.sum() <= quota:
+            return chosen
+        order = np.argsort(-cuts.H[chosen], kind="stable")
+        most = max(1, int(np.searchsorted(np.cumsum(lengths[order]), quota, side="right")))
+        return np.sort(chosen[order[:most]])
 
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None:
         assert cuts.rows is not None
@@ -111,7 +144,8 @@ class RowStore:
         self._data, self._indices = grown(self._data, end + used), grown(self._indices, end + used)
         self._start = grown(self._start, self.m + count + 1)
         lengths = np.diff(rows.indptr)
-        self._data[end : end + used] = rows.data[: rows.indptr[-1]] * np.repeat(cuts.scale, lengths)
+        scale = np.repeat(cuts.scale, lengths)
+        np.multiply(rows.data[: rows.indptr[-1]], scale, out=self._data[end : end + used])
         self._indices[end : end + used] = rows.indices[: rows.indptr[-1]]
         self._start[self.m + 1 : self.m + count + 1] = end + rows.indptr[1:]
         self.m += count
@@ -130,7 +164,7 @@ class RowStore:
         """Drop the cuts outside the mask; `link` from 0 afterwards rebuilds the products."""
         rows = self._whole()[np.flatnonzero(mask)]
         self.m = rows.shape[0]
-        self._data, self._indices = rows.data.astype(float), rows.indices.astype(np.int32)
+        self._data, self._indices = rows.data, rows.indices.astype(np.int32, copy=False)
         self._start = rows.indptr.astype(np.int64)
         self._pool = np.empty(1024)
 
@@ -157,6 +191,9 @@ class RowStore:
     def scorer(self, alpha: np.ndarray) -> LinearScorer:
         return LinearScorer(self.problem, self.w)
 
+    def model(self, alpha: np.ndarray) -> LinearScorer:
+        return LinearScorer(self.problem, self.w.copy())
+
 
 class GramStore:
     """Cuts in the space of a joint kernel: each is s * (k((x_i, y_i), .) - k((x_i, ybar), .))."""
@@ -182,8 +219,22 @@ class GramStore:
     def norms2(self) -> np.ndarray:
         return np.diagonal(self._G)[: self.m]
 
-    def admit(self, X: Sequence[Any], Y: Sequence[Any]) -> None:
+    def admit(self, X: Sequence[Any], Y: Sequence[Any], alpha: np.ndarray) -> None:
         self.X, self.Y = X, Y
+
+    @property
+    def entries(self) -> int:
+        """The inner products that are held."""
+        return self.m**2
+
+    def affordable(self, cuts: Cuts, chosen: np.ndarray, room: int, share: float) -> np.ndarray:
+        """Those of the chosen cuts that may be added now, as `RowStore` has it; m cuts take m^2 entries."""
+        together = np.sqrt(max(room, self.entries + room // MIN_ROOM))
+        most = max(1, int(share * (together - self.m)))
+        if len(chosen) <= most:
+            return chosen
+        order = np.argsort(-cuts.H[chosen], kind="stable")
+        return np.sort(chosen[order[:most]])
 
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None:
         count, before = len(cuts.scale), self.m
@@ -193,7 +244,7 @@ class GramStore:
         self._outputs.extend(cuts.outputs)
         self.m += count
         if self.m > len(self._q):
-            size = max(self.m, 2 * len(self._q))
+            size = max(self.m, min(2 * len(self._q), len(self._q) + 2**10))
             larger = np.empty((size, size))
             larger[:before, :before] = self._G[:before, :before]
             self._G, self._q = larger, grown(self._q, size)
@@ -252,3 +303,6 @@ class GramStore:
 
     def scorer(self, alpha: np.ndarray) -> KernelScorer:
         return KernelScorer(self.problem, self.kernel, *self.expansion(alpha))
+
+    def model(self, alpha: np.ndarray) -> KernelScorer:
+        return self.scorer(alpha)

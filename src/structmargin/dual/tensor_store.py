@@ -20,6 +20,39 @@ from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import LinearScorer
 
 
+class ClassCuts:
+    """What is kept of a cut of one class: its example, the wrong class and the scale, for m cuts."""
+
+    def __init__(self) -> None:
+        self.m = 0
+        self.example, self.ybar = np.zeros(256, dtype=np.int32), np.zeros(256, dtype=np.int32)
+        self.scale = np.empty(256)
+
+    def extend(self, cuts: Cuts) -> None:
+        """Append cuts."""
+        first, self.m = self.m, self.m + len(cuts.scale)
+        for name, values in (("example", cuts.example), ("ybar", cuts.outputs), ("scale", cuts.scale)):
+            array = grown(getattr(self, name), self.m)
+            array[first : self.m] = values
+            setattr(self, name, array)
+
+    def keep(self, mask: np.ndarray) -> None:
+        """Drop the cuts outside the mask."""
+        for name in ("example", "ybar", "scale"):
+            setattr(self, name, grown(getattr(self, name)[: self.m][mask], 256))
+        self.m = int(mask.sum())
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(example, ybar, scale) of the m cuts."""
+        return self.example[: self.m], self.ybar[: self.m], self.scale[: self.m]
+
+    def norms2(self, norm2: np.ndarray, M: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """|a_c|^2 of each cut, from |Phi(x_i)|^2 (n,) and the products M (K, K) of the Lambda(y)."""
+        example, ybar, scale = self.arrays()
+        y = label[example]
+        return np.asarray(norm2[example] * scale**2 * (M[y, y] - 2.0 * M[y, ybar] + M[ybar, ybar]))
+
+
 @compiled
 def _combine(cuts, blocks, alpha):  # type: ignore[no-untyped-def]
     for i in range(blocks.size.shape[0]):
@@ -35,16 +68,14 @@ class TensorStore:
 
     def __init__(self, problem: Problem | AdaptedProblem, X: Any, Y: Any) -> None:
         self.problem = adapt(problem)
-        self.admit(X, Y)
+        self.admit(X, Y, np.empty(0))
         D, L = self.phi.shape[1], self.Lambda.shape[1]
         self.w = np.zeros(D * L)
-        self.m = 0
-        self._block, self._ybar = np.zeros(256, dtype=np.int32), np.zeros(256, dtype=np.int32)
-        self._scale = np.empty(256)
+        self.class_cuts = ClassCuts()
         self._u, self._change = np.zeros(L), np.zeros(L + 1)
         self._blocks: Blocks | None = None
 
-    def admit(self, X: Any, Y: Any) -> None:
+    def admit(self, X: Any, Y: Any, alpha: np.ndarray) -> None:
         """The factors of all examples; those of the cuts held come first, in the same order."""
         assert self.problem.factors is not None
         phi, Lambda = (sp.csr_matrix(part, dtype=float) for part in self.problem.factors(X))
@@ -62,7 +93,8 @@ class TensorStore:
             self.phi.data, self._indices, self._start, self._norm2,
             self.w.reshape(self.phi.shape[1], -1),
             self.Lambda.data, self._map_indices, self._map_start, self._M,
-            self._label, self._block, self._ybar, self._scale, self._u, self._change,
+            self._label, self.class_cuts.example, self.class_cuts.ybar, self.class_cuts.scale,
+            self._u, self._change,
         )  # fmt: skip
 
     def spare(self) -> TensorCuts:
@@ -71,24 +103,22 @@ class TensorStore:
 
     @property
     def norms2(self) -> np.ndarray:
-        y, ybar = self._label[self._block[: self.m]], self._ybar[: self.m]
-        apart = self._M[y, y] - 2.0 * self._M[y, ybar] + self._M[ybar, ybar]
-        return np.asarray(self._norm2[self._block[: self.m]] * self._scale[: self.m] ** 2 * apart)
+        return self.class_cuts.norms2(self._norm2, self._M, self._label)
+
+    entries = 0  # a cut takes three numbers, which do not count
+
+    def affordable(self, cuts: Cuts, chosen: np.ndarray, room: int, share: float) -> np.ndarray:
+        """All of the chosen cuts."""
+        return chosen
 
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None:
-        first, self.m = self.m, self.m + len(cuts.scale)
-        for name, values in (("_block", cuts.example), ("_ybar", cuts.outputs), ("_scale", cuts.scale)):
-            array = grown(getattr(self, name), self.m)
-            array[first : self.m] = values
-            setattr(self, name, array)
+        self.class_cuts.extend(cuts)
 
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
         self._blocks = blocks
 
     def keep(self, mask: np.ndarray) -> None:
-        for name in ("_block", "_ybar", "_scale"):
-            setattr(self, name, grown(getattr(self, name)[: self.m][mask], 256))
-        self.m = int(mask.sum())
+        self.class_cuts.keep(mask)
 
     def refresh(self, alpha: np.ndarray) -> None:
         self.w[:] = 0.0
@@ -100,16 +130,19 @@ class TensorStore:
 
     def matrix(self, chosen: np.ndarray) -> FactoredRows:
         """The rows a_c of the chosen cuts, as factors."""
-        example, ybar, scale = self._block[chosen], self._ybar[chosen], self._scale[chosen]
+        example, ybar, scale = (part[chosen] for part in self.class_cuts.arrays())
         difference = sp.diags(scale) @ (self.Lambda[self._label[example]] - self.Lambda[ybar])
         used, example = np.unique(example, return_inverse=True)
         return FactoredRows(self.phi[used], sp.csr_matrix(difference), example)
 
     def gram(self) -> np.ndarray:
-        example, s = self._block[: self.m], self._scale[: self.m]
-        apart = (self.Lambda[self._label[example]] - self.Lambda[self._ybar[: self.m]]).toarray()
+        example, ybar, s = self.class_cuts.arrays()
+        apart = (self.Lambda[self._label[example]] - self.Lambda[ybar]).toarray()
         phi = self.phi[example]
         return np.asarray((phi @ phi.T).toarray() * (apart @ apart.T) * s[:, None] * s[None, :])
 
     def scorer(self, alpha: np.ndarray) -> LinearScorer:
         return LinearScorer(self.problem, self.w)
+
+    def model(self, alpha: np.ndarray) -> LinearScorer:
+        return LinearScorer(self.problem, self.w.copy())

@@ -261,8 +261,8 @@ class Dual:
         before, n = self.n, len(Y)
         factor = (C / n) / (self.C / before)
         self._alpha[: self.m] *= factor
-        self.store.admit(X, Y)
         self.store.scale(factor)
+        self.store.admit(X, Y, self.alpha)
         members, size, place = self.blocks
         width = members.shape[1]
         self.blocks = Blocks(

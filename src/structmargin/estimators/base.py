@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -36,10 +35,9 @@ def seed_of(random_state: Any) -> int | None:
     return None if random_state is None else int(random_state)
 
 
-def _each(X: Any) -> Iterator[Any]:
+def each(X: Any) -> Iterator[Any]:
     """Input by input: rows of a matrix, or items of a sequence."""
-    rows = X.tocsr() if sp.issparse(X) else X
-    return (rows[i] for i in range(count(X)))
+    return (X[i] for i in range(count(X)))
 
 
 class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -152,7 +150,7 @@ class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         check_is_fitted(self, "scorer_")
         problem = adapt(self.problem_)
         inputs = gate.inputs_of(problem, self._inputs(problem, X))
-        found = k_best(problem, self.scorer_, _each(inputs), k)
+        found = k_best(problem, self.scorer_, each(inputs), k)
         outputs = iter(problem.unwrap([y for several in found for _, y in several]))
         return [[(score, next(outputs)) for score, _ in several] for several in found]
 
@@ -181,7 +179,7 @@ class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         check_is_fitted(self, "scorer_")
         problem = adapt(self.problem_)
         inputs = gate.inputs_of(problem, self._inputs(problem, X))
-        return best_and_margin(problem, self.scorer_, _each(inputs))
+        return best_and_margin(problem, self.scorer_, each(inputs))
 
     def _argmax(self, problem: AdaptedProblem, X: Any) -> Sequence[Any]:
         """The best-scoring outputs of inputs that are wrapped already."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from structmargin import archive, registry
 from structmargin.problem import Problem
-from structmargin.scorer import KernelScorer, LinearScorer
+from structmargin.scorer import LinearScorer, expanded
 
 
 class Saved(ABC):
@@ -73,8 +73,7 @@ class Saved(ABC):
             "fit": fit,
         }
         if f.w is None:
-            X, Y = (part if getattr(part, "ndim", 0) else list(part) for part in (f.X, f.Y))
-            tree["expansion"] = {"kernel": f.kernel, "X": X, "Y": Y, "coef": f.coef}
+            tree["expansion"] = {"kernel": f.kernel, **f.expansion()}
         return archive.pack(tree, classes)
 
     @classmethod
@@ -92,7 +91,7 @@ class Saved(ABC):
         if e is None:
             return make(problem, **tree["settings"]), LinearScorer(problem, tree["w"]), tree["fit"]
         model = make(problem, kernel=e["kernel"], **tree["settings"])
-        return model, KernelScorer(problem, e["kernel"], e["X"], e["Y"], e["coef"]), tree["fit"]
+        return model, expanded(problem, **e), tree["fit"]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to an .npz file, whole or not at all.

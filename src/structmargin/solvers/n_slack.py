@@ -10,10 +10,12 @@ formulation, with explicit features or a joint kernel. Theorem 18 bounds the cut
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
+from structmargin.cuts import Cuts
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
 from structmargin.training.stopping import AT_ROUNDING, InnerTolerance
@@ -44,6 +46,12 @@ class NSlack(Trainable):
         far more exactly than the outer gap is waste.
     idle : int, default=4
         The batch form drops a cut after so many re-optimisations with alpha = 0 in a row; 0 keeps them all.
+    max_entries : int, default=2**26
+        How much the working set of the batch form may hold: entries of explicit rows other than 0, of 12
+        bytes each, or inner products of a joint kernel, of 8 bytes each. Where a pass finds more than there
+        is room for, it adds the most violated outputs, the same part of each share of the examples; and
+        once half of the room is taken, cuts are dropped as soon as their alpha is 0. Cuts with alpha > 0 are
+        held in any case, and a pass may add an eighth of `max_entries` whatever is held.
     """
 
     variant: str = "batch"
@@ -51,6 +59,7 @@ class NSlack(Trainable):
     most: int = 32
     epochs: int = 2
     idle: int = 4
+    max_entries: int = 2**26
 
     name: ClassVar[str] = "n_slack"
     needs: ClassVar[Needs] = Needs()
@@ -71,21 +80,26 @@ class NSlack(Trainable):
     def _together(self, task: Task, dual: Dual) -> Fit:
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat
             # lines 4-7: the most violated outputs of every example, at one w
-            violators, _, gap, stop = task.search(dual, self.most)
+            violators, _, gap, stop = task.search(dual, self.most, keep=partial(self._violated, task, dual))
             if stop:
                 return task.finish(dual, converged=True, n_iter=iteration)
             floor = task.floor(dual, TOGETHER)
-            violated = task.worth_adding(dual, violators)  # line 8
-            if not len(violated):  # line 13, provided that w is optimal over the cuts held
+            if not len(violators.H):  # line 13, provided that w is optimal over the cuts held
                 if dual.solved(floor):
                     return task.finish(dual, converged=True, n_iter=iteration, stopped=AT_ROUNDING)
                 dual.ascend(floor, seed=task.seed)
                 continue
-            dual.add(violators.take(violated))  # line 9
+            dual.add(violators)  # line 9
             dual.ascend(TOGETHER.after(gap, floor), max_epochs=self.epochs, seed=task.seed)  # line 10
             if self.idle:
-                dual.prune(self.idle)
+                crowded = 2 * dual.store.entries > self.max_entries
+                dual.prune(1 if crowded else self.idle)
         return task.finish(dual, converged=False, n_iter=task.max_iter)
+
+    def _violated(self, task: Task, dual: Dual, found: Cuts, share: float) -> Cuts:
+        """Line 8: those of the outputs found in a share of the examples that are added."""
+        violated = task.worth_adding(dual, found)
+        return found.take(dual.store.affordable(found, violated, self.max_entries, share))
 
     def _one_by_one(self, task: Task, dual: Dual) -> Fit:
         separation, converged, iteration = task.separation, False, 0

@@ -25,11 +25,12 @@ from structmargin.training.trainable import Needs
 class Walk:
     """A training under way: the sums of updates, what was counted, and where the draws are."""
 
-    sums: Any  # of the task's space: RowSums or PairSums
+    sums: Any  # of the task's space: RowSums, PairSums or ClassSums
     rng: np.random.Generator
     steps: int = 0
     mistakes: int = 0
     passes: int = 0
+    seen: int = 0  # the examples of earlier chunks
     clean: bool = False  # whether the last pass made no mistake
 
     @classmethod
@@ -70,6 +71,7 @@ class Perceptron(Online):
     def go_on(self, task: Task, first: int) -> Fit:
         walk = Walk.begin(task) if task.warm_start is None else task.warm_start.state
         self._pass(task, walk, first)
+        walk.seen += task.n
         return replace(self._model(task, walk), n_iter=1)
 
     def _pass(self, task: Task, walk: Walk, first: int = 0) -> None:
@@ -83,7 +85,8 @@ class Perceptron(Online):
                 if task.separation.exact and walk.mistakes < N_PREDICTIONS:
                     require_winner(walk.sums.scorer(), task.X[i], task.Y[i], yhat, i)
                 walk.mistakes += 1
-                walk.sums.add(task.X[i], task.Y[i], yhat, walk.steps, task.weights[i])
+                number = walk.seen + i
+                walk.sums.add(number, task.X[i], task.Y[i], yhat, walk.steps, task.weights[i])
         walk.passes += 1
         walk.clean = walk.mistakes == before
         task.separation.calls = walk.steps

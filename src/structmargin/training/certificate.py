@@ -92,10 +92,10 @@ def certify(
             raise ValueError("a kernel scorer needs its norm2 to be certified")
         norm2 = float(f.w @ f.w)
     search = Separation(adapt(problem), X, Y, formulation.H, f.w is not None)
-    violators = search(f, search.all)
+    H, losses = map(np.concatenate, zip(*((found.H, found.losses) for found in search.shares(f))))
     weights = np.ones(search.n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    primal, xi = primal_of(formulation, C, norm2, violators.H, weights)
-    return Certificate(primal, xi, violators.losses)
+    primal, xi = primal_of(formulation, C, norm2, H, weights)
+    return Certificate(primal, xi, losses)
 
 
 def theorem18(

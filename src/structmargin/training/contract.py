@@ -23,7 +23,7 @@ import numpy as np
 
 from structmargin.cuts import Cuts, SearchError
 from structmargin.problem import Scorer
-from structmargin.scorer import KernelScorer, LinearScorer
+from structmargin.scorer import LinearScorer
 from structmargin.training.separation import Separation
 
 ROUNDING = 1e-6
@@ -69,21 +69,20 @@ def require_no_better_cut(
 
 
 def require_best_answers(
-    separation: Separation,
-    f: LinearScorer | KernelScorer,
-    violators: Cuts,
-    seed: int,
-    oracle_tol: float = 0.0,
+    separation: Separation, f: Scorer, model: Any, H: np.ndarray, seed: int, oracle_tol: float = 0.0
 ) -> None:
-    """Hold the answers for all examples at f against predictions and drawn outputs; raise SearchError."""
-    H = np.maximum(violators.largest_H(separation.n), 0.0)
+    """Hold the answers for all examples at f against predictions and other outputs; raise SearchError.
+
+    H (n,) is what the search returned for each example; `model` is the same scorer as f, to be multiplied.
+    """
+    H = np.maximum(H, 0.0)
     largest = max(float(H.max(initial=0.0)), separation.largest_b)
     allowed = tolerance(largest, oracle_tol)
     _against_predictions(separation, f, H, allowed)
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(separation.n)[:N_EXAMPLES])
     for factor in FACTORS:
-        answers = separation.answers(f.times(factor), chosen)
+        answers = separation.answers(model.times(factor), chosen)
         margin = (answers.b - answers.H) / np.where(answers.scale > 0.0, factor * answers.scale, 1.0)
         values = np.where(answers.losses > 0.0, separation.H(answers.losses, margin), 0.0)
         for i, value in zip(answers.example, values, strict=True):

@@ -8,7 +8,7 @@ becoming a wrong model.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from structmargin.cuts import Cuts, SearchError, require_losses
 from structmargin.formulation import Cost
 from structmargin.problem import AdaptedProblem, Scorer, as_row
 from structmargin.scorer import LinearScorer
+
+SHARE = 2**14
+"""So many examples are searched at a time: the rows of their outputs are in memory together."""
 
 
 class Separation:
@@ -56,6 +59,12 @@ class Separation:
         if most > 1:
             return self._batch.search_many(f, indices, self.H, most)
         return self._batch.search(f, indices, self.H)
+
+    def shares(self, f: Scorer, most: int = 1) -> Iterator[Cuts]:
+        """The same for all examples, at most SHARE of them at a time where the search makes rows."""
+        size = SHARE if self.explicit and self.problem.factors is None else self.n
+        for first in range(0, self.n, size):
+            yield self(f, self.all[first : first + size], most)
 
     def with_rows(self, cuts: Cuts) -> Cuts:
         """The same cuts with their rows of deltaPsi, made now if the search left them out."""

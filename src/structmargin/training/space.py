@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from structmargin.dual.product_store import ProductStore
 from structmargin.dual.stores import GramStore, RowStore
 from structmargin.dual.tensor_store import TensorStore
 from structmargin.problem import AdaptedProblem, as_row
-from structmargin.scorer import KernelScorer, LinearScorer
+from structmargin.scorer import ClassScorer, KernelScorer, LinearScorer
 
 
 class RowSums:
@@ -25,7 +26,7 @@ class RowSums:
     def scorer(self) -> LinearScorer:
         return self._scorer
 
-    def add(self, x: Any, y: Any, yhat: Any, step: int, weight: float) -> None:
+    def add(self, i: int, x: Any, y: Any, yhat: Any, step: int, weight: float) -> None:
         for sign, output in ((weight, y), (-weight, yhat)):
             row = as_row(self.problem.psi(x, output))
             np.add.at(self.w, row.indices, sign * row.data)
@@ -52,7 +53,7 @@ class PairSums:
     def scorer(self) -> KernelScorer:
         return KernelScorer(self.problem, self.kernel, self._X, self._Y, np.asarray(self._coef))
 
-    def add(self, x: Any, y: Any, yhat: Any, step: int, weight: float) -> None:
+    def add(self, i: int, x: Any, y: Any, yhat: Any, step: int, weight: float) -> None:
         self._X += [x, x]
         self._Y += [y, yhat]
         self._coef += [weight, -weight]
@@ -64,6 +65,37 @@ class PairSums:
     def average(self, steps: int) -> KernelScorer:
         share = 1.0 - (np.asarray(self._step) - 1.0) / max(steps, 1)
         return KernelScorer(self.problem, self.kernel, self._X, self._Y, np.asarray(self._coef) * share)
+
+
+class ClassSums:
+    """The same updates for a kernel with product structure: each input once, with coefficients of classes."""
+
+    def __init__(self, problem: AdaptedProblem, kernel: Any, n_classes: int) -> None:
+        self.problem, self.kernel = problem, kernel
+        self._place: dict[int, int] = {}
+        self._X: list[Any] = []
+        self._coef, self._timed = np.zeros((0, n_classes)), np.zeros((0, n_classes))
+
+    def scorer(self) -> ClassScorer:
+        return ClassScorer(self.problem, self.kernel, self._X, self._coef[: len(self._X)])
+
+    def add(self, i: int, x: Any, y: Any, yhat: Any, step: int, weight: float) -> None:
+        if i not in self._place:
+            self._place[i] = len(self._X)
+            self._X.append(x)
+            if len(self._X) > len(self._coef):
+                more = np.zeros((max(64, len(self._coef)), self._coef.shape[1]))
+                self._coef, self._timed = (np.vstack([part, more]) for part in (self._coef, self._timed))
+        for sign, output in ((weight, y), (-weight, yhat)):
+            self._coef[self._place[i], int(output)] += sign
+            self._timed[self._place[i], int(output)] += sign * (step - 1)
+
+    def final(self) -> ClassScorer:
+        return self.scorer()
+
+    def average(self, steps: int) -> ClassScorer:
+        mean = (self._coef - self._timed / max(steps, 1))[: len(self._X)]
+        return ClassScorer(self.problem, self.kernel, self._X, mean)
 
 
 class Linear:
@@ -84,17 +116,25 @@ class Linear:
 
 
 class Joint:
-    """A joint kernel on pairs: an object of `kernels.py`, or one with the same two methods."""
+    """A joint kernel on pairs: an object of `kernels.py`, or one with the same methods."""
 
     explicit = False
 
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
+        self._factors = getattr(kernel, "factors", None)
 
     def store(
         self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True
-    ) -> GramStore:
+    ) -> GramStore | ProductStore:
+        """Where to keep cuts: as classes if problem and kernel have factors; or by their inner products."""
+        if per_example and self._factors is not None and problem.factors is not None:
+            return ProductStore(problem, self.kernel, X, Y)
         return GramStore(problem, self.kernel, X, Y)
 
-    def accumulator(self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any]) -> PairSums:
+    def accumulator(
+        self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any]
+    ) -> PairSums | ClassSums:
+        if self._factors is not None and problem.factors is not None:
+            return ClassSums(problem, self.kernel, problem.factors(X)[1].shape[0])
         return PairSums(problem, self.kernel)

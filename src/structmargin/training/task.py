@@ -90,20 +90,33 @@ class Task:
         state.move_to(self.C)
         return state
 
-    def search(self, dual: Dual, most: int = 1, by_gap: bool = False) -> Pass:
+    def search(
+        self,
+        dual: Dual,
+        most: int = 1,
+        by_gap: bool = False,
+        keep: Callable[[Cuts, float], Cuts] | None = None,
+    ) -> Pass:
         """Search every example at the dual's w, measure and note the gap, and decide whether to stop.
 
         `most` outputs per example at most, where the problem finds several at once. Training may stop once
-        gap_tol is certified or, for solvers that stop `by_gap`, once the gap is what eps would cost.
+        gap_tol is certified or, for solvers that stop `by_gap`, once the gap is what eps would cost. What a
+        share of the examples yields is handed to `keep` with the size of the share, if it is given, and what
+        that returns is kept.
         """
-        violators = self.separation(dual.scorer(), self.separation.all, most)
-        primal, high, _ = self._primal(dual, violators.largest_H(self.n))
+        kept, H = [], np.full(self.n, -np.inf)
+        for violators in self.separation.shares(dual.scorer(), most):
+            here = violators.largest_H(self.n)
+            H = np.maximum(H, here)
+            if not dual.averaged:
+                self.require_no_better(violators, dual.xi[violators.example])
+            share = float(np.mean(here > -np.inf))
+            kept.append(violators if keep is None else keep(violators, share))
+        primal, high, _ = self._primal(dual, H)
         gap = high - dual.value
         self.recorder.note(self.separation, dual, primal=primal, dual=dual.value, gap=gap)
-        if not dual.averaged:
-            self.require_no_better(violators, dual.xi[violators.example])
         decides = by_gap or self.criterion.gap_tol is not None
-        return Pass(violators, primal, gap, decides and self.near(dual, gap, primal))
+        return Pass(Cuts.joined(kept), primal, gap, decides and self.near(dual, gap, primal))
 
     def require_no_better(self, violators: Cuts, held: np.ndarray) -> None:
         """Raise SearchError if an exact search returned less than the H of a cut held for its example."""
@@ -182,12 +195,11 @@ class Task:
         """
         dual.refresh()
         f = dual.scorer()
-        violators = self.separation(f, self.separation.all)
-        primal, high, xi = self._primal(dual, violators.H)
+        H = self._largest_H(dual, f)
+        primal, high, xi = self._primal(dual, H)
         if self.separation.exact:
-            if not dual.averaged:
-                self.require_no_better(violators, dual.xi)
-            require_best_answers(self.separation, f, violators, self.seed, self.oracle_tol)
+            model = dual.store.model(dual.alpha)
+            require_best_answers(self.separation, f, model, H, self.seed, self.oracle_tol)
             _require_weak_duality(high, dual.value)
         value = min(dual.value, high)  # by rounding alone it could lie above
         gap = high - value if self.separation.exact else None
@@ -198,19 +210,26 @@ class Task:
         )
         if not converged:
             self._warn_of_gap(gap, primal, stopped)
-        fit = self.model_at(dual, f, converged=converged, n_iter=n_iter)
+        fit = self.model_at(dual, converged=converged, n_iter=n_iter)
         fit.primal, fit.primal_high, fit.dual, fit.gap, fit.xi = primal, high, value, gap, xi
         if bounded and self.criterion.eps is not None and np.all(self.weights == 1.0):
             fit.bound = theorem18(self.problem, self.X, self.Y, self.formulation, self.C, self.criterion.eps)
         return fit
 
-    def model_at(self, dual: Dual, f: Any, *, converged: bool, n_iter: int) -> Fit:
+    def _largest_H(self, dual: Dual, f: Any) -> np.ndarray:
+        """The largest H of every example at the final w, held against the cuts that are there."""
+        found = []
+        for violators in self.separation.shares(f):
+            if not dual.averaged:
+                self.require_no_better(violators, dual.xi[violators.example])
+            found.append(violators.H)
+        return np.concatenate(found)
+
+    def model_at(self, dual: Dual, *, converged: bool, n_iter: int) -> Fit:
         """The model at the dual's w, without a certificate."""
         support = dual.support()
-        if self.space.explicit:
-            f = type(f)(self.problem, f.w.copy())
         return Fit(
-            scorer=f,
+            scorer=dual.store.model(dual.alpha),
             formulation=self.formulation,
             C=self.C,
             eps=self.eps,
@@ -232,11 +251,11 @@ class Task:
     def _unfinished(self, dual: Dual, certified: bool) -> Fit:
         """The model of a training that was broken off: its dual, and its primal if a search may find it."""
         dual.refresh()
-        fit = self.model_at(dual, dual.scorer(), converged=False, n_iter=len(self.recorder.trace))
+        fit = self.model_at(dual, converged=False, n_iter=len(self.recorder.trace))
         fit.dual = dual.value
         if certified:
-            violators = self.separation(dual.scorer(), self.separation.all)
-            fit.primal, fit.primal_high, fit.xi = self._primal(dual, violators.H)
+            H = self._largest_H(dual, dual.scorer())
+            fit.primal, fit.primal_high, fit.xi = self._primal(dual, H)
             if self.separation.exact:
                 fit.gap = max(fit.primal_high - dual.value, 0.0)
         return fit

@@ -23,7 +23,22 @@ def sweep(dual: Dual, seed: int) -> tuple[tuple[float, ...], int, float]:
 
 
 def combination(rows: Any, kind: str) -> np.ndarray:
-    return {"rows": lambda: rows.w, "tensor": lambda: rows.W.ravel(), "gram": lambda: rows.q}[kind]()
+    held = {
+        "rows": lambda: rows.w,
+        "tensor": lambda: rows.W.ravel(),
+        "product": lambda: rows.Z.ravel(),
+        "gram": lambda: rows.q,
+    }
+    return held[kind]()
+
+
+def columns(cut: Cutting, kind: str) -> np.ndarray:
+    """What one unit of alpha adds to the combination, a column per cut."""
+    if kind == "product":  # of every class, the kernel between the cut's example and all examples
+        e = np.eye(len(cut.problem.Lambda))
+        classes = cut.scale[:, None] * (e[cut.Y[cut.example]] - e[cut.ybar])
+        return np.array([np.kron(c, k) for c, k in zip(classes, (cut.X @ cut.X.T)[cut.example])]).T
+    return cut.A @ cut.A.T if kind == "gram" else cut.A.T
 
 
 def best_of_plane(cut: Cutting, dual: Dual, directions: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +62,7 @@ def test_a_stride_goes_to_the_best_point_that_is_allowed(
     top = np.where(np.isfinite(dual.cap), dual.cap, 1.0)[cut.example]
     set_alpha(dual, 0.5 * top * rng.uniform(size=len(cut.b)) / np.bincount(cut.example)[cut.example])
     spare, d = dual.store.spare(), np.zeros(len(cut.b))
-    A = cut.A @ cut.A.T if kind == "gram" else cut.A.T
+    A = columns(cut, kind)
     for k in range(3):
         alpha0, w0 = dual.alpha.copy(), combination(dual.store.cuts, kind).copy()
         sweep(dual, seed + k)

@@ -124,8 +124,8 @@ def test_a_kernel_model_needs_its_norm_to_be_certified() -> None:
     assert len(model.predict(X)) == 90
     with pytest.raises(ValueError, match="norm2"):
         certify(model.problem_, X, Y, model.scorer_, FORMULATIONS["SVM2"], 9.0)
-    pairs = model.scorer_
-    norm2 = float(pairs.coef @ pairs.kernel.gram(pairs.X, pairs.Y, pairs.X, pairs.Y) @ pairs.coef)
+    f = model.scorer_
+    norm2 = float(np.sum(f.coef * f.potentials(f.X)))
     again = certify(model.problem_, X, Y, model.scorer_, FORMULATIONS["SVM2"], 9.0, norm2)
     assert again.primal == pytest.approx(model.fit_.primal, rel=1e-8)
 

@@ -254,7 +254,7 @@ class AlignmentBatch:
         """Psi(x, y) - Psi(x, ybar) as sorted sparse rows."""
         indices = np.ascontiguousarray(indices, dtype=np.int64)
         room = len(aligned.ops) + int(np.sum(self.truth.start[indices + 1] - self.truth.start[indices]))
-        data, columns, indptr = np.empty(room), np.empty(room, np.int32), np.zeros(len(indices) + 1, np.int32)
+        data, columns, indptr = np.empty(room), np.empty(room, np.int32), np.zeros(len(indices) + 1, np.int64)
         truth, violator = (self.truth_pairs, *self.truth[1:]), (self.pairs[best], *aligned[1:])
         counts, B = np.zeros(self.problem.n_weights), self.problem.n_letters
         _subtract(*self.strings, truth, indices, violator, B, counts, data, columns, indptr)

@@ -255,7 +255,7 @@ def _differences(rule, head, columns, truth_at, truth, which, start, edges, n_we
     room = 0
     for r in range(which.shape[0]):
         room += width * (truth_at[which[r] + 1] - truth_at[which[r]] + start[r + 1] - start[r])
-    data, indices, indptr = np.empty(room), np.empty(room, np.int32), np.zeros(which.shape[0] + 1, np.int32)
+    data, indices, indptr = np.empty(room), np.empty(room, np.int32), np.zeros(which.shape[0] + 1, np.int64)
     counts, used = np.zeros(n_weights), 0
     touched = np.empty(room, np.int64)
     for r in range(which.shape[0]):

@@ -228,7 +228,7 @@ class Grammar(Params):
 
     def argmax(self, f: Scorer, x: Sequence[str]) -> Tree | None:
         """The best-scoring output of x under the scorer f; None where the grammar has none."""
-        self.check_tags([x])
+        self.check_inputs([x])
         return PackedForests(self, [x]).argmax(f)[0]
 
     def augmented_argmax(self, f: Scorer, x: Sequence[str], y: Node, H: Cost) -> Tree | None:

@@ -138,7 +138,7 @@ class Multiclass(MulticlassData):
 
     def draw(self, x: Matrix, y: int, rng: np.random.Generator) -> int:
         """A random class, all equally likely."""
-        return int(rng.integers(self.n_classes))
+        return int(rng.integers(self.K))
 
     def factors(self, X: Matrix) -> tuple[Matrix, Matrix]:
         """The matrices of all Phi(x) and of all Lambda(y), where Psi = Phi ⊗ Lambda."""
@@ -201,8 +201,10 @@ class MulticlassBatch:
     def _values(self, f: Scorer, indices: np.ndarray, H: Cost) -> tuple[np.ndarray, np.ndarray]:
         """f(x, y) - f(x, .) and H of every class: both (m, n_classes)."""
         every = np.array_equal(indices, np.arange(len(self.Y)))
-        X, y = (self.X, self.Y) if every else (self.X[indices], self.Y[indices])
-        scores = np.asarray(f.potentials(X)).reshape(len(y), -1)
+        y = self.Y if every else self.Y[indices]
+        scores = f.of_training(indices)
+        if scores is None:
+            scores = np.asarray(f.potentials(self.X if every else self.X[indices])).reshape(len(y), -1)
         margins = scores[np.arange(len(y)), y][:, None] - scores
         return margins, H(self.losses[y], margins)
 
@@ -227,4 +229,5 @@ class MulticlassBatch:
         data[:, 0] = X.data * (y != ybar)[where]
         data[:, 1] = -data[:, 0]
         shape = (len(y), self.problem.n_weights)
-        return sp.csr_matrix((data.ravel(), columns.ravel(), 2 * X.indptr), shape=shape)
+        indptr = 2 * X.indptr.astype(np.int64)  # X may have more than 2^30 entries
+        return sp.csr_matrix((data.ravel(), columns.ravel(), indptr), shape=shape)

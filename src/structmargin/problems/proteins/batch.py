@@ -156,7 +156,7 @@ class ProteinBatch:
             p.n_weights - p.first_gap
         )  # columns that chains can meet
         data, columns = np.empty(max_entries), np.empty(max_entries, np.int32)
-        indptr = np.zeros(len(indices) + 1, np.int32)
+        indptr = np.zeros(len(indices) + 1, np.int64)
         scratch = np.zeros(p.n_weights), np.zeros(p.n_weights, np.bool_)
         weights = self.weights(np.zeros(p.n_weights))
         _differences(self.packed, weights, indices, self.truth, matches, *scratch, data, columns, indptr)

@@ -49,7 +49,7 @@ class SequenceBatch:
             problem.require_label_numbers(X, Y)
             empty = np.zeros(0, dtype=np.int64)
             self.y = np.concatenate([empty, *(np.asarray(y, dtype=np.int64) for y in Y)])
-        self._place = np.empty(problem.n_weights, dtype=np.int32)  # scratch memory of `difference_rows`
+        self._place = np.empty(problem.n_weights, dtype=np.int64)  # scratch memory of `difference_rows`
 
     def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts:
         """The maximiser of H for each of the examples."""

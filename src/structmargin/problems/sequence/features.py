@@ -177,7 +177,7 @@ def difference_rows(tokens, layout, chosen, y, packed, ybar, place):  # type: ig
     """Psi(x_i, y_i) - Psi(x_i, ybar_i) for each chosen i: CSR arrays (indptr, indices, data).
 
     y (N,) holds the labels of all tokens, ybar those of the chosen sequences, packed at `packed`;
-    a labelling of -1 throughout stands for no Psi at all. `place` is scratch of n_weights int32.
+    a labelling of -1 throughout stands for no Psi at all. `place` is scratch of n_weights int64.
     A row holds no column twice and no zero; its columns are in no order.
     """
     L, D, eta = layout.n_labels, layout.n_features, layout.eta
@@ -193,7 +193,7 @@ def difference_rows(tokens, layout, chosen, y, packed, ybar, place):  # type: ig
         lo, hi = tokens.offsets[chosen[i]], tokens.offsets[chosen[i] + 1]
         max_entries += _max_entries(tokens, layout, lo, hi, y, ybar, packed[i])
     columns, values = np.empty(max_entries, np.int32), np.empty(max_entries)
-    indptr = np.zeros(m + 1, np.int32)
+    indptr = np.zeros(m + 1, np.int64)
     end = 0
     for i in range(m):
         start = end

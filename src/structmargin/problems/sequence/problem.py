@@ -284,14 +284,14 @@ class Sequence(SequenceData):
         """The k best-scoring labellings with their scores, best first; fewer where fewer are allowed."""
         T = x.shape[0]
         packed = self.chains(f.potentials(x), np.array([0, T]))
-        labels, scores = k_best(packed, min(k, int(self.n_labels) ** T))
+        labels, scores = k_best(packed, min(k, self.L**T))
         if not len(scores):
             raise _no_labelling(0)
         return [(float(score), y) for score, y in zip(scores, labels, strict=True)]
 
     def draw(self, x: Matrix, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """A random labelling among those that the masks allow."""
-        return self.masks.draw(x.shape[0], self.n_labels, rng)
+        return self.masks.draw(x.shape[0], self.L, rng)
 
     def augmented_argmax(self, f: Scorer, x: Matrix, y: np.ndarray, H: Cost) -> np.ndarray:
         """The output that maximises H(Delta(y, .), f(x, y) - f(x, .))."""
