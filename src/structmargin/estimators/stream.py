@@ -60,8 +60,8 @@ class LearnsInChunks(Structured):
         """Learn one more chunk of examples, in one pass: `partial_fit(X, Y)`, for online solvers.
 
         These are 'olarank' and 'perceptron'; with another solver there is no such method. Chunk after chunk
-        is one pass over all examples, as `fit` with one pass would be (without `shuffle`; with it, examples
-        are drawn in a random order inside each chunk).
+        is one pass over all examples, as `fit` with one pass would be (without `shuffle`; with it, the order
+        is random inside each chunk; and with 'olarank' rounding may break ties differently).
 
         For 'olarank' the objective is that of all examples so far. With `C_per_example` the price of a slack
         stays as examples come; with C it is C/n, and what was learnt is scaled down as n grows. It keeps all
