@@ -66,6 +66,7 @@ class Perceptron(Online):
         task.unfinished = partial(self._model, task, walk)
         while walk.passes < min(self.epochs, task.max_iter) and not walk.clean:
             self._pass(task, walk)
+        walk.seen += task.n
         return self._model(task, walk)
 
     def go_on(self, task: Task, first: int) -> Fit:

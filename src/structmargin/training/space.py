@@ -60,11 +60,15 @@ class PairSums:
         self._step += [step, step]
 
     def final(self) -> KernelScorer:
-        return self.scorer()
+        return self._fixed(np.asarray(self._coef))
+
+    def _fixed(self, coef: np.ndarray) -> KernelScorer:
+        """A scorer that later updates do not change."""
+        return KernelScorer(self.problem, self.kernel, list(self._X), list(self._Y), coef)
 
     def average(self, steps: int) -> KernelScorer:
         share = 1.0 - (np.asarray(self._step) - 1.0) / max(steps, 1)
-        return KernelScorer(self.problem, self.kernel, self._X, self._Y, np.asarray(self._coef) * share)
+        return self._fixed(np.asarray(self._coef) * share)
 
 
 class ClassSums:
@@ -91,11 +95,11 @@ class ClassSums:
             self._timed[self._place[i], int(output)] += sign * (step - 1)
 
     def final(self) -> ClassScorer:
-        return self.scorer()
+        return ClassScorer(self.problem, self.kernel, list(self._X), self._coef[: len(self._X)].copy())
 
     def average(self, steps: int) -> ClassScorer:
         mean = (self._coef - self._timed / max(steps, 1))[: len(self._X)]
-        return ClassScorer(self.problem, self.kernel, self._X, mean)
+        return ClassScorer(self.problem, self.kernel, list(self._X), mean)
 
 
 class Linear:

@@ -44,7 +44,7 @@ class SmallY(StructuredSVM):
     [
         (StructuredSVM(Multiclass()), CANNOT_APPLY),
         (StructuredSVM(Multiclass(), solver="perceptron"), CANNOT_APPLY),
-        (SmallY(Multiclass(), C_per_example=1.0, gap_tol=1e-4), {}),
+        (SmallY(Multiclass(), C_per_example=1.0, gap_tol=1e-10), {}),
     ],
     ids=["n_slack", "perceptron", "another letter"],
 )
