@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 
 from helpers import references
+from helpers.cuttings import Cutting, Described, dual_of, set_alpha
 from helpers.unfactored import Unfactored
 from structmargin import StructuredSVM, registry
 from structmargin.dual import product_store
@@ -199,3 +200,19 @@ def test_a_matrix_of_classes_must_have_one_row_per_class() -> None:
     X, Y = sample(8, 0, 1.0)
     with pytest.raises(ValueError, match=r"L of the product kernel has shape \(3, 3\), but there are 4 cl"):
         StructuredSVM(Multiclass(K, D), kernel=Product(RBF(), L=np.eye(3))).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", ["product", "gram"])
+def test_a_cut_that_is_held_twice_counts_twice(kind: str) -> None:
+    problem = Described(3, 2, Lambda=np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]]))
+    X, Y = np.array([[1.0, 2.0], [0.5, -1.0]]), np.array([0, 2])
+    example, ybar = np.array([0, 0, 1, 0]), np.array([1, 1, 0, 2])
+    scale = np.array([1.0, 2.0, 0.5, 1.0])
+    cut = Cutting(problem, X, Y, example, ybar, scale, np.ones(4))
+    dual, alpha = dual_of(cut, "capped", kind), np.array([0.3, 0.2, 0.4, 0.1])
+    set_alpha(dual, alpha)
+    w = cut.A.T @ alpha
+    assert dual.norm2 == pytest.approx(w @ w, rel=1e-12)
+    want = [[references.dense(problem.psi(x, y)) @ w for y in range(3)] for x in X]
+    np.testing.assert_allclose(dual.scorer().potentials(X), want, atol=1e-12)
+    np.testing.assert_allclose(dual.store.model(alpha).potentials(X), want, atol=1e-12)
