@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import hypothesis.strategies as st
@@ -21,6 +22,7 @@ from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import RBF, LinearKernel, Polynomial, Product
 from structmargin.problem import adapt
 from structmargin.problems import Multiclass, Taxonomy
+from structmargin.solvers.n_slack import NSlack
 from structmargin.training.space import Joint
 
 K, D = 4, 3
@@ -171,6 +173,25 @@ def test_rows_are_computed_once_and_are_the_kernels(monkeypatch: pytest.MonkeyPa
         there = np.flatnonzero(rows.place >= 0)
         assert len(there) == known and set(examples) <= set(there)
         np.testing.assert_allclose(rows.of(there), want[there], atol=1e-14)
+
+
+def test_a_pickled_model_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(product_store, "MIN_NEW_ROWS", 8)
+    X, Y = sample(300, 0, 0.4)
+    solver, problem, chosen = NSlack(), Multiclass(K, D), FORMULATIONS["SVM1"]
+    space = Joint(Product(RBF(0.2)))
+    fit = solver.train(problem, (X, Y), chosen, space, C=300.0, eps=1e-9, gap_tol=1e-4)
+    known = fit.state.store.rows_known
+    pickled = pickle.dumps(fit.state.store._rows)
+    assert 8 * 300 * known < len(pickled) < 8 * 300 * (known + 20)  # the rows that are known and no others
+    ends = [
+        solver.train(problem, (X, Y), chosen, space, C=3.0, eps=1e-9, gap_tol=1e-7, warm_start=former)
+        for former in (pickle.loads(pickle.dumps(fit)), fit)
+    ]
+    assert ends[0].state.store.rows_known > known
+    assert ends[0].relative_gap <= 1e-7
+    assert ends[0].primal == ends[1].primal
+    np.testing.assert_array_equal(ends[0].scorer.coef, ends[1].scorer.coef)
 
 
 def test_too_large_a_kernel_matrix_is_refused_in_one_sentence() -> None:
