@@ -39,6 +39,17 @@ MIN_NEW_ROWS = 512
 """So many examples may get their first cuts in a pass, or as many as had cuts before if these are more."""
 
 
+def _untouched(n: int, dtype: Any) -> np.ndarray:
+    """An (n, n) matrix that takes no memory where nothing is written to it."""
+    try:
+        return np.empty((n, n), dtype=dtype)
+    except MemoryError as error:
+        raise MemoryError(
+            f"the kernel matrix of {n} examples may need {n * n * np.dtype(dtype).itemsize / 2**30:.0f} GB: "
+            "train on fewer examples, or with explicit features"
+        ) from error
+
+
 class KernelRows:
     """Rows of the matrix of kx between n inputs, computed when they are first needed.
 
@@ -54,15 +65,18 @@ class KernelRows:
 
     def __init__(self, kx: Callable[[Any, Any], np.ndarray], X: Any, n: int) -> None:
         self.kx, self.X = kx, X
+        self.K = _untouched(n, np.float64 if 8 * n * n <= DOUBLE_BYTES else np.float32)
         self.place, self.known = np.full(n, -1, dtype=np.int32), 0
-        dtype: Any = np.float64 if 8 * n * n <= DOUBLE_BYTES else np.float32
-        try:
-            self.K = np.empty((n, n), dtype=dtype)
-        except MemoryError as error:
-            raise MemoryError(
-                f"the kernel matrix of {n} examples may need {n * n * np.dtype(dtype).itemsize / 2**30:.0f} "
-                "GB: train on fewer examples, or with explicit features"
-            ) from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy or a pickle has the rows that are known, not the room for the others."""
+        return {**self.__dict__, "K": self.K[: self.known]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        rows = self.K
+        self.K = _untouched(len(self.place), rows.dtype)
+        self.K[: self.known] = rows
 
     def compute(self, examples: np.ndarray) -> None:
         """See to it that the rows of these examples are known."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import hypothesis.strategies as st
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 
 from helpers import references
+from helpers.cuttings import Cutting, Described, dual_of, set_alpha
 from helpers.unfactored import Unfactored
 from structmargin import StructuredSVM, registry
 from structmargin.dual import product_store
@@ -20,6 +22,7 @@ from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import RBF, LinearKernel, Polynomial, Product
 from structmargin.problem import adapt
 from structmargin.problems import Multiclass, Taxonomy
+from structmargin.solvers.n_slack import NSlack
 from structmargin.training.space import Joint
 
 K, D = 4, 3
@@ -172,6 +175,25 @@ def test_rows_are_computed_once_and_are_the_kernels(monkeypatch: pytest.MonkeyPa
         np.testing.assert_allclose(rows.of(there), want[there], atol=1e-14)
 
 
+def test_a_pickled_model_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(product_store, "MIN_NEW_ROWS", 8)
+    X, Y = sample(300, 0, 0.4)
+    solver, problem, chosen = NSlack(), Multiclass(K, D), FORMULATIONS["SVM1"]
+    space = Joint(Product(RBF(0.2)))
+    fit = solver.train(problem, (X, Y), chosen, space, C=300.0, eps=1e-9, gap_tol=1e-4)
+    known = fit.state.store.rows_known
+    pickled = pickle.dumps(fit.state.store._rows)
+    assert 8 * 300 * known < len(pickled) < 8 * 300 * (known + 20)  # the rows that are known and no others
+    ends = [
+        solver.train(problem, (X, Y), chosen, space, C=3.0, eps=1e-9, gap_tol=1e-7, warm_start=former)
+        for former in (pickle.loads(pickle.dumps(fit)), fit)
+    ]
+    assert ends[0].state.store.rows_known > known
+    assert ends[0].relative_gap <= 1e-7
+    assert ends[0].primal == ends[1].primal
+    np.testing.assert_array_equal(ends[0].scorer.coef, ends[1].scorer.coef)
+
+
 def test_too_large_a_kernel_matrix_is_refused_in_one_sentence() -> None:
     with pytest.raises(MemoryError, match=r"kernel matrix of 200000000 examples may need \d+ GB: train on"):
         KernelRows(RBF(), None, 200_000_000)
@@ -199,3 +221,19 @@ def test_a_matrix_of_classes_must_have_one_row_per_class() -> None:
     X, Y = sample(8, 0, 1.0)
     with pytest.raises(ValueError, match=r"L of the product kernel has shape \(3, 3\), but there are 4 cl"):
         StructuredSVM(Multiclass(K, D), kernel=Product(RBF(), L=np.eye(3))).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", ["product", "gram"])
+def test_a_cut_that_is_held_twice_counts_twice(kind: str) -> None:
+    problem = Described(3, 2, Lambda=np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]]))
+    X, Y = np.array([[1.0, 2.0], [0.5, -1.0]]), np.array([0, 2])
+    example, ybar = np.array([0, 0, 1, 0]), np.array([1, 1, 0, 2])
+    scale = np.array([1.0, 2.0, 0.5, 1.0])
+    cut = Cutting(problem, X, Y, example, ybar, scale, np.ones(4))
+    dual, alpha = dual_of(cut, "capped", kind), np.array([0.3, 0.2, 0.4, 0.1])
+    set_alpha(dual, alpha)
+    w = cut.A.T @ alpha
+    assert dual.norm2 == pytest.approx(w @ w, rel=1e-12)
+    want = [[references.dense(problem.psi(x, y)) @ w for y in range(3)] for x in X]
+    np.testing.assert_allclose(dual.scorer().potentials(X), want, atol=1e-12)
+    np.testing.assert_allclose(dual.store.model(alpha).potentials(X), want, atol=1e-12)
