@@ -177,12 +177,9 @@ def check_space(problem: Problem | AdaptedProblem, space: Linear | Joint) -> str
     problem = adapt(problem)
     if isinstance(space, Linear):
         return None
-    reason = _no_joint_kernel(problem, space.kernel)
-    if reason:
-        return reason
     if problem.explicit_only:
         return f"problem {problem.name!r} takes no joint kernel: {problem.explicit_only}"
-    return None
+    return _no_joint_kernel(problem, space.kernel)
 
 
 JOINT_KERNELS = {

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from structmargin.inputs import gate
 from structmargin.inputs.containers import count
+from structmargin.inputs.features import has_names
 from structmargin.inputs.matrices import matrix
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import best_and_margin, k_best
@@ -195,7 +196,7 @@ class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         in scikit-learn. What is no matrix is left to the gate, which says what is wrong.
         """
         if problem.matrix_inputs:
-            if isinstance(X, (list, tuple)) and len(X):
+            if isinstance(X, (list, tuple)) and len(X) and not any(map(has_names, X)):
                 X = matrix(X)
             if getattr(X, "ndim", 0) == 2:
                 validate_data(self, X, reset=first, skip_check_array=True)

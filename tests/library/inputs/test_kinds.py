@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from helpers.every_problem import examples
 from helpers.toy_chain import ToyChain, chains
 from structmargin import JKSE, StructuredSVM, registry
+from structmargin.problem import adapt
 from structmargin.problems import Multiclass
 from structmargin.problems.diversity.problem import Candidates
 
@@ -107,7 +108,8 @@ LABELS: dict[str, Callable[[np.ndarray], Any]] = {
 def model_of(estimator: str, problem: Any, X: Any, Y: Any) -> Any:
     if estimator == "JKSE":
         return JKSE(problem, nu=0.5).fit(X, Y)
-    return StructuredSVM(problem, C=10.0, gap_tol=1e-3, eps=1e-6).fit(X, Y)
+    precision = {"gap_tol": 1e-3} if adapt(problem).exact else {"eps": 1e-6}
+    return StructuredSVM(problem, C=10.0, **precision).fit(X, Y)
 
 
 def plain(outputs: Any) -> bytes:

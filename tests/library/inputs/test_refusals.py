@@ -81,7 +81,7 @@ BAD_ROWS = {
     "ragged": (lambda X: [*X[:2].tolist(), [1.0], *X[3:].tolist()], r"2 of X has shape \(1,\)"),
     "one dimension": (lambda X: X[:, 0], "1 dimensions.*Reshape your data"),
     "three dimensions": (lambda X: X[:, :, None], "3 dimensions"),
-    "no features": (lambda X: X[:, :0], r"0 feature\(s\)"),
+    "no features": (lambda X: X[:, :0], r"0 feature(\(s\)|s, but)"),
     "an iterator": (lambda X: Rows(X), "X is a Rows: give a list"),
     "a dictionary": (lambda X: dict(enumerate(X)), "X is a dict: give a list"),
     "a text": (lambda X: "X", "X is a str: give a list"),

@@ -52,5 +52,5 @@ def test_what_cannot_be_is_refused_with_a_reason() -> None:
     model = StructuredSVM(Measure("precision_at_k", k=3), solver="one_slack").fit(X4, Y4)
     with pytest.raises(ValueError, match="k=3 is larger than the sample of 2 rows"):
         model.predict(X4[:2])
-    with pytest.raises(ValueError, match="the rows have 1 features, but the weights are for 2"):
+    with pytest.raises(ValueError, match="X has 1 features, but StructuredSVM is expecting 2"):
         model.predict(X4[:, :1])
