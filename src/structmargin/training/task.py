@@ -68,6 +68,7 @@ class Task:
         dual = self._former_dual(n_blocks, averaged)
         if dual is not None:
             dual.engine, dual.added, dual.seconds = engine, 0, 0.0
+            self.separation.largest_b = dual.largest_b  # or rounding in its cuts would look like a better H
         else:
             weights = None if averaged else self.weights
             store = self.space.store(
