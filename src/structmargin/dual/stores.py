@@ -50,10 +50,10 @@ class Store(Protocol):
 
 
 def grown(array: np.ndarray, length: int) -> np.ndarray:
-    """The array, or a copy with room for at least `length` rows: twice as long, large ones by a quarter."""
+    """The array, or a copy with room for at least `length` rows: twice as long, large ones by an eighth."""
     if len(array) >= length:
         return array
-    more = min(len(array), max(len(array) // 4, 2**20))
+    more = min(len(array), max(len(array) // 8, 2**20))
     larger = np.empty((max(length, len(array) + more), *array.shape[1:]), dtype=array.dtype)
     larger[: len(array)] = array
     return larger
@@ -74,6 +74,20 @@ def _link(cuts, first, block, blocks, scratch, norms2):  # type: ignore[no-untyp
         norms2[c] = cuts.pool[cuts.pool_at[c] + blocks.place[c]]
         for j in range(cuts.start[c], cuts.start[c + 1]):
             scratch[cuts.indices[j]] = 0.0
+
+
+@compiled
+def _compact(data, indices, start, kept):  # type: ignore[no-untyped-def]
+    """Move the kept rows (in rising order) to the front, in place; returns how many they are."""
+    end = 0
+    for r in range(kept.shape[0]):
+        first, last = start[kept[r]], start[kept[r] + 1]
+        for j in range(first, last):
+            data[end + j - first] = data[j]
+            indices[end + j - first] = indices[j]
+        end += last - first
+        start[r + 1] = end
+    return kept.shape[0]
 
 
 @compiled
@@ -162,10 +176,7 @@ class RowStore:
 
     def keep(self, mask: np.ndarray) -> None:
         """Drop the cuts outside the mask; `link` from 0 afterwards rebuilds the products."""
-        rows = self._whole()[np.flatnonzero(mask)]
-        self.m = rows.shape[0]
-        self._data, self._indices = rows.data, rows.indices.astype(np.int32, copy=False)
-        self._start = rows.indptr.astype(np.int64)
+        self.m = _compact(self._data, self._indices, self._start, np.flatnonzero(mask))
         self._pool = np.empty(1024)
 
     def refresh(self, alpha: np.ndarray) -> None:
