@@ -204,6 +204,9 @@ class AdaptedProblem:
         one, is then called with all outputs of all examples in one list. Default: None, unknown.
     exact : bool
         Whether the searches find a maximiser for certain. Default: True.
+    reaches_truth : bool
+        Whether the correct output is always among those that `argmax` looks at, so that no prediction may
+        score less. Default: True. A search over boxes on a grid says False.
     with_params : callable (**params) -> Problem
         A copy with some parameters changed; it goes with a `get_params` that lists them, so that scikit-learn
         can search over `problem__name`. Default: calling it raises TypeError.
@@ -236,6 +239,7 @@ class AdaptedProblem:
     draw: Callable[[Any, Any, np.random.Generator], Any] | None
     k_best: Callable[[Scorer, Any, int], list[tuple[float, Any]]] | None
     exact: bool
+    reaches_truth: bool
     with_params: Callable[..., Problem]
 
     @property
@@ -310,6 +314,7 @@ def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:
         draw=get("draw", None),
         k_best=get("k_best", None),
         exact=bool(get("exact", True)),
+        reaches_truth=bool(get("reaches_truth", True)),
         with_params=get("with_params", _Absent(problem, "with_params")),
     )
 

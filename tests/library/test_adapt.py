@@ -145,7 +145,15 @@ def test_what_a_problem_offers_is_taken_from_it() -> None:
     problem = Rich()
     adapted = adapt(problem)
     for field in fields(AdaptedProblem):
-        if field.name not in ("given", "lacks", "n_weights", "batch", "exact", "delta_takes_x"):
+        if field.name not in (
+            "given",
+            "lacks",
+            "n_weights",
+            "batch",
+            "exact",
+            "reaches_truth",
+            "delta_takes_x",
+        ):
             assert getattr(adapted, field.name) == getattr(problem, field.name), field.name
     assert adapted.n_weights([], []) == 3 and adapted.exact is False
     assert adapted.factors is not None and adapted.with_params(a=1) == {"a": 1}

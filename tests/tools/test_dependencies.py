@@ -21,8 +21,6 @@ TOOLS = {
     "ipykernel", "mypy", "pytest-xdist", "ruff", "snakefmt", "types-jsonschema", "types-pyyaml",
 }  # fmt: skip
 """Used by being there: by commands, by pytest, by mypy, by notebooks."""
-LATER = {"joblib"}
-"""Asked for by whoever extends the library; nothing imports it yet."""
 PEERS = ["pystruct"]
 """No longer installs; a benchmark takes it where somebody has built it."""
 OURS = {"structmargin", "structmargin_suite", "helpers", "fresh", "linear_svc"}

@@ -84,7 +84,7 @@ class Perceptron(Online):
             walk.steps += 1
             if task.weights[i] > 0 and task.separation.loss(i, yhat) > 0:
                 if task.separation.exact and walk.mistakes < N_PREDICTIONS:
-                    require_winner(walk.sums.scorer(), task.X[i], task.Y[i], yhat, i)
+                    require_winner(task.separation, walk.sums.scorer(), i, yhat)
                 walk.mistakes += 1
                 number = walk.seen + i
                 walk.sums.add(number, task.X[i], task.Y[i], yhat, walk.steps, task.weights[i])

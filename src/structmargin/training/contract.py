@@ -104,20 +104,26 @@ def _against_predictions(separation: Separation, f: Scorer, H: np.ndarray, allow
     wrong = np.flatnonzero(losses > 0.0)
     short = np.asarray(separation.H.t(losses[wrong])) - H[wrong]
     for i in map(int, wrong[np.argsort(-short, kind="stable")][:N_PREDICTIONS]):
-        margin = require_winner(f, separation.X[i], separation.Y[i], yhat[i], i)
+        margin = require_winner(separation, f, i, yhat[i])
         value = float(separation.H(losses[i], margin))
         if value - H[i] > allowed:
             prediction = f"its prediction, with a loss of {losses[i]:.6g}, has H = {value:.6g}"
             raise SearchError(_beaten(i, H[i], prediction))
 
 
-def require_winner(f: Scorer, x: Any, y: Any, yhat: Any, i: int) -> float:
-    """A prediction must score at least what the truth does; returns the margin of the truth, <= 0."""
-    of_truth, of_prediction = f(x, y), f(x, yhat)
-    if of_truth - of_prediction > ROUNDING * (abs(of_truth) + abs(of_prediction)):
+def require_winner(separation: Separation, f: Scorer, i: int, yhat: Any) -> float:
+    """A prediction for example i must score at least what the truth does; returns the margin, <= 0.
+
+    Only where the truth is in reach of `argmax`: else the margin is returned as it is.
+    """
+    x = separation.X[i]
+    of_truth, of_prediction = f(x, separation.Y[i]), f(x, yhat)
+    rounding = ROUNDING * (abs(of_truth) + abs(of_prediction))
+    if separation.problem.reaches_truth and of_truth - of_prediction > rounding:
         raise SearchError(
             f"the prediction for example {i} scores {of_prediction:.6g}, but its truth scores "
-            f"{of_truth:.6g}: argmax does not maximise f"
+            f"{of_truth:.6g}: argmax does not maximise f (if it does not look at every truth, set "
+            "`reaches_truth = False` on the problem)"
         )
     return of_truth - of_prediction
 

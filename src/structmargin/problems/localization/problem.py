@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -107,6 +107,8 @@ class Localization(Params):
     normalise: str = "none"
     search: str = "scan"
     scale: float | None = None
+
+    reaches_truth: ClassVar[bool] = False  # a true box may lie off the grid of boxes that are searched
 
     def __post_init__(self) -> None:
         if self.n_words < 1 or self.levels < 1:
