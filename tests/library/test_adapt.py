@@ -141,6 +141,9 @@ def test_a_loss_takes_the_input_if_it_has_three_required_arguments() -> None:
     assert adapted.delta_takes_x is False and adapted.losses(None, [1, 1], [-1, 1]).tolist() == [2.0, 0.0]
 
 
+WORKED_OUT = ("given", "lacks", "n_weights", "batch", "exact", "reaches_truth", "delta_takes_x")
+
+
 def test_what_a_problem_offers_is_taken_from_it() -> None:
     problem = Rich()
     adapted = adapt(problem)

@@ -72,9 +72,8 @@ def test_what_is_imported_is_declared() -> None:
 
 def test_what_is_declared_is_used() -> None:
     used = set(imported("src", "tests", "benchmarks"))
-    names = declared(PROJECT["dependencies"], *EXTRAS.values()) - TOOLS - LATER
+    names = declared(PROJECT["dependencies"], *EXTRAS.values()) - TOOLS
     assert modules(names) - used == set()
-    assert modules(LATER) & used == set()
 
 
 def test_the_checks_see_what_is_missing() -> None:

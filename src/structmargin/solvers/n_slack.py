@@ -99,7 +99,8 @@ class NSlack(Trainable):
     def _violated(self, task: Task, dual: Dual, found: Cuts, share: float) -> Cuts:
         """Line 8: those of the outputs found in a share of the examples that are added."""
         violated = task.worth_adding(dual, found)
-        return found.take(dual.store.affordable(found, violated, self.max_entries, share))
+        by_violation = found._replace(H=found.H - dual.xi[found.example])  # which come first, if not all can
+        return found.take(dual.store.affordable(by_violation, violated, self.max_entries, share))
 
     def _one_by_one(self, task: Task, dual: Dual) -> Fit:
         separation, converged, iteration = task.separation, False, 0
