@@ -50,7 +50,7 @@ def smo_step(qp, i, up):  # type: ignore[no-untyped-def]
     cuts, blocks, alpha, b, caps, _ = qp
     cap = caps[i]
     open_block(cuts, i, blocks.size[i])
-    total, high, low, down = 0.0, 0.0, np.inf, TRUTH
+    total, high, low, down, unit = 0.0, 0.0, np.inf, TRUTH, 0.0
     target = TRUTH if up == HELD else up
     for p in range(blocks.size[i]):
         c = blocks.members[i, p]
@@ -58,13 +58,14 @@ def smo_step(qp, i, up):  # type: ignore[no-untyped-def]
             continue
         h = b[c] - inner(cuts, c)
         total += alpha[c]
+        unit = max(unit, b[c])
         if c == up or (up == HELD and h > high):
             high, target = h, c
         if alpha[c] > 0.0 and h < low:
             low, down = h, c
     if total < cap and low > 0.0:
         low, down = 0.0, TRUTH
-    if low == np.inf or not high - low > 1e-14 * (abs(high) + abs(low)):
+    if low == np.inf or not high - low > 1e-14 * (unit + abs(high)):  # but for rounding, there is no step
         return 0.0
     ids, K, k = np.empty(2, dtype=np.int32), np.zeros((2, 2)), 0
     for p in range(blocks.size[i]):

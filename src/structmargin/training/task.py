@@ -202,8 +202,10 @@ class Task:
             model = dual.store.model(dual.alpha)
             require_best_answers(self.separation, f, model, H, self.seed, self.oracle_tol)
             _require_weak_duality(high, dual.value)
-        value = min(dual.value, high)  # by rounding alone it could lie above
-        gap = high - value if self.separation.exact else None
+        value, gap = dual.value, None
+        if self.separation.exact:
+            value = min(value, high)  # by rounding alone it could lie above
+            gap = high - value
         if converged is None or (converged and self.criterion.gap_tol is not None):
             converged = gap is not None and self.near(dual, gap, primal)
         self.recorder.note(
