@@ -169,7 +169,8 @@ def test_one_output_only_has_an_infinite_margin() -> None:
     decision = model.decision_function(X_POINTS[:2])
     np.testing.assert_allclose(decision[:, 0], [model.scorer_(x, 0) for x in X_POINTS[:2]])
     assert decision[:, 1].tolist() == [np.inf, np.inf]
-    assert model.decision_function(X_POINTS[:0]).shape == (0, 2)
+    with pytest.raises(ValueError, match="X is empty"):
+        model.decision_function(X_POINTS[:0])
 
 
 class Named(Multiclass):

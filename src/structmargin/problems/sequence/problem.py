@@ -284,7 +284,7 @@ class Sequence(SequenceData):
         """The k best-scoring labellings with their scores, best first; fewer where fewer are allowed."""
         T = x.shape[0]
         packed = self.chains(f.potentials(x), np.array([0, T]))
-        labels, scores = k_best(packed, min(k, self.L**T))
+        labels, scores = k_best(packed, min(k, int(self.L) ** T))
         if not len(scores):
             raise _no_labelling(0)
         return [(float(score), y) for score, y in zip(scores, labels, strict=True)]
