@@ -160,7 +160,7 @@ class Task:
             return self.eps_now
         least = MIN_VIOLATION_SHARE * self.separation.largest_b
         cost, allowed = self.cost_of(dual, least), GOAL_SHARE * self.goal(dual)
-        return least if cost <= allowed else least * allowed / cost
+        return least if cost <= allowed else least * (allowed / cost)
 
     def worth_adding(self, dual: Dual, violators: Cuts) -> np.ndarray:
         """Which violators exceed the relaxed slack of their example by more than `min_violation`."""
