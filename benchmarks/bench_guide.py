@@ -16,16 +16,15 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-from bench_core import CHAIN, chain, digits
-from bench_kernels import digits as more_digits
 from fresh import cpu_seconds, in_fresh_process, measured, table
+from samples import CHAIN, chain, digits, many_digits
 
 SOLVERS = ("n_slack", "n_slack_b", "n_slack_a", "one_slack", "bcfw", "olarank")
 GAPS = (1e-2, 1e-3)
 MAX_PASSES = 1_000
 N_DIGITS, N_TAGGED, N_TAGS, N_TAG_FEATURES = 500, 40, 5, 10
 GAMMA = 0.02
-"""Of the Gaussian kernels: about 1 / (64 features x their variance) for digits."""
+"""Of the Gaussian kernels on images and on tokens."""
 
 
 class Tags:
@@ -113,7 +112,7 @@ def memory_rows() -> dict[str, Callable[[bool], dict[str, Any]]]:
     from structmargin.solvers.n_slack import NSlack
 
     def images(n: int, **settings: Any) -> Callable[[bool], dict[str, Any]]:
-        X, y = more_digits(n)
+        X, y = many_digits(n)
         return lambda small: trained(Multiclass(), X, y, 100 if small else n, 1.0, **settings)
 
     def sentences(**settings: Any) -> Callable[[bool], dict[str, Any]]:
