@@ -1,4 +1,4 @@
-"""The tables of docs/guide.md: what each solver costs on three problems, and how much memory training takes.
+"""The tables of docs/guide.md: what solvers cost on three problems, memory, and features of several sizes.
 
 Cost is measured on a problem with a compiled search of all classes at once (digits), on one with compiled
 dynamic programming (chains), and on one whose search is a loop in Python over all outputs (tags): there a
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Callable
 from itertools import combinations, product
 from typing import Any
@@ -23,6 +24,7 @@ SOLVERS = ("n_slack", "n_slack_b", "n_slack_a", "one_slack", "bcfw", "olarank")
 GAPS = (1e-2, 1e-3)
 MAX_PASSES = 1_000
 N_DIGITS, N_TAGGED, N_TAGS, N_TAG_FEATURES = 500, 40, 5, 10
+SIZES = (1.0, 100.0, 1_000.0)
 GAMMA = 0.02
 """Of the Gaussian kernels on images and on tokens."""
 
@@ -145,6 +147,22 @@ def memory(name: str) -> dict[str, Any]:
     return measured(lambda: train(True), lambda: train(False))
 
 
+def scales() -> dict[str, dict[str, Any]]:
+    """For features of each size: the gap that training to 1e-3 certified at C = 1000, and its passes."""
+    from structmargin import StructuredSVM
+    from structmargin.problems import Multiclass
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), rng.integers(3, size=60)
+    figures = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for size in SIZES:
+            fit = StructuredSVM(Multiclass(), C=1_000.0, gap_tol=1e-3).fit(X * size, y).fit_
+            figures[str(size)] = {"gap": fit.relative_gap, "passes": fit.n_iter, "converged": fit.converged}
+    return figures
+
+
 def main() -> None:
     """Print the tables."""
     titles = {
@@ -160,11 +178,16 @@ def main() -> None:
     rows = [{"training": name, **in_fresh_process(__file__, "memory", name)} for name in memory_rows()]
     print("\nmemory, to a relative gap of 0.01")
     print(table(rows, ["training", "grew_mb", "held", "cuts", "passes", "cpu"]))
+    rows = [{"size": size, **row} for size, row in in_fresh_process(__file__, "scales").items()]
+    print("\nfeatures of several sizes, 60 x 4, 3 random labels, C = 1000, gap_tol = 0.001")
+    print(table(rows, ["size", "gap", "passes", "converged"]))
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["costs"]:
         print(json.dumps(costs(*sys.argv[2:])))
+    elif sys.argv[1:2] == ["scales"]:
+        print(json.dumps(scales()))
     elif sys.argv[1:2] == ["memory"]:
         print(json.dumps(memory(*sys.argv[2:])))
     else:
