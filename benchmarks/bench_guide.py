@@ -87,7 +87,7 @@ def costs(kind: str) -> dict[str, dict[str, Any]]:
 
 
 def cost(kind: str, name: str) -> dict[str, Any]:
-    """One row of a table, after a small training that compiles everything; NaN seconds: the gap was missed."""
+    """One row of a table, after a small training that compiles everything; NaN: the gap was missed."""
     from structmargin import StructuredSVM
 
     problem, C_per_example, X, Y = task(kind)
