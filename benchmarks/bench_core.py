@@ -14,17 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 from fresh import in_fresh_process, measured, table
 from linear_svc import crammer_singer
+from samples import CHAIN, chain, digits
 
-CHAIN = {"n": 100, "n_labels": 6, "n_features": 20}
 SOLVERS = ("n_slack", "bcfw", "one_slack", "n_slack_b", "n_slack_a")
-
-
-def digits() -> tuple[Any, np.ndarray, int]:
-    """Images (1797, 64) of ten digits, their labels, and the number of classes."""
-    from sklearn.datasets import load_digits
-
-    X, y = load_digits(return_X_y=True)
-    return X / 16.0, y, 10
 
 
 def documents() -> tuple[Any, np.ndarray, int]:
@@ -44,21 +36,6 @@ def documents() -> tuple[Any, np.ndarray, int]:
             sp.csr_matrix((weight / np.linalg.norm(weight), (np.zeros(len(word), int), word)), (1, D))
         )
     return sp.vstack(rows, format="csr"), y, K
-
-
-def chain() -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Label chains with sticky transitions; a token's features are its label's mean and noise."""
-    rng = np.random.default_rng(1)
-    L, D = CHAIN["n_labels"], CHAIN["n_features"]
-    means, T = rng.normal(size=(L, D)), rng.dirichlet(np.full(L, 0.3), size=L)
-    X, Y = [], []
-    for _ in range(CHAIN["n"]):
-        y = [int(rng.integers(L))]
-        while len(y) < 8:
-            y.append(int(rng.choice(L, p=T[y[-1]])))
-        X.append(means[y] + 2.5 * rng.normal(size=(8, D)))
-        Y.append(np.array(y))
-    return X, Y
 
 
 def ours(

@@ -10,35 +10,15 @@ and C = 1 per example. Each row comes from a fresh process with one thread; `rat
 from __future__ import annotations
 
 import json
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from fresh import in_fresh_process, measured, table
+from samples import many_digits
 
 SIZES = (2_000, 3_823, 10_000)
 GAPS = (1e-2, 1e-3)
-NOISE = 0.1  # of the copies, where a pixel is between 0 and 1
-
-
-def digits(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """n images (n, 64) with values from 0 to 1, and their digits."""
-    from sklearn.datasets import load_digits
-
-    from structmargin_suite.datasets import optdigits
-
-    folder = Path(os.environ.get("STRUCTMARGIN_DATA") or "data/mirror")
-    files = [folder / remote.mirror for remote in optdigits.FILES]
-    parts = [optdigits.read(path) for path in files if path.exists()] or [load_digits(return_X_y=True)]
-    X, y = np.vstack([part[0] for part in parts]) / 16.0, np.concatenate([part[1] for part in parts])
-    rng = np.random.default_rng(0)
-    order = rng.permutation(len(y))
-    X, y = X[order], y[order]
-    copied = rng.integers(len(y), size=max(n - len(y), 0))
-    copies = np.clip(X[copied] + NOISE * rng.normal(size=(len(copied), X.shape[1])), 0.0, 1.0)
-    return np.vstack([X, copies])[:n], np.concatenate([y, y[copied]])[:n].astype(int)
 
 
 def ours(X: np.ndarray, y: np.ndarray, gamma: float, gap_tol: float) -> dict[str, Any]:
@@ -68,7 +48,7 @@ def svc(X: np.ndarray, y: np.ndarray, gamma: float) -> dict[str, Any]:
 
 def measurement(n: int, gap_tol: float | None) -> dict[str, Any]:
     """One row: SVC where gap_tol is None."""
-    X, y = digits(n)
+    X, y = many_digits(n)
     gamma = 1.0 / (X.shape[1] * float(X.var()))
     if gap_tol is None:
         return measured(lambda: svc(X[:100], y[:100], gamma), lambda: svc(X, y, gamma))

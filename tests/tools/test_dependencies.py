@@ -23,7 +23,7 @@ TOOLS = {
 """Used by being there: by commands, by pytest, by mypy, by notebooks."""
 PEERS = ["pystruct"]
 """No longer installs; a benchmark takes it where somebody has built it."""
-OURS = {"structmargin", "structmargin_suite", "helpers", "fresh", "linear_svc"}
+OURS = {"structmargin", "structmargin_suite", "helpers", "fresh", "linear_svc", "samples"}
 
 
 def declared(*lists: list[str]) -> set[str]:
