@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin.cuts import Cuts
+from structmargin.cuts import Cuts, SearchError
 from structmargin.dual import ascent, reference
 from structmargin.dual.blocks import QP, Blocks, enter, measure, slack, values
 from structmargin.dual.separability import largest_margin
@@ -152,9 +152,20 @@ class Dual:
         began = time.process_time()
         self.rounds += 1
         if self.m:
+            self._require_lengths()
             (self._cvxopt if self.engine == "cvxopt" else self._ascent)(tol, floor, max_epochs, seed)
         self._idle[: self.m] = np.where(self.alpha > 0, 0, self._idle[: self.m] + 1)
         self.seconds += time.process_time() - began
+
+    def _require_lengths(self) -> None:
+        """Raise if the square of a cut's length is no number: the ascent would go on for ever."""
+        wrong = np.flatnonzero(~np.isfinite(self.store.norms2))
+        if len(wrong):
+            whose = "the examples" if self.averaged else f"example {self.block[wrong[0]]}"
+            raise SearchError(
+                f"the joint features of {whose} are so large that their squares are no finite numbers: "
+                "scale the features down"
+            )
 
     def _ascent(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
         floor = max(floor, self._rounding)
