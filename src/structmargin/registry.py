@@ -218,10 +218,10 @@ def _no_joint_kernel(problem: AdaptedProblem, kernel: Any) -> str | None:
 
 def _no_kernel_on_inputs(joint: Any) -> str | None:
     """One sentence about a joint kernel whose kernel on inputs is a name or a class, or None."""
-    kx = getattr(joint, "kx", None)
-    made = KERNELS[kx] if _known(kx, KERNELS) else kx
+    kx: Any = getattr(joint, "kx", None)
     if not isinstance(kx, (str, type)):
         return None
+    made: Any = KERNELS[str(kx)] if _known(kx, KERNELS) else kx
     remedy = f"{made.__name__}()" if isinstance(made, type) else "an object such as RBF()"
     given = f"the string {kx!r}" if isinstance(kx, str) else f"the class {kx.__name__}"
     return f"kx of {type(joint).__name__} is {given}, but a kernel on inputs is needed: give {remedy}"
