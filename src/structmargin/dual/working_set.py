@@ -25,6 +25,8 @@ ROUNDING = 1e-13
 """An h differs from its exact value by at most this share of the largest offset, nearly always."""
 MIN_MARGIN = 1e-6
 """A hard margin below this, for cuts of length 1, counts as none: rounding could have made it."""
+NEGATIVE = 1e-9
+"""Rounding may make a squared length negative by this share of the largest one."""
 LP_MARGIN = 1e-7
 """The same for the linear program, whose own tolerance this is."""
 PATIENCE = 100
@@ -158,14 +160,23 @@ class Dual:
         self.seconds += time.process_time() - began
 
     def _require_lengths(self) -> None:
-        """Raise if the square of a cut's length is no number: the ascent would go on for ever."""
-        wrong = np.flatnonzero(~np.isfinite(self.store.norms2))
+        """Raise if the square of a cut's length is no number, or negative: then nothing can be certified."""
+        norms2 = self.store.norms2
+        wrong = np.flatnonzero(~np.isfinite(norms2))
         if len(wrong):
-            whose = "the examples" if self.averaged else f"example {self.block[wrong[0]]}"
             raise SearchError(
-                f"the joint features of {whose} are so large that their squares are no finite numbers: "
-                "scale the features down"
+                f"the joint features of {self._whose(wrong)} are so large that their squares are no finite "
+                "numbers: scale the features down, or look for NaN in the kernel"
             )
+        wrong = np.flatnonzero(norms2 < -NEGATIVE * np.abs(norms2).max())
+        if len(wrong):
+            raise SearchError(
+                f"the kernel gives a cut of {self._whose(wrong)} the squared length {norms2[wrong[0]]:.3g}: "
+                "it is not positive semi-definite, give one that is"
+            )
+
+    def _whose(self, cuts: np.ndarray) -> str:
+        return "the examples" if self.averaged else f"example {self.block[cuts[0]]}"
 
     def _ascent(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
         floor = max(floor, self._rounding)
@@ -208,8 +219,8 @@ class Dual:
         if share2 <= MIN_MARGIN**2:
             raise NotSeparableError(
                 f"{self.formulation.name} asks every constraint to hold, but {len(self.active())} of them "
-                f"cancel out (their margin is at most {np.sqrt(max(share2, 0.0)):.1e} at length 1): "
-                f"{NOT_SEPARABLE}"
+                f"cancel out (their margin is at most {np.sqrt(max(share2, 0.0)):.1e} at length 1, and "
+                f"{MIN_MARGIN:g} or less counts as none): {NOT_SEPARABLE}"
             )
 
     def _ask_whether_separable(self, epochs: int) -> None:
