@@ -112,6 +112,10 @@ class RBF:
 
     gamma: float = 1.0
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.gamma, (int, float, np.number)) or not 0.0 < self.gamma < np.inf:
+            raise ValueError(f"gamma of RBF must be a finite number above 0, but it is {self.gamma!r}")
+
     def __call__(self, X: Matrix, Z: Matrix) -> np.ndarray:
         """The kernel between the rows of X and those of Z: a matrix (len(X), len(Z))."""
         X, Z = stacked(X), stacked(Z)

@@ -249,14 +249,23 @@ class AdaptedProblem:
 
     def loss(self, x: Any, y: Any, ybar: Any) -> float:
         """The loss of predicting ybar for the input x where y is right."""
-        return float(self.delta(x, y, ybar) if self.delta_takes_x else self.delta(y, ybar))
+        loss = self.delta(x, y, ybar) if self.delta_takes_x else self.delta(y, ybar)
+        try:
+            return float(loss)
+        except (TypeError, ValueError):
+            raise TypeError(f"delta of {self.name} returned {loss!r}: a loss must be one number") from None
 
     def losses(self, X: Any, Y: Any, outputs: Any) -> np.ndarray:
         """The loss of each output, one per example; X is looked at only where the loss depends on it."""
-        n = len(outputs)
-        if self.delta_takes_x:
-            return np.array([self.delta(X[i], Y[i], outputs[i]) for i in range(n)], dtype=float)
-        return np.array([self.delta(Y[i], outputs[i]) for i in range(n)], dtype=float)
+        losses = np.empty(len(outputs))
+        for i in range(len(outputs)):
+            x = X[i] if self.delta_takes_x else None
+            try:
+                losses[i] = self.loss(x, Y[i], outputs[i])
+            except Exception as error:
+                error.add_note(f"delta was asked for the loss of example {i}")
+                raise
+        return losses
 
 
 def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:

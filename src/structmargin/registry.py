@@ -193,7 +193,7 @@ JOINT_KERNELS = {
 def _no_joint_kernel(problem: AdaptedProblem, kernel: Any) -> str | None:
     """One sentence about what was given as a joint kernel and is none, or None."""
     if hasattr(kernel, "gram") and not isinstance(kernel, type):
-        return None
+        return _no_kernel_on_inputs(kernel)
     made, on_inputs = kernel, repr(kernel)
     if _known(kernel, KERNELS):
         made = KERNELS[kernel]
@@ -214,6 +214,17 @@ def _no_joint_kernel(problem: AdaptedProblem, kernel: Any) -> str | None:
     else:
         given = f"{kernel!r}"
     return f"kernel is {given}, but a joint kernel on pairs (x, y) is needed: {remedy}"
+
+
+def _no_kernel_on_inputs(joint: Any) -> str | None:
+    """One sentence about a joint kernel whose kernel on inputs is a name or a class, or None."""
+    kx: Any = getattr(joint, "kx", None)
+    if not isinstance(kx, (str, type)):
+        return None
+    made: Any = KERNELS[str(kx)] if _known(kx, KERNELS) else kx
+    remedy = f"{made.__name__}()" if isinstance(made, type) else "an object such as RBF()"
+    given = f"the string {kx!r}" if isinstance(kx, str) else f"the class {kx.__name__}"
+    return f"kx of {type(joint).__name__} is {given}, but a kernel on inputs is needed: give {remedy}"
 
 
 def check_online(solver: Trainable) -> str | None:

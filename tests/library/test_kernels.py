@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from helpers import references
 from helpers.toy_chain import ToyChain, chains
 from helpers.unfactored import Unfactored
-from structmargin import registry
+from structmargin import SearchError, StructuredSVM, registry
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import RBF, LinearKernel, Pairwise, Polynomial, Product
 from structmargin.problems import Multiclass
@@ -203,3 +203,17 @@ def test_solvers_with_explicit_features_refuse_a_kernel(solver: str) -> None:
         registry.solver(solver).train(
             Multiclass(K, D), (X, Y), FORMULATIONS["SVM1 margin"], Joint(Product(LinearKernel()))
         )
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, np.nan, np.inf, "scale", None])
+def test_a_width_that_is_none(gamma: Any) -> None:
+    """With gamma < 0 the kernel is indefinite, and a training would certify what is not so."""
+    with pytest.raises(ValueError, match="gamma of RBF must be a finite number above 0, but it is"):
+        RBF(gamma)
+
+
+@pytest.mark.parametrize("kernel", [Product(lambda X, Z: -(X @ Z.T)), Product(LinearKernel(), L=-np.eye(3))])
+def test_an_indefinite_kernel_certifies_nothing(kernel: Any) -> None:
+    X, Y = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]]), np.array([0, 1, 2])
+    with pytest.raises(SearchError, match=r"cut of example 0 the squared length -.*not positive"):
+        StructuredSVM(Multiclass(3, 2), kernel=kernel).fit(X, Y)

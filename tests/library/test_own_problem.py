@@ -100,3 +100,63 @@ def test_a_loss_may_depend_on_the_input():
                 scores = x["features"] @ w
                 xi[i] = max(x["relevance"][y] - x["relevance"] - scores[y] + scores)
             assert model.fit_.primal == pytest.approx(0.5 * w @ w + 5.0 * xi.mean(), rel=1e-9)
+
+
+class FailsAt(Ranking):
+    """Breaks at example 5: in the search, in the loss or the features of its answer, or by no answer."""
+
+    def __init__(self, kind: str, y: object) -> None:
+        self.kind, self.y = kind, y
+
+    def psi(self, x, y):
+        if self.kind == "psi" and y == "broken":
+            raise KeyError(y)
+        return super().psi(x, (0, 1, 2) if y == "broken" else y)
+
+    def delta(self, y, ybar):
+        if ybar == "broken":
+            return {"array": np.ones(3), "none": None}.get(self.kind, 1.0)
+        return super().delta(y, ybar)
+
+    def augmented_argmax(self, f, x, y, H):
+        if y is not self.y:
+            return super().augmented_argmax(f, x, y, H)
+        if self.kind == "search":
+            raise KeyError("lost")
+        return None if self.kind == "nothing" else "broken"
+
+
+@pytest.mark.parametrize("solver", ["n_slack", "n_slack_a", "one_slack", "bcfw", "olarank"])
+@pytest.mark.parametrize(
+    ("kind", "error", "words"),
+    [
+        ("search", KeyError, "lost"),
+        ("psi", KeyError, "broken"),
+        ("nothing", TypeError, "NoneType"),
+        ("array", TypeError, r"delta of FailsAt returned array\(.*: a loss must be one number"),
+        ("none", TypeError, "delta of FailsAt returned None: a loss must be one number"),
+    ],
+)
+def test_an_error_in_a_function_names_the_example(
+    kind: str, error: type[Exception], words: str, solver: str
+) -> None:
+    X, Y = rankings()
+    with pytest.raises(error, match=words) as caught:
+        StructuredSVM(FailsAt(kind, Y[5]), solver=solver).fit(X, Y)
+    (note,) = caught.value.__notes__
+    answer = {"search": "", "nothing": ", which returned None"}.get(kind, ", which returned 'broken'")
+    assert note == f"raised in the search for example 5{answer}"
+
+
+def test_score_takes_no_loss_of_several_numbers() -> None:
+    X, Y = rankings()
+    model = StructuredSVM(Ranking()).fit(X, Y)
+
+    class Several(Ranking):
+        def delta(self, y, ybar):
+            return np.array([a != b for a, b in zip(y, ybar)])
+
+    model.problem_ = Several()
+    with pytest.raises(TypeError, match=r"delta of Several returned array\(") as caught:
+        model.score(X, Y)
+    assert caught.value.__notes__ == ["delta was asked for the loss of example 0"]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin.cuts import Cuts
+from structmargin.cuts import Cuts, SearchError
 from structmargin.dual import ascent, reference
 from structmargin.dual.blocks import QP, Blocks, enter, measure, slack, values
 from structmargin.dual.separability import largest_margin
@@ -25,6 +25,8 @@ ROUNDING = 1e-13
 """An h differs from its exact value by at most this share of the largest offset, nearly always."""
 MIN_MARGIN = 1e-6
 """A hard margin below this, for cuts of length 1, counts as none: rounding could have made it."""
+NEGATIVE = 1e-9
+"""Rounding may make a squared length negative by this share of the largest one."""
 LP_MARGIN = 1e-7
 """The same for the linear program, whose own tolerance this is."""
 PATIENCE = 100
@@ -152,9 +154,29 @@ class Dual:
         began = time.process_time()
         self.rounds += 1
         if self.m:
+            self._require_lengths()
             (self._cvxopt if self.engine == "cvxopt" else self._ascent)(tol, floor, max_epochs, seed)
         self._idle[: self.m] = np.where(self.alpha > 0, 0, self._idle[: self.m] + 1)
         self.seconds += time.process_time() - began
+
+    def _require_lengths(self) -> None:
+        """Raise if the square of a cut's length is no number, or negative: then nothing can be certified."""
+        norms2 = self.store.norms2
+        wrong = np.flatnonzero(~np.isfinite(norms2))
+        if len(wrong):
+            raise SearchError(
+                f"the joint features of {self._whose(wrong)} are so large that their squares are no finite "
+                "numbers: scale the features down, or look for NaN in the kernel"
+            )
+        wrong = np.flatnonzero(norms2 < -NEGATIVE * np.abs(norms2).max())
+        if len(wrong):
+            raise SearchError(
+                f"the kernel gives a cut of {self._whose(wrong)} the squared length {norms2[wrong[0]]:.3g}: "
+                "it is not positive semi-definite, give one that is"
+            )
+
+    def _whose(self, cuts: np.ndarray) -> str:
+        return "the examples" if self.averaged else f"example {self.block[cuts[0]]}"
 
     def _ascent(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
         floor = max(floor, self._rounding)
@@ -197,8 +219,8 @@ class Dual:
         if share2 <= MIN_MARGIN**2:
             raise NotSeparableError(
                 f"{self.formulation.name} asks every constraint to hold, but {len(self.active())} of them "
-                f"cancel out (their margin is at most {np.sqrt(max(share2, 0.0)):.1e} at length 1): "
-                f"{NOT_SEPARABLE}"
+                f"cancel out (their margin is at most {np.sqrt(max(share2, 0.0)):.1e} at length 1, and "
+                f"{MIN_MARGIN:g} or less counts as none): {NOT_SEPARABLE}"
             )
 
     def _ask_whether_separable(self, epochs: int) -> None:

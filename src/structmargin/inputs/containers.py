@@ -75,6 +75,7 @@ def csr(values: Any, name: str) -> sp.csr_matrix:
             f"{name} is a sparse array of {values.ndim} dimensions: give one with a row per example"
         )
     matrix = values if isinstance(values, sp.csr_matrix) else sp.csr_matrix(values)
+    _require_columns(matrix, name)
     arrays = (matrix.data, matrix.indices, matrix.indptr)
     if not matrix.has_canonical_format:
         summed = matrix.copy()
@@ -82,3 +83,15 @@ def csr(values: Any, name: str) -> sp.csr_matrix:
         if summed.nnz < matrix.nnz:
             return summed
     return matrix if all(part.flags.writeable for part in arrays) else matrix.copy()
+
+
+def _require_columns(matrix: sp.csr_matrix, name: str) -> None:
+    """Raise where an entry lies outside of the matrix: scipy does not look, and compiled code would crash."""
+    columns = matrix.indices
+    if len(columns) and not (columns.min() >= 0 and columns.max() < matrix.shape[1]):
+        entry = int(np.flatnonzero((columns < 0) | (columns >= matrix.shape[1]))[0])
+        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+        raise ValueError(
+            f"row {row} of {name} has an entry in column {columns[entry]}, but the sparse matrix has "
+            f"{matrix.shape[1]} columns: make it anew with the right shape"
+        )

@@ -56,7 +56,10 @@ class Tokens:
 
     def width(self) -> int:
         """How many features the tokens of the first example have."""
-        return int(matrix(self.X[0], "x of example 0", "token").shape[1])
+        first = self.X[0]
+        if not sp.issparse(first):
+            features.refuse_names(first[0], "token 0 of example 0")
+        return int(matrix(first, "x of example 0", "token").shape[1])
 
     def learnt_features(self) -> tuple[str, ...]:
         """The names of the features of all tokens."""

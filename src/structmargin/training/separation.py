@@ -97,23 +97,34 @@ class Separation:
         for j, i in enumerate(indices):
             x, y = self.X[i], self.Y[i]
             if self.explicit and i not in self._truths:
-                self._truths[i] = as_row(self.problem.psi(x, y))
-                if not np.all(np.isfinite(self._truths[i].data)):
-                    raise SearchError(f"Psi of example {i} at its truth is not finite: look for NaN in its x")
+                self._truths[i] = self._psi_of_truth(i)
             try:
-                ybar = self.problem.augmented_argmax(f, x, y, self.H)
+                outputs.append(self.problem.augmented_argmax(f, x, y, self.H))
+                losses[j] = self.problem.loss(x, y, outputs[j])
+                if self.explicit:
+                    rows.append(self._truths[i] - as_row(self.problem.psi(x, outputs[j])))
             except SearchError as error:
                 raise SearchError(f"in the search for example {i}: {error}") from error
-            outputs.append(ybar)
-            losses[j] = self.problem.loss(x, y, ybar)
-            if self.explicit:
-                rows.append(self._truths[i] - as_row(self.problem.psi(x, ybar)))
+            except Exception as error:
+                answer = f", which returned {outputs[j]!r}" if len(outputs) > j else ""
+                error.add_note(f"raised in the search for example {i}{answer}")
+                raise
         if rows:
             matrix = sp.vstack(rows, format="csr")
             return Cuts.of_search(self.H, indices, outputs, losses, matrix @ f.w, matrix)
         pairs = zip(indices, outputs, strict=True)
         margins = np.array([f(self.X[i], self.Y[i]) - f(self.X[i], ybar) for i, ybar in pairs])
         return Cuts.of_search(self.H, indices, outputs, losses, margins)
+
+    def _psi_of_truth(self, i: int) -> sp.csr_matrix:
+        try:
+            psi = as_row(self.problem.psi(self.X[i], self.Y[i]))
+        except Exception as error:
+            error.add_note(f"raised by psi of example {i} at its truth")
+            raise
+        if not np.all(np.isfinite(psi.data)):
+            raise SearchError(f"Psi of example {i} at its truth is not finite: look for NaN in its x")
+        return psi
 
 
 def _read_only(f: Scorer) -> Scorer:

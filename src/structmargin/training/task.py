@@ -117,7 +117,10 @@ class Task:
         gap = high - dual.value
         self.recorder.note(self.separation, dual, primal=primal, dual=dual.value, gap=gap)
         decides = by_gap or self.criterion.gap_tol is not None
-        return Pass(Cuts.joined(kept), primal, gap, decides and self.near(dual, gap, primal))
+        stop = decides and (
+            self.near(dual, gap, primal) or self.out_of_reach(dual, primal, high - primal, gap)
+        )
+        return Pass(Cuts.joined(kept), primal, gap, stop)
 
     def require_no_better(self, violators: Cuts, held: np.ndarray) -> None:
         """Raise SearchError if an exact search returned less than the H of a cut held for its example."""
@@ -137,6 +140,12 @@ class Task:
         if self.criterion.gap_tol is not None:
             return relative(gap, primal) <= self.criterion.gap_tol
         return gap <= self.cost_of(dual, self.eps_now)
+
+    def out_of_reach(self, dual: Dual, primal: float, unknown: float, gap: float) -> bool:
+        """Whether gap_tol is met but for what oracle_tol leaves `unknown`, and that alone exceeds it."""
+        if self.criterion.gap_tol is None or self.near(dual, unknown, primal):
+            return False
+        return self.near(dual, gap - unknown, primal)
 
     @property
     def eps_now(self) -> float:
@@ -212,6 +221,11 @@ class Task:
             self.separation, dual, primal=primal, dual=value, gap=math.nan if gap is None else gap
         )
         if not converged:
+            if gap is not None and self.out_of_reach(dual, primal, high - primal, gap):
+                stopped = (
+                    f"cannot certify less, since oracle_tol = {self.oracle_tol:g} alone leaves "
+                    f"{high - primal:.3g}: give a smaller oracle_tol or a larger gap_tol"
+                )
             self._warn_of_gap(gap, primal, stopped)
         fit = self.model_at(dual, converged=converged, n_iter=n_iter)
         fit.primal, fit.primal_high, fit.dual, fit.gap, fit.xi = primal, high, value, gap, xi

@@ -15,6 +15,7 @@ from structmargin.problems.sequence.kernel import SequenceKernel
 from structmargin.solvers.n_slack import NSlack
 
 NEEDED = "but a joint kernel on pairs (x, y) is needed: "
+ON_INPUTS = "but a kernel on inputs is needed: "
 OBJECT = "give an object of it, such as"
 
 
@@ -38,6 +39,18 @@ OBJECT = "give an object of it, such as"
         ({"kernel": RBF}, f"kernel is the class RBF, {NEEDED}give Product(RBF())"),
         ({"kernel": Product}, f"kernel is the class Product, {NEEDED}give an object, such as Product(...)"),
         ({"kernel": RBF(0.5)}, f"kernel is RBF(gamma=0.5), {NEEDED}give Product(RBF(gamma=0.5))"),
+        (
+            {"kernel": Product("rbf")},
+            f"kx of Product is the string 'rbf', {ON_INPUTS}give RBF()",
+        ),
+        (
+            {"kernel": Product("gauss")},
+            f"kx of Product is the string 'gauss', {ON_INPUTS}give an",
+        ),
+        (
+            {"kernel": Product(RBF)},
+            f"kx of Product is the class RBF, {ON_INPUTS}give RBF()",
+        ),
         ({"kernel": 3}, f"kernel is 3, {NEEDED}give an object from structmargin"),
         ({"solver": ["n_slack"]}, "unknown solver ['n_slack']"),
         ({"formulation": ["SVM1"]}, "unknown formulation ['SVM1']"),

@@ -16,7 +16,9 @@ import scipy.sparse as sp
 
 from helpers import bad_examples
 from helpers.every_problem import examples
-from structmargin import JKSE, StructuredSVM
+from structmargin import JKSE, SearchError, StructuredSVM
+from structmargin.kernels import LinearKernel, Product
+from structmargin.problems import Multiclass, Sequence
 
 ROWS = ("Multiclass", "Taxonomy", "Measure")
 
@@ -189,3 +191,36 @@ def test_only_weights_need_to_know_the_words_of_a_map() -> None:
             return np.arange(4.0 * 5.0)  # a box of 2 x 2 at each of 4 x 5 places
 
     assert model.problem_.detect(ByPlace(), strange, most=1).boxes.tolist() == [[3, 4, 5, 6]]
+
+
+@pytest.mark.parametrize("column", [-1, 99, 10**8])
+@pytest.mark.parametrize("name", ROWS)
+def test_a_sparse_matrix_with_an_entry_outside_of_it(name: str, column: int) -> None:
+    model, X, Y = fitted(name)
+    bad = sp.csr_matrix(np.ones(np.shape(X)))
+    n_columns = bad.shape[1]
+    bad.indices[2 * n_columns + 1] = column
+    sentence = f"row 2 of X has an entry in column {column}, but the sparse matrix has {n_columns} columns"
+    assert all(message.startswith(sentence) for message in refusals(model, bad, Y))
+
+
+@pytest.mark.parametrize(
+    ("solver", "kernel"),
+    [
+        *((solver, None) for solver in ("n_slack", "n_slack_a", "n_slack_b", "one_slack", "bcfw", "olarank")),
+        ("n_slack", Product(LinearKernel())),
+    ],
+)
+def test_features_whose_squares_overflow(solver: str, kernel: Any) -> None:
+    """The compiled ascent would never end, and could not be interrupted."""
+    X, Y = np.array([[1e160, 0.0], [0.0, 1e160], [-1e160, -1e160]]), np.array([0, 1, 2])
+    with np.errstate(all="ignore"), pytest.raises(SearchError) as caught:
+        StructuredSVM(Multiclass(3, 2), solver=solver, kernel=kernel).fit(X, Y)
+    assert re.search(
+        "joint features of .* scale the features|score of example .* not finite", str(caught.value)
+    )
+
+
+def test_tokens_that_are_texts() -> None:
+    with pytest.raises(ValueError, match="token 0 of example 0 is the text 'Paris': give a dictionary"):
+        StructuredSVM(Sequence()).fit([["Paris", "sleeps"]], [["N", "V"]])

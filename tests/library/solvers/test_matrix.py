@@ -176,3 +176,10 @@ def test_an_input_of_zeros_is_not_separable() -> None:
             registry.solver(solver).train(
                 Multiclass(2, 2), (np.array([[1.0, 0], [0, 0]]), np.array([0, 1])), FORMULATIONS["SVM0"]
             )
+
+
+def test_a_margin_too_thin_to_be_told_from_rounding_is_not_called_impossible() -> None:
+    """These two points can be separated, by a margin of 5e-8 for rows of length 1."""
+    X, Y = np.array([[1.0, 0.0], [1.0, 1e-7]]), np.array([0, 1])
+    with pytest.raises(NotSeparableError, match=r"margin is at most 5\.0e-08 .* 1e-06 or less counts as"):
+        registry.solver("n_slack").train(Multiclass(2, 2), (X, Y), FORMULATIONS["SVM0"], C=1.0)

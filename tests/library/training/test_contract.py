@@ -113,6 +113,20 @@ def test_a_search_that_rounds_needs_oracle_tol_which_enters_the_certificate() ->
     assert fit.dual <= best <= true and fit.gap == pytest.approx(fit.primal_high - fit.dual)
 
 
+@pytest.mark.parametrize("solver", SOLVERS[:-1])
+def test_a_gap_that_oracle_tol_keeps_out_of_reach_ends_the_training(solver: str) -> None:
+    X, Y = chains(8, 3, 2, noise=0.5, seed=1)
+    model = StructuredSVM(ToyChain(), solver=solver, C=10.0, gap_tol=1e-3, oracle_tol=0.05)
+    with pytest.warns(
+        ConvergenceWarning, match="oracle_tol = 0.05 alone leaves 0.5: give a smaller oracle_tol"
+    ):
+        model.fit(X, Y)
+    fit = model.fit_
+    assert not fit.converged and fit.n_iter < 200
+    assert fit.primal - fit.dual <= 1e-3 * fit.primal
+    assert fit.gap == pytest.approx(fit.primal + 10.0 * 0.05 - fit.dual)
+
+
 def test_a_failed_search_leaves_the_model_so_far() -> None:
     class Tires(ToyChain):
         calls = 0
