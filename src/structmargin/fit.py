@@ -20,7 +20,7 @@ from structmargin.problem import Scorer
 
 
 class ConvergenceWarning(UserWarning):
-    """A solver stopped at `max_iter` before its criterion was met."""
+    """Training ended before its criterion was met: at `max_iter`, at its last pass, or at rounding."""
 
 
 Trace = list[dict[str, float]]

@@ -18,7 +18,7 @@ import numpy as np
 from structmargin.cuts import Cuts
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
-from structmargin.training.stopping import AT_ROUNDING, InnerTolerance
+from structmargin.training.stopping import InnerTolerance
 from structmargin.training.task import Task
 from structmargin.training.trainable import Needs, Trainable
 
@@ -86,7 +86,7 @@ class NSlack(Trainable):
             floor = task.floor(dual, TOGETHER)
             if not len(violators.H):  # line 13, provided that w is optimal over the cuts held
                 if dual.solved(floor):
-                    return task.finish(dual, converged=True, n_iter=iteration, stopped=AT_ROUNDING)
+                    return task.finish(dual, converged=True, n_iter=iteration)
                 dual.ascend(floor, seed=task.seed)
                 continue
             dual.add(violators)  # line 9
@@ -131,8 +131,7 @@ class NSlack(Trainable):
                 converged = clean and solved
             if not solved:
                 self._optimise(task, dual)
-        stopped = AT_ROUNDING if converged else None
-        return task.finish(dual, converged=converged, n_iter=iteration, bounded=True, stopped=stopped)
+        return task.finish(dual, converged=converged, n_iter=iteration, bounded=True)
 
     def _optimise(self, task: Task, dual: Dual) -> None:
         dual.measure()

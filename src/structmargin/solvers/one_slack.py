@@ -21,7 +21,7 @@ from structmargin.cuts import Cuts, SearchError
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
 from structmargin.training.contract import REMEDY, tolerance
-from structmargin.training.stopping import AT_ROUNDING, InnerTolerance
+from structmargin.training.stopping import InnerTolerance
 from structmargin.training.task import Task
 from structmargin.training.trainable import Needs, Trainable
 
@@ -67,7 +67,7 @@ class OneSlack(Trainable):
             if separation.exact and -excess > tolerance(max(separation.largest_b, mean), task.oracle_tol):
                 self._blame(task, violators, cached, dual)
             if stop or (excess <= eps and dual.solved(floor)):  # line 9: until xi + eps covers it
-                return task.finish(dual, converged=True, n_iter=iteration, stopped=AT_ROUNDING)
+                return task.finish(dual, converged=True, n_iter=iteration)
             if excess > eps:
                 dual.add(average([violators], [violators.H > 0.0], mean, task.weights))  # line 8
             dual.ascend(INNER.after(gap, floor), seed=task.seed)  # line 4 of the next round

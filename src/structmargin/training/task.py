@@ -20,7 +20,13 @@ from structmargin.training.certificate import primal_of, theorem18
 from structmargin.training.contract import require_best_answers, require_no_better_cut
 from structmargin.training.recorder import Recorder
 from structmargin.training.separation import Separation
-from structmargin.training.stopping import GOAL_SHARE, MIN_VIOLATION_SHARE, Criterion, InnerTolerance
+from structmargin.training.stopping import (
+    AT_ROUNDING,
+    GOAL_SHARE,
+    MIN_VIOLATION_SHARE,
+    Criterion,
+    InnerTolerance,
+)
 
 DUALITY_SLACK = 1e-6  # by how much, relative to the primal, rounding may lift the dual above it
 
@@ -216,6 +222,8 @@ class Task:
             value = min(value, high)  # by rounding alone it could lie above
             gap = high - value
         if converged is None or (converged and self.criterion.gap_tol is not None):
+            if converged:  # a search found the gap small enough, before rounding was taken out of w
+                stopped = AT_ROUNDING
             converged = gap is not None and self.near(dual, gap, primal)
         self.recorder.note(
             self.separation, dual, primal=primal, dual=value, gap=math.nan if gap is None else gap
