@@ -15,6 +15,9 @@ from structmargin import archive, registry
 from structmargin.problem import Problem
 from structmargin.scorer import LinearScorer, expanded
 
+ZIP_MAGIC = b"PK\x03\x04"
+"""How an .npz file begins. That these bytes occur further on does not make a file one."""
+
 
 class Saved(ABC):
     """`save` and `load`, for an estimator that can name its arrays."""
@@ -133,16 +136,16 @@ class Saved(ABC):
         -------
         The fitted model, with all settings but callbacks and a random generator.
         """
-        if not zipfile.is_zipfile(path):
-            Path(path).stat()  # a file that is not there is another matter
-            raise ValueError(
-                f"{str(path)!r} is no structmargin model: it is not an .npz file that save wrote"
-            )
-        with np.load(path, allow_pickle=False) as stored:
-            try:
-                arrays = {name: stored[name] for name in stored.files}
-            except (ValueError, zipfile.BadZipFile) as error:
+        with open(path, "rb") as file:
+            if file.read(len(ZIP_MAGIC)) != ZIP_MAGIC:
                 raise ValueError(
-                    f"{str(path)!r} is no structmargin model, or it is damaged: save it again"
-                ) from error
+                    f"{str(path)!r} is no structmargin model: it is not an .npz file that save wrote"
+                )
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+        except (ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(
+                f"{str(path)!r} is no structmargin model, or it is damaged: save it again"
+            ) from error
         return cls.from_arrays(arrays, problem)

@@ -144,9 +144,13 @@ def test_a_file_of_another_kind_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("not a model")
     np.save(tmp_path / "array.npy", X)
     (tmp_path / "pickle.npz").write_bytes(pickle.dumps(model))
+    trailer = (tmp_path / "svm.npz").read_bytes()[-22:]  # ends like an archive, by chance or on purpose
+    (tmp_path / "ends.npz").write_bytes(pickle.dumps([1.0]) + trailer)
+    (tmp_path / "begins.npz").write_bytes(b"PK\x03\x04" + pickle.dumps([1.0]))
     np.savez(tmp_path / "objects.npz", a=np.array([{}], dtype=object))
     (tmp_path / "cut.npz").write_bytes((tmp_path / "svm.npz").read_bytes()[:-40])
-    for name in ("text.npz", "array.npy", "pickle.npz", "objects.npz", "cut.npz"):
+    foreign = ("text.npz", "array.npy", "pickle.npz", "ends.npz", "begins.npz", "objects.npz", "cut.npz")
+    for name in foreign:
         with pytest.raises(ValueError, match="is no structmargin model") as caught:
             StructuredSVM.load(tmp_path / name)
         assert name in one_sentence(caught)
