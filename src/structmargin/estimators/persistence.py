@@ -141,11 +141,12 @@ class Saved(ABC):
                 raise ValueError(
                     f"{str(path)!r} is no structmargin model: it is not an .npz file that save wrote"
                 )
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-        except (ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(
-                f"{str(path)!r} is no structmargin model, or it is damaged: save it again"
-            ) from error
+            file.seek(0)
+            try:
+                with np.load(file, allow_pickle=False) as stored:
+                    arrays = {name: stored[name] for name in stored.files}
+            except (ValueError, EOFError, zipfile.BadZipFile) as error:
+                raise ValueError(
+                    f"{str(path)!r} is no structmargin model, or it is damaged: save it again"
+                ) from error
         return cls.from_arrays(arrays, problem)
