@@ -136,7 +136,7 @@ class Saved(ABC):
         -------
         The fitted model, with all settings but callbacks and a random generator.
         """
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             if file.read(len(ZIP_MAGIC)) != ZIP_MAGIC:
                 raise ValueError(
                     f"{str(path)!r} is no structmargin model: it is not an .npz file that save wrote"
