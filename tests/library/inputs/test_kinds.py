@@ -17,8 +17,10 @@ from hypothesis import given, settings
 from helpers.every_problem import examples
 from helpers.toy_chain import ToyChain, chains
 from structmargin import JKSE, StructuredSVM, registry
+from structmargin.dual.working_set import NotSeparableError
+from structmargin.formulation import FORMULATIONS
 from structmargin.problem import adapt
-from structmargin.problems import Multiclass
+from structmargin.problems import Multiclass, Sequence
 from structmargin.problems.diversity.problem import Candidates
 
 FORMATS = ("csr", "csc", "coo", "lil", "dok", "dia", "bsr")
@@ -293,3 +295,54 @@ def test_pairs_are_added_in_any_form() -> None:
     models[0].add(X[6:], Y[6:])
     models[1].add(frame.iloc[6:].astype(int), pd.Series(Y, index=frame.index).iloc[6:])
     assert models[0].w_.tobytes() == models[1].w_.tobytes()
+
+
+COMBINATIONS = [
+    (formulation, solver)
+    for formulation in FORMULATIONS
+    for solver in ("n_slack", "n_slack_a", "n_slack_b", "one_slack", "bcfw", "olarank", "perceptron")
+    if registry.check(
+        Multiclass(), registry.formulation(formulation), registry.solver(solver), registry.space()
+    )
+    is None
+]
+
+
+def outcome(problem: Any, formulation: str, solver: str, X: Any, Y: Any) -> Any:
+    """The weights, and what is predicted; or that a hard margin cannot be had."""
+    try:
+        model = StructuredSVM(problem, formulation, solver, C=10.0, gap_tol=1e-2).fit(X, Y)
+    except NotSeparableError:
+        return "not separable"
+    return model.w_.tolist(), [np.asarray(y).tolist() for y in model.predict(X)]
+
+
+@pytest.mark.filterwarnings("ignore:training left:structmargin.fit.ConvergenceWarning")
+@pytest.mark.parametrize(("formulation", "solver"), COMBINATIONS)
+@pytest.mark.parametrize("name", ["Multiclass", "Sequence"])
+def test_kinds_of_data_under_every_formulation_and_solver(
+    name: str, formulation: str, solver: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(COMBINATIONS.index((formulation, solver)))
+    if name == "Multiclass":
+        problem, Y = Multiclass(3, 6), rng.integers(3, size=10)
+        X: Any = rng.integers(0, 4, size=(10, 6)).astype(float)
+    else:
+        problem, Y = Sequence(3, 6), [rng.integers(3, size=T) for T in (1, 2, 3, 2, 3)]
+        X = [rng.integers(0, 4, size=(len(y), 6)).astype(float) for y in Y]
+    for kinds, plain in ((DENSE, np.asarray), (SPARSE, sp.csr_matrix)):
+        # blocks of bsr hold zeros too: sums run in another order, to another w within the same gap
+        same = [kind for kind in kinds if not kind.startswith("bsr")]
+        if name == "Multiclass":
+            want = outcome(problem, formulation, solver, plain(X), Y)
+        else:
+            same = [kind for kind in same if kind not in TOKENS_ELSEWHERE]
+            want = outcome(problem, formulation, solver, [plain(x) for x in X], Y)
+        for kind in rng.choice(same, size=4, replace=False):
+            make = kinds[str(kind)]
+            made = make(X, tmp_path) if name == "Multiclass" else [make(x, tmp_path) for x in X]
+            assert outcome(problem, formulation, solver, made, Y) == want, kind
+
+
+TOKENS_ELSEWHERE = ("list", "list of arrays", "tuple", "sparse rows")
+"""Ways to give a matrix that mean tokens one by one where an input is a sequence of them."""
