@@ -1,4 +1,4 @@
-# The pipeline at a glance: configs -> prepare -> train -> evaluate -> tabulate -> report.
+# The pipeline at a glance: configs -> prepare -> train -> evaluate -> tabulate -> show -> report.
 #   snakemake              everything
 #   snakemake alignment    one experiment
 #   --config scale=smoke   smaller (smoke, standard, paper)
@@ -14,6 +14,13 @@ container: "docker://python:3.11-slim"
 localrules:
     all,
     report,
+    complete,
+
+
+wildcard_constraints:
+    experiment="[^/]+",
+    corpus="[^/]+",
+    job="[^/]+",
 
 
 onstart:
@@ -27,13 +34,16 @@ onsuccess:
 rule all:
     input:
         PIPELINE.page,
+        PIPELINE.complete,
 
 
 include: "workflow/rules/prepare.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/tabulate.smk"
+include: "workflow/rules/show.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/complete.smk"
 
 
 for experiment in PIPELINE.experiments:
@@ -42,5 +52,6 @@ for experiment in PIPELINE.experiments:
         name:
             experiment
         input:
-            PIPELINE.tabulated(experiment),
+            PIPELINE.shown(experiment),
             PIPELINE.page,
+            PIPELINE.complete,

@@ -23,9 +23,18 @@ from typing import Any
 import pandas as pd
 
 from structmargin_suite.methods.method import Method
-from structmargin_suite.storage.files import cell, read_arrays, read_json
-from structmargin_suite.storage.frames import ColumnType, read_frame
-from structmargin_suite.storage.layout import KEPT_FILE, Layout
+from structmargin_suite.storage.bundle import Bundle, DamagedFile
+from structmargin_suite.storage.files import cell, read_json, sha256
+from structmargin_suite.storage.frames import ColumnType, frame_from, read_frame
+from structmargin_suite.storage.layout import (
+    KEPT_FILE,
+    MODEL_FILE,
+    PART_FILE,
+    RECORD_FILE,
+    TRACE_FILE,
+    Layout,
+    ScaleLayout,
+)
 
 RUN_TYPES: dict[str, ColumnType] = {
     "run": "text",
@@ -122,6 +131,8 @@ class ExperimentResults:
         The experiment.
     folder : Path, optional
         Where its files lie; by default results/<name> below the root.
+    base : Path, optional
+        Where the bundles with its runs and data lie; by default the root.
 
     Attributes
     ----------
@@ -146,10 +157,14 @@ class ExperimentResults:
     ['n_train', 'method', 'measure', 'data', 'value']
     """
 
-    def __init__(self, root: Path, name: str, folder: Path | None = None) -> None:
+    def __init__(
+        self, root: Path, name: str, folder: Path | None = None, base: Path | None = None
+    ) -> None:
         self.layout = Layout(root)
         self.name = name
-        self.folder = self.layout.experiment(name) if folder is None else folder
+        self.base = root if base is None else base
+        self.folder = self.layout.shown(name) if folder is None else folder
+        self._opened: dict[Path, Bundle] = {}
         self.summary: dict[str, Any] = read_json(self.folder / "summary.json")
         types = {key: known["type"] for key, known in self.summary.get("columns", {}).items()}
         self.runs = read_frame(self.folder / "runs.csv", {**types, **RUN_TYPES})
@@ -258,7 +273,10 @@ class ExperimentResults:
         DataFrame
             One row for each time that the solver measured itself.
         """
-        return read_frame(self.folder / "runs" / run / "trace.csv", {}, others="float")
+        bundle = self._bundle(run, "clocks")
+        if not bundle.has(run, TRACE_FILE):
+            raise NotReadyError(f"the training of {run!r} of {self.name} left no trace")
+        return frame_from(bundle.read(run, TRACE_FILE).decode("utf-8"), {}, TRACE_FILE, others="float")
 
     def label(self, method: str) -> str:
         """How a method is called in figures and tables.
@@ -288,7 +306,7 @@ class ExperimentResults:
         dict
             Settings, seed, data, code, versions and the numbers of the fit.
         """
-        record: dict[str, Any] = read_json(self.folder / "runs" / run / "run.json")
+        record: dict[str, Any] = self._bundle(run, "trained").json(run, RECORD_FILE)
         return record
 
     def arrays(self, run: str) -> dict[str, Any]:
@@ -304,7 +322,7 @@ class ExperimentResults:
         dict of str to ndarray
             What the model was saved as.
         """
-        return read_arrays(self.folder / "runs" / run / "model.npz")
+        return self._bundle(run, "trained").arrays(run, MODEL_FILE)
 
     def model(self, run: str) -> Any:
         """The trained model of one run.
@@ -350,7 +368,7 @@ class ExperimentResults:
         dict of str to ndarray
             Arrays by the names that the data set gives them.
         """
-        return read_arrays(self.folder / "runs" / run / KEPT_FILE)
+        return self._bundle(run, "evaluated").arrays(run, KEPT_FILE)
 
     def ready(self, run: str) -> dict[str, Any]:
         """The prepared arrays that one run read.
@@ -365,13 +383,52 @@ class ExperimentResults:
         dict of str to ndarray
             The part of the corpus, as `prepare` stored it.
         """
-        path = self.layout.part(self.name, self.record(run)["part"])
+        record = self.record(run)
+        path = self._at_scale.corpus(self.name, record["corpus"])
         if not path.is_file():
             raise NotReadyError(
-                f"the data that {self.name} was run on are gone ({path.name} in {path.parent}): "
+                f"the data that {self.name} was run on are gone ({path}): "
                 f"make reproduce ONLY={self.name} prepares them again"
             )
-        return read_arrays(path)
+        corpus = self._open(path)
+        if corpus.sums(record["part"])[PART_FILE] != record["data"]["part"]:
+            raise NotReadyError(
+                f"{path} no longer holds the data that {run!r} was run on: make reproduce ONLY={self.name}"
+            )
+        return corpus.arrays(record["part"], PART_FILE)
+
+    @property
+    def _at_scale(self) -> ScaleLayout:
+        """The folders of the scale that was run."""
+        return ScaleLayout(self.base, self.summary["scale"])
+
+    def _bundle(self, run: str, kind: str) -> Bundle:
+        """The bundle with a run's files; it must be the one that the tables were made from."""
+        jobs: dict[str, dict[str, Any]] = self.summary.get("jobs", {})
+        job = next((name for name, made in jobs.items() if run in made["runs"]), None)
+        if job is None:
+            raise KeyError(f"{self.name} has no run {run!r}: the column `run` of `runs` lists them")
+        layout = self._at_scale
+        places = {"trained": layout.trained, "clocks": layout.clocks, "evaluated": layout.evaluated}
+        path = places[kind](self.name, job)
+        if not path.is_file():
+            raise NotReadyError(
+                f"the runs that the tables of {self.name} were made from are not here ({path}): "
+                f"make reproduce SCALE={layout.name} ONLY={self.name} makes them"
+            )
+        known = path in self._opened
+        bundle = self._open(path)
+        if not known and kind in jobs[job] and sha256(path) != jobs[job][kind]:
+            raise DamagedFile(
+                f"{path} is not what the tables of {self.name} were made from: "
+                f"make reproduce SCALE={layout.name} ONLY={self.name} makes both again"
+            )
+        return bundle
+
+    def _open(self, path: Path) -> Bundle:
+        if path not in self._opened:
+            self._opened[path] = Bundle(path)
+        return self._opened[path]
 
     def split(self, run: str) -> Any:
         """The data that one run saw.
@@ -440,6 +497,8 @@ class Results(Mapping[str, ExperimentResults]):
         The project's folder.
     folder : Path, optional
         Where the results lie; by default results/ below the root.
+    base : Path, optional
+        Where the bundles with runs and data lie; by default the root.
 
     Examples
     --------
@@ -452,11 +511,11 @@ class Results(Mapping[str, ExperimentResults]):
     ['id', 'verdict', 'evidence']
     """
 
-    def __init__(self, root: Path, folder: Path | None = None) -> None:
+    def __init__(self, root: Path, folder: Path | None = None, base: Path | None = None) -> None:
         self.root = root
         self.folder = Layout(root).results if folder is None else folder
         folders = sorted(path.parent for path in self.folder.glob("*/summary.json"))
-        self._experiments = {path.name: ExperimentResults(root, path.name, path) for path in folders}
+        self._experiments = {path.name: ExperimentResults(root, path.name, path, base) for path in folders}
 
     @classmethod
     def latest(cls, root: Path, experiment: str | None = None) -> Results:

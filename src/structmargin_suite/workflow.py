@@ -6,36 +6,26 @@ All logic of the workflow is here, where it can be tested; the rules only name t
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
 from structmargin_suite.datasets import dataset
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
+from structmargin_suite.planning.runs import Job
 from structmargin_suite.rerun import job_keys
 from structmargin_suite.rerun.machine import THREAD_VARIABLES
+from structmargin_suite.rerun.unfit import unfit
 from structmargin_suite.storage.fetch import own_files
-from structmargin_suite.storage.files import read_csv, read_json
-from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.files import read_csv
+from structmargin_suite.storage.layout import ScaleLayout, tabulated
+from structmargin_suite.storage.seal import SEAL
 
-KINDS = ("svg", "pdf", "png")
 SCORE = {"holds": "hold", "fails": "fail", "not tested": "are not tested"}
-
-
-def outputs(suite: Suite, experiment: str) -> list[Path]:
-    """Every file that `tabulate` writes for an experiment."""
-    layout = Layout(suite.root)
-    folder = layout.experiment(experiment)
-    config = suite.experiments[experiment].config
-    tables = [folder / f"{table}.{kind}" for table in config["tables"] for kind in ("csv", "md", "tex")]
-    figures = [
-        layout.figure(experiment, figure, kind) for figure in config.get("figures", {}) for kind in KINDS
-    ]
-    return [folder / "summary.json", folder / "runs.csv", folder / "timings.csv", *tables, *figures]
 
 
 def equip(scale: str) -> None:
@@ -59,9 +49,10 @@ class Wildcards(Protocol):
 class Pipeline:
     """A plan as Snakemake sees it: relative paths as text."""
 
-    def __init__(self, suite: Suite, targets: Callable[[], list[str]]) -> None:
-        self.suite, self.targets, self.layout = suite, targets, Layout(suite.root)
-        self.lost = self._lost()
+    def __init__(self, suite: Suite, workflow: Any) -> None:
+        self.suite, self.workflow = suite, workflow
+        self.layout = ScaleLayout(suite.root, suite.scale)
+        self.checked = False
 
     @classmethod
     def open(cls, workflow: Any, config: dict[str, str]) -> Pipeline:
@@ -74,7 +65,28 @@ class Pipeline:
         except ConfigError as error:
             raise _workflow_error(str(error)) from None
         equip(suite.scale)
-        return cls(suite, lambda: [str(target) for target in workflow.dag_settings.targets])
+        return cls(suite, workflow)
+
+    def check(self) -> None:
+        """Remove files that do not fit the plan, once, and say so; in a dry run only say so.
+
+        Not where another run is under way in this folder, in its jobs, or where nothing is to be run.
+        """
+        workflow = self.workflow
+        if self.checked or not workflow.is_main_process or workflow.executor_plugin is None or _locked():
+            return
+        self.checked = True
+        outdated: Counter[str] = Counter()
+        for path, why, damaged, later in list(unfit(self.suite, self.asked)):
+            if damaged:
+                print(f"{path} {why}: it is made again", file=sys.stderr)
+            else:
+                outdated[why] += 1
+            for file in () if workflow.dryrun else (path, *later):
+                remove(file)
+        for why, number in outdated.items():
+            what = "file" if number == 1 else "files"
+            print(f"{number} {what} to make again, which {why}", file=sys.stderr)
 
     def announcement(self) -> str:
         """What is about to run, what was shrunk, and what is left out and why."""
@@ -104,24 +116,37 @@ class Pipeline:
     @property
     def asked(self) -> list[str]:
         """The experiments asked for by name, or all of them."""
-        return [name for name in self.experiments if name in self.targets()] or self.experiments
+        targets = {str(target) for target in self.workflow.dag_settings.targets}
+        return [name for name in self.experiments if name in targets] or self.experiments
 
     @property
-    def page(self) -> str:
-        return str(self.layout.page)
+    def scale(self) -> str:
+        return self.suite.scale
 
     @property
-    def claims(self) -> str:
-        return str(self.layout.claims)
+    def page(self) -> list[str]:
+        """What the report writes."""
+        return [str(self.layout.page), str(self.layout.claims), str(self.layout.results / SEAL)]
+
+    @property
+    def complete(self) -> str:
+        return str(self.layout.complete)
 
     def tabulated(self, experiment: str) -> list[str]:
-        """The tables and figures of an experiment."""
-        return [str(path) for path in outputs(self.suite, experiment)]
+        """The tables and figures of an experiment at this scale."""
+        return self._files(experiment, self.layout.experiment(experiment))
 
-    def evaluated(self, experiment: str) -> list[str]:
-        """The receipts of an experiment's evaluations."""
-        jobs = self.suite.experiments[experiment].jobs
-        return [str(self.layout.evaluated(experiment, job.name)) for job in jobs]
+    def shown(self, experiment: str) -> list[str]:
+        """The same where readers look for them."""
+        return self._files(experiment, self.layout.shown(experiment))
+
+    def _files(self, experiment: str, folder: Path) -> list[str]:
+        names = tabulated(self.suite.experiments[experiment].config)
+        return [str(folder / name) for name in (*names, SEAL)]
+
+    def bundles(self, experiment: str) -> list[str]:
+        """What an experiment's tables are made from."""
+        return [str(path) for path in job_keys.bundles(self.suite, experiment, self.layout)]
 
     def published(self, experiment: str) -> list[str]:
         """The files with the papers' numbers that an experiment's tables show."""
@@ -131,9 +156,13 @@ class Pipeline:
         )
 
     def wanted(self, wildcards: Wildcards) -> list[str]:
-        """What the report needs: the summaries of the experiments asked for."""
-        summaries = [str(self.layout.experiment(name) / "summary.json") for name in self.asked]
-        return [*summaries, str(self.layout.published / "claims.yaml")]
+        """What the report needs: the tables and figures of the experiments asked for.
+
+        Snakemake asks for it before it looks at any file, and knows by then what it was called for: so this
+        is where the files are checked.
+        """
+        self.check()
+        return [file for name in self.asked for file in self.shown(name)]
 
     def own_files(self, wildcards: Wildcards) -> list[str]:
         """A user's own data files, so that a changed file is read again."""
@@ -145,7 +174,7 @@ class Pipeline:
         ]
 
     def corpora(self, wildcards: Wildcards) -> list[str]:
-        """The receipts of the corpora that a job reads."""
+        """The corpora that a job reads."""
         job = self.suite.experiments[wildcards.experiment].job(wildcards.job)
         names = dict.fromkeys(run.corpus for run in job.runs)
         return [str(self.layout.corpus(wildcards.experiment, name)) for name in names]
@@ -154,46 +183,13 @@ class Pipeline:
         return job_keys.prepare_key(self.suite, wildcards.experiment, wildcards.corpus)
 
     def train_key(self, wildcards: Wildcards) -> str:
-        """The job's key, and which finished run has lost a file: the job then does that run again."""
-        job = self.suite.experiments[wildcards.experiment].job(wildcards.job)
-        return (
-            job_keys.train_key(self.suite, job)
-            + self.lost[str(self.layout.trained(job.experiment, job.name))]
-        )
+        return job_keys.train_key(self.suite, self._job(wildcards))
 
     def evaluate_key(self, wildcards: Wildcards) -> str:
-        """As `train_key`, for evaluations."""
-        job = self.suite.experiments[wildcards.experiment].job(wildcards.job)
-        return (
-            job_keys.evaluate_key(self.suite, job)
-            + self.lost[str(self.layout.evaluated(job.experiment, job.name))]
-        )
+        return job_keys.evaluate_key(self.suite, self._job(wildcards))
 
-    def _lost(self) -> dict[str, str]:
-        """For each receipt, a note on a file of a finished run that somebody has removed since, or nothing.
-
-        Looked up once, before any job runs, since a key must not change on the way.
-        """
-        notes = {}
-        for experiment in self.suite.experiments.values():
-            for job in experiment.jobs:
-                trained = self.layout.trained(experiment.name, job.name)
-                evaluated = self.layout.evaluated(experiment.name, job.name)
-                notes[str(trained)] = self._missing(experiment.name, trained, ("run.json", "model.npz"))
-                notes[str(evaluated)] = self._missing(experiment.name, evaluated, ("metrics.json",))
-        return notes
-
-    def _missing(self, experiment: str, receipt: Path, names: tuple[str, ...]) -> str:
-        """Where a run of a receipt lacks a file; runs without a clock were not trained and have no model."""
-        if not receipt.is_file():
-            return ""
-        for run in read_json(receipt):
-            folder = self.layout.run(experiment, run)
-            made = names if (folder / "clock.json").is_file() or not folder.is_dir() else names[:1]
-            for name in made:
-                if not (folder / name).is_file():
-                    return f"; lost {run}/{name}"
-        return ""
+    def _job(self, wildcards: Wildcards) -> Job:
+        return self.suite.experiments[wildcards.experiment].job(wildcards.job)
 
     def tabulate_key(self, experiment: str) -> str:
         return job_keys.tabulate_key(self.suite, experiment)
@@ -201,6 +197,19 @@ class Pipeline:
     @property
     def report_key(self) -> str:
         return job_keys.report_key(self.suite)
+
+
+def _locked() -> bool:
+    """Whether a run of Snakemake has locked the working folder."""
+    return any(Path(".snakemake", "locks").glob("*"))
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or whatever else stands in its place."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _workflow_error(text: str) -> Exception:

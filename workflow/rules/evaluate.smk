@@ -2,13 +2,13 @@
 rule evaluate:
     input:
         PIPELINE.corpora,
-        "results/{experiment}/jobs/{job}.trained.json",
+        f"results/scales/{PIPELINE.scale}/{{experiment}}/jobs/{{job}}.trained.zip",
     output:
-        "results/{experiment}/jobs/{job}.evaluated.json",
+        f"results/scales/{PIPELINE.scale}/{{experiment}}/jobs/{{job}}.evaluated.zip",
     log:
-        "results/{experiment}/logs/evaluate_{job}.log",
+        f"results/scales/{PIPELINE.scale}/{{experiment}}/logs/evaluate_{{job}}.log",
     params:
         key=PIPELINE.evaluate_key,
     shell:
-        "python -m structmargin_suite.stages.evaluate"
-        " --experiment {wildcards.experiment} --job {wildcards.job} 2> {log}"
+        "python -m structmargin_suite.stages.evaluate --experiment {wildcards.experiment:q}"
+        " --job {wildcards.job:q} --writes {output[0]:q} 2> {log:q}"

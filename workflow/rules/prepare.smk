@@ -1,14 +1,14 @@
 # A corpus of an experiment, fetched or synthesized, as arrays.
 rule prepare:
     input:
-        PIPELINE.own_files,
+        local(PIPELINE.own_files),
     output:
-        "data/ready/{experiment}/{corpus}.json",
+        f"data/ready/{PIPELINE.scale}/{{experiment}}/{{corpus}}.zip",
     log:
-        "results/{experiment}/logs/prepare_{corpus}.log",
+        f"results/scales/{PIPELINE.scale}/{{experiment}}/logs/prepare_{{corpus}}.log",
     priority: 2
     params:
         key=PIPELINE.prepare_key,
     shell:
-        "python -m structmargin_suite.stages.prepare"
-        " --experiment {wildcards.experiment} --corpus {wildcards.corpus} 2> {log}"
+        "python -m structmargin_suite.stages.prepare --experiment {wildcards.experiment:q}"
+        " --corpus {wildcards.corpus:q} --writes {output[0]:q} 2> {log:q}"

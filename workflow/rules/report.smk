@@ -2,12 +2,12 @@
 rule report:
     input:
         PIPELINE.wanted,
+        local("data/published/claims.yaml"),
     output:
-        PIPELINE.claims,
         PIPELINE.page,
     log:
         "results/logs/report.log",
     params:
         key=PIPELINE.report_key,
     shell:
-        "python -m structmargin_suite.stages.report" " 2> {log}"
+        "python -m structmargin_suite.stages.report --writes {output[0]:q} 2> {log:q}"

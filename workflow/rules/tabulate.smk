@@ -5,15 +5,15 @@ for experiment in PIPELINE.experiments:
         name:
             f"tabulate_{experiment}"
         input:
-            PIPELINE.evaluated(experiment),
-            PIPELINE.published(experiment),
+            PIPELINE.bundles(experiment),
+            local(PIPELINE.published(experiment)),
         output:
             PIPELINE.tabulated(experiment),
         log:
-            f"results/{experiment}/logs/tabulate.log",
+            f"results/scales/{PIPELINE.scale}/{experiment}/logs/tabulate.log",
         params:
             key=PIPELINE.tabulate_key(experiment),
             experiment=experiment,
         shell:
             "python -m structmargin_suite.stages.tabulate"
-            " --experiment {params.experiment} 2> {log}"
+            " --experiment {params.experiment:q} --writes {output[0]:q} 2> {log:q}"

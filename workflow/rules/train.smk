@@ -1,15 +1,16 @@
-# The trainings of one job: one record and one model per run.
+# The trainings of one job: records and models of its runs, and what clocks said.
 rule train:
     input:
         PIPELINE.corpora,
     output:
-        "results/{experiment}/jobs/{job}.trained.json",
+        f"results/scales/{PIPELINE.scale}/{{experiment}}/jobs/{{job}}.trained.zip",
+        f"results/scales/{PIPELINE.scale}/{{experiment}}/jobs/{{job}}.clocks.zip",
     log:
-        "results/{experiment}/logs/train_{job}.log",
+        f"results/scales/{PIPELINE.scale}/{{experiment}}/logs/train_{{job}}.log",
     # Before evaluations: long trainings are then not left to the end, where they would run alone.
     priority: 1
     params:
         key=PIPELINE.train_key,
     shell:
-        "python -m structmargin_suite.stages.train"
-        " --experiment {wildcards.experiment} --job {wildcards.job} 2> {log}"
+        "python -m structmargin_suite.stages.train --experiment {wildcards.experiment:q}"
+        " --job {wildcards.job:q} --writes {output[0]:q} 2> {log:q}"

@@ -6,14 +6,16 @@ stages, and a digest of its own source. Nothing else in a config, and no other s
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from structmargin_suite.datasets import dataset
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Part, Run
 from structmargin_suite.rerun.sources import LISTING_MODULES, modules_in, source_digest, source_of
-from structmargin_suite.storage.fetch import at_hand
+from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.files import digest, sha256
-from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.layout import PART_FILE, ScaleLayout
 
 PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.job_keys"]
 METHODS = modules_in("structmargin_suite.methods")
@@ -30,18 +32,10 @@ def stage_code(name: str, *more: str) -> str:
 
 
 def prepare_key(suite: Suite, experiment: str, corpus: str) -> str:
-    """What a prepared corpus depends on; among others, on whether real data are available."""
+    """What a prepared corpus depends on; real files are bound to their sums when they are read."""
     parts = suite.experiments[experiment].parts_of(corpus)
-    module = dataset(parts[0].module)
-    real = parts[0].source in ("auto", "real") and bool(module.FILES)
-    here = at_hand(module.FILES, Layout(suite.root).raw(parts[0].module), suite.mirror) if real else None
-    return digest(
-        [
-            [_part(part) for part in parts],
-            here,
-            stage_code("prepare", f"structmargin_suite.datasets.{parts[0].module}"),
-        ]
-    )
+    code = stage_code("prepare", f"structmargin_suite.datasets.{parts[0].module}")
+    return digest([[_part(part) for part in parts], code])
 
 
 def _part(part: Part) -> dict[str, object]:
@@ -65,8 +59,28 @@ def run_code(experiment: Experiment, run: Run) -> str:
     return digest([code_of(run.configured, experiment.part(run.part).module), stage_code("train")])
 
 
+def data_of(run: Run, corpus: Bundle) -> dict[str, object]:
+    """What a run's record says of its data: where they came from, and the sum of the part that it reads."""
+    return {
+        "label": corpus.about["label"],
+        "kind": corpus.about["kind"],
+        "files": corpus.about["files"],
+        "part": corpus.sums(run.part)[PART_FILE],
+        "seed": corpus.about["seeds"][run.part],
+    }
+
+
+def training_key(experiment: Experiment, run: Run, corpus: Bundle) -> str:
+    """What the training of one run depends on: its whole specification, its code and its data.
+
+    Whether the run is skipped does not count: it is known only where a plan was made with the library.
+    """
+    spec = {name: value for name, value in run.spec.items() if name != "skip"}
+    return digest([spec, run_code(experiment, run), data_of(run, corpus)])
+
+
 def train_key(suite: Suite, job: Job) -> str:
-    """What a training job depends on."""
+    """What a training job depends on, apart from the data that it reads."""
     experiment = suite.experiments[job.experiment]
     corpora = dict.fromkeys(run.corpus for run in job.runs)
     data = [prepare_key(suite, job.experiment, corpus) for corpus in corpora]
@@ -78,6 +92,18 @@ def evaluation_code(run: Run) -> str:
     certificate = run.configured.kind.certificate
     modules = [] if certificate is None else [certificate]
     return digest([source_digest(modules, without=LISTING_MODULES), stage_code("evaluate")])
+
+
+def evaluation_key(run: Run, trained: Bundle) -> str:
+    """What the evaluation of one run depends on: the record and the model of its training, and its code."""
+    return digest(
+        [
+            trained.key(run.name),
+            trained.sums(run.name),
+            trained.status(run.name),
+            evaluation_code(run),
+        ]
+    )
 
 
 def evaluate_key(suite: Suite, job: Job) -> str:
@@ -103,6 +129,21 @@ def tabulate_key(suite: Suite, name: str) -> str:
             code,
         ]
     )
+
+
+def tables_key(suite: Suite, name: str, layout: ScaleLayout) -> str:
+    """What an experiment's tables were made from: their own key, and the sums of all bundles that they read."""
+    return digest(
+        [tabulate_key(suite, name), {path.name: sha256(path) for path in bundles(suite, name, layout)}]
+    )
+
+
+def bundles(suite: Suite, name: str, layout: ScaleLayout) -> list[Path]:
+    """The bundles that an experiment's tables are made from."""
+    experiment = suite.experiments[name]
+    corpora = [layout.corpus(name, corpus) for corpus in experiment.corpora]
+    made = (layout.trained, layout.clocks, layout.evaluated)
+    return [*corpora, *(place(name, job.name) for job in experiment.jobs for place in made)]
 
 
 def report_key(suite: Suite) -> str:

@@ -1,4 +1,4 @@
-"""What all stage commands share: their arguments, and errors as one sentence."""
+"""What all stage commands share: their arguments, where their files stand, and errors as one sentence."""
 
 from __future__ import annotations
 
@@ -13,24 +13,47 @@ from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
 from structmargin_suite.planning.runs import Job
 from structmargin_suite.rerun import machine
 from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.layout import ScaleLayout
 
 
 def arguments(stage: str, about: str, *names: str) -> argparse.ArgumentParser:
-    """A parser with --root, --scale and one required option for each name."""
+    """A parser with --root, --scale, --writes and one required option for each name."""
     parser = argparse.ArgumentParser(prog=f"python -m structmargin_suite.stages.{stage}", description=about)
-    parser.add_argument("--root", type=Path, default=Path("."), help="the project's folder")
+    parser.add_argument("--root", type=Path, default=Path("."), help="the folder with configs/")
     parser.add_argument("--scale", default=os.environ.get(SCALE_VARIABLE), help="smoke, standard or paper")
+    parser.add_argument(
+        "--writes",
+        type=Path,
+        help="a file that the command writes: data/ and results/ are the folders of these names above it "
+        "(those in --root by default)",
+    )
     for name in names:
         parser.add_argument(f"--{name}", required=True)
     return parser
 
 
-def job_of(argv: Sequence[str] | None, stage: str, about: str, library: bool = True) -> tuple[Suite, Job]:
+def layout_of(options: argparse.Namespace, suite: Suite) -> ScaleLayout:
+    """Where a command's files stand: below the folder in which the file that it is to write stands."""
+    return ScaleLayout(suite.root if options.writes is None else base_of(options.writes), suite.scale)
+
+
+def base_of(path: Path) -> Path:
+    """The folder with data/ready and results/, found from a path of a file in one of them."""
+    steps = path.parts
+    for position in reversed(range(len(steps))):
+        if steps[position] == "results" or steps[position : position + 2] == ("data", "ready"):
+            return Path(*steps[:position])
+    raise DataError(f"{path} is neither in results/ nor in data/ready/: --writes must name such a file")
+
+
+def job_of(
+    argv: Sequence[str] | None, stage: str, about: str, library: bool = True
+) -> tuple[Suite, Job, ScaleLayout]:
     """The job that --experiment and --job name, for a stage that works on one thread; see `plan.load`."""
     options = arguments(stage, about, "experiment", "job").parse_args(argv)
     machine.one_thread()
     suite = load(options.root, options.scale, library=library, only=[options.experiment])
-    return suite, suite.experiments[options.experiment].job(options.job)
+    return suite, suite.experiments[options.experiment].job(options.job), layout_of(options, suite)
 
 
 def guarded(main: Callable[[Sequence[str] | None], None]) -> None:
@@ -39,4 +62,7 @@ def guarded(main: Callable[[Sequence[str] | None], None]) -> None:
         main(None)
     except (ConfigError, DataError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+    except MemoryError:
+        print("error: there is not enough memory for this job: give it more, or run fewer", file=sys.stderr)
         raise SystemExit(1) from None

@@ -1,8 +1,13 @@
-"""One pass over the runs of a job, shared by training and evaluation: what is done already is left alone."""
+"""One pass over the runs of a job, shared by training and evaluation.
+
+A run that was finished before, from the same specification, data and code, is taken from the cache: a job
+that was killed goes on where it stopped, and a changed config does again only what it changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -10,31 +15,34 @@ import numpy as np
 
 from structmargin_suite.planning.runs import Job, Run
 from structmargin_suite.stages._progress import Progress
-from structmargin_suite.storage.files import read_arrays, read_json, sha256, write_json
-from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.bundle import Bundle, DamagedFile, Entry, write_bundle
+from structmargin_suite.storage.layout import PART_FILE, ScaleLayout
+
+Corpora = Mapping[str, Bundle]
+"""The prepared corpora of a job by name."""
 
 
 class Work(Protocol):
-    """What a stage does with each run.
-
-    `file` is the record that it writes; `tries_failures_again` says whether a run whose record says "failed"
-    is done again.
-    """
+    """What a stage does with each run; `record` is the file in which its outcome is written."""
 
     @property
     def stage(self) -> str: ...
     @property
-    def file(self) -> str: ...
-    @property
-    def tries_failures_again(self) -> bool: ...
+    def record(self) -> str: ...
 
     def key(self, run: Run) -> str:
-        """What the run's record depends on, as one short text."""
+        """What the run's outcome depends on, as one short text."""
         ...
 
-    def do(self, run: Run, key: str, parts: PreparedParts) -> Mapping[str, object]:
-        """Do one run; returns its record, with a `status` and a `reason`."""
+    def do(self, run: Run, key: str) -> Entry:
+        """Do one run; its record has a `status` and a `reason`."""
         ...
+
+
+def corpora_of(layout: ScaleLayout, job: Job) -> dict[str, Bundle]:
+    """The corpora that a job's runs read."""
+    names = dict.fromkeys(run.corpus for run in job.runs)  # others may not be there yet
+    return {name: Bundle(layout.corpus(job.experiment, name)) for name in names}
 
 
 class PreparedParts:
@@ -43,43 +51,50 @@ class PreparedParts:
     The last one stays in memory, as the next run often reads the same.
     """
 
-    def __init__(self, layout: Layout, experiment: str) -> None:
-        self.layout, self.experiment = layout, experiment
+    def __init__(self, corpora: Corpora) -> None:
+        self.corpora = corpora
         self.last: tuple[str, dict[str, np.ndarray]] | None = None
 
-    def __getitem__(self, name: str) -> dict[str, np.ndarray]:
-        if self.last is None or self.last[0] != name:
+    def of(self, run: Run) -> dict[str, np.ndarray]:
+        """The arrays of the part that a run reads."""
+        if self.last is None or self.last[0] != run.part:
             self.last = None  # so that two parts are never in memory at once
-            self.last = name, read_arrays(self.layout.part(self.experiment, name))
+            self.last = run.part, self.corpora[run.corpus].arrays(run.part, PART_FILE)
         return self.last[1]
 
 
-def do_runs(layout: Layout, job: Job, work: Work, receipt: Path) -> None:
-    """Do every run of a job that is not done yet, then write the job's receipt."""
+def finished(layout: ScaleLayout, job: Job, work: Work) -> Iterator[Entry]:
+    """The runs of a job in their order, each done now unless the cache has it, which holds finished runs only."""
     progress = Progress(f"{work.stage} {job.experiment} {job.name}", len(job.runs))
-    parts = PreparedParts(layout, job.experiment)
     for run in job.runs:
-        path = layout.run(job.experiment, run.name) / work.file
         key = work.key(run)
-        if not intact(path, key, work.tries_failures_again):
-            record = work.do(run, key, parts)
-            write_json(path, record)
-            if record["status"] == "failed":
-                progress.tell(f"{run.name} failed: {record['reason']}")
+        cache = layout.cached(job.experiment, run.name, work.stage)
+        entry = cached(cache, run.name, key)
+        if entry is None:
+            entry = work.do(run, key)
+            if entry.status == "failed":
+                progress.tell(f"{run.name} failed: {json.loads(entry.files[work.record])['reason']}")
+            elif entry.status == "done":
+                _keep(cache, entry, progress)
         progress.step(run.name)
+        yield entry
     progress.close()
-    write_json(
-        receipt, {run.name: sha256(layout.run(job.experiment, run.name) / work.file) for run in job.runs}
-    )
 
 
-def intact(path: Path, key: str, tries_failures_again: bool) -> bool:
-    """Whether a record with this key is there, and every file that it names as it was written."""
+def cached(path: Path, name: str, key: str) -> Entry | None:
+    """The entry with this name and key in the cache, whole, or None."""
     try:
-        record = read_json(path)
-        files = record.get("files", {})
-        if record["key"] != key or (tries_failures_again and record["status"] == "failed"):
-            return False
-        return all(sha256(path.parent / name) == total for name, total in files.items())
-    except (OSError, ValueError, KeyError):
-        return False
+        bundle = Bundle(path)
+        if bundle.key(name) != key:
+            return None
+        return next(entry for entry in bundle.taken() if entry.name == name)
+    except (FileNotFoundError, DamagedFile):
+        return None
+
+
+def _keep(path: Path, entry: Entry, progress: Progress) -> None:
+    """Put a finished run into the cache; a cache that may not be written is done without."""
+    try:
+        write_bundle(path, {}, [entry])
+    except PermissionError as error:
+        progress.tell(f"{entry.name} is not cached: {error}")

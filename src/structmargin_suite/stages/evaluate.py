@@ -1,16 +1,15 @@
-"""Stage 3: evaluate every model of a job. runs/R/{run.json, model.npz} -> runs/R/metrics.json.
+"""Stage 3: evaluate every model of a job. jobs/J.trained.zip -> jobs/J.evaluated.zip, metrics.json of each run.
 
 Losses and the data set's measures are computed on the training, validation and test subsets. The primal
 objective, the dual value and w are recomputed, as far as the stored model allows, and compared with what
 training recorded. A model for which they differ is a failed run, with the reason. Arrays of the test subset
-that figures need are written to runs/R/kept.npz.
+that figures need are in its kept.npz.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,18 @@ from structmargin_suite.datasets import DataSet, Examples, Split, dataset
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Run
-from structmargin_suite.rerun import job_keys
+from structmargin_suite.rerun.job_keys import evaluation_key, training_key
 from structmargin_suite.stages._command import guarded, job_of
-from structmargin_suite.stages._runs import PreparedParts, do_runs
-from structmargin_suite.storage.files import digest, read_arrays, read_json, sha256, write_arrays
-from structmargin_suite.storage.layout import KEPT_FILE, Layout
+from structmargin_suite.stages._runs import PreparedParts, corpora_of, finished
+from structmargin_suite.storage.bundle import Bundle, Entry, write_bundle
+from structmargin_suite.storage.files import json_bytes, npz_bytes
+from structmargin_suite.storage.layout import (
+    KEPT_FILE,
+    METRICS_FILE,
+    MODEL_FILE,
+    RECORD_FILE,
+    ScaleLayout,
+)
 from structmargin_suite.storage.records import joined
 
 RENAMED_COUNTS = {
@@ -37,11 +43,14 @@ COPIED_NUMBERS = ("C", "bound", "exact", "converged")
 """Metrics that are training's own numbers under their own names; None where training recorded none."""
 
 
-def evaluate(suite: Suite, job: Job) -> None:
-    """Evaluate every run of a job that is not evaluated yet, then write the job's receipt."""
-    layout = Layout(suite.root)
-    evaluation = Evaluation(suite.experiments[job.experiment], layout)
-    do_runs(layout, job, evaluation, layout.evaluated(job.experiment, job.name))
+def evaluate(suite: Suite, job: Job, layout: ScaleLayout | None = None) -> None:
+    """Evaluate the runs of a job and write their bundle; refused where the models do not fit the plan."""
+    layout = layout or ScaleLayout(suite.root, suite.scale)
+    experiment, corpora = suite.experiments[job.experiment], corpora_of(layout, job)
+    trained = Bundle(layout.trained(job.experiment, job.name))
+    trained.expect({run.name: training_key(experiment, run, corpora[run.corpus]) for run in job.runs})
+    evaluation = Evaluation(experiment, trained, PreparedParts(corpora))
+    write_bundle(layout.evaluated(job.experiment, job.name), {}, finished(layout, job, evaluation))
 
 
 @dataclass(frozen=True)
@@ -49,54 +58,43 @@ class Evaluation:
     """The evaluation stage, as the `Work` protocol of `_runs.py` asks for it."""
 
     experiment: Experiment
-    layout: Layout
+    trained: Bundle
+    parts: PreparedParts
     stage: str = "evaluate"
-    file: str = "metrics.json"
-    tries_failures_again: bool = False
+    record: str = METRICS_FILE
 
     def key(self, run: Run) -> str:
-        """A digest of what training recorded and of the code that evaluates the run."""
-        record = self.record(run)
-        return digest([record["key"], record["files"], record["status"], job_keys.evaluation_code(run)])
+        """A digest of what training left and of the code that evaluates the run."""
+        return evaluation_key(run, self.trained)
 
-    def do(self, run: Run, key: str, parts: PreparedParts) -> dict[str, object]:
-        """Evaluate one run; returns its record, with its metrics, a `status` and a `reason`."""
-        folder = self.layout.run(self.experiment.name, run.name)
-        outcome = self._outcome(run, self.record(run), folder, parts)
-        return joined({"a record": {"run": run.name, "key": key}, "its outcome": outcome})
+    def do(self, run: Run, key: str) -> Entry:
+        """Evaluate one run; its record has its metrics, a `status` and a `reason`."""
+        outcome, files = self._outcome(run, self.trained.json(run.name, RECORD_FILE))
+        record = joined({"a record": {"run": run.name, "key": key}, "its outcome": outcome})
+        return Entry(run.name, key, str(outcome["status"]), {METRICS_FILE: json_bytes(record), **files})
 
-    def record(self, run: Run) -> dict[str, Any]:
-        """What training recorded of a run."""
-        record: dict[str, Any] = read_json(self.layout.run(self.experiment.name, run.name) / "run.json")
-        return record
-
-    def _outcome(
-        self, run: Run, record: dict[str, Any], folder: Path, parts: PreparedParts
-    ) -> dict[str, object]:
-        """The metrics of one run, or the reason why there are none."""
+    def _outcome(self, run: Run, record: dict[str, Any]) -> tuple[dict[str, object], dict[str, bytes]]:
+        """The metrics of one run, or the reason why there are none, and the files that figures need."""
         if record["status"] != "done":
-            return {"status": record["status"], "reason": record["reason"], "metrics": {}}
+            return {"status": record["status"], "reason": record["reason"], "metrics": {}}, {}
         module = dataset(self.experiment.part(run.part).module)
-        arrays = parts[run.part]
+        arrays = self.parts.of(run)
+        stored = self.trained.arrays(run.name, MODEL_FILE)
         try:
-            model = run.configured.from_arrays(read_arrays(folder / "model.npz"))
+            model = run.configured.from_arrays(stored)
             split: Split = module.view(arrays, run.view_seed, **run.view)
             measured = measure(run.configured, record["numbers"], model, split, module)
             metrics = measured.metrics
-        except OSError:
+        except (OSError, MemoryError):  # of the machine, not of the run
             raise
         except Exception as error:  # a failed run is a row with its reason
             reason = f"evaluation: {type(error).__name__}: {error}"
-            return {"status": "failed", "reason": reason, "metrics": {}}
-        # Written before the faults are looked at: a run with faults leaves the file behind, but its record
-        # does not name it, so its contents are not checked later; figures show finished runs only.
-        if measured.test_arrays:
-            write_arrays(folder / KEPT_FILE, measured.test_arrays)
+            return {"status": "failed", "reason": reason, "metrics": {}}, {}
         if measured.faults:
             reason = "evaluation: " + "; ".join(measured.faults)
-            return {"status": "failed", "reason": reason, "metrics": metrics}
-        files = {KEPT_FILE: sha256(folder / KEPT_FILE)} if measured.test_arrays else {}
-        return {"status": "done", "reason": None, "metrics": metrics, "files": files}
+            return {"status": "failed", "reason": reason, "metrics": metrics}, {}
+        files = {KEPT_FILE: npz_bytes(measured.test_arrays)} if measured.test_arrays else {}
+        return {"status": "done", "reason": None, "metrics": metrics}, files
 
 
 @dataclass

@@ -1,13 +1,13 @@
-"""Stage 1: prepare a corpus of an experiment. configs (and files) -> data/ready/E/*.npz and a receipt.
+"""Stage 1: prepare a corpus of an experiment. configs (and files) -> data/ready/<scale>/E/<corpus>.zip.
 
-The receipt says where the data came from: real files with their sums, a user's own with theirs, or a
+The bundle says where the data came from: real files with their sums, a user's own with theirs, or a
 seed. Where `source: auto` finds no real data, the synthetic stand-in is used, and all results say so.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,44 +15,44 @@ import numpy as np
 from structmargin_suite.datasets import DataSet, dataset
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.planning.runs import Part
-from structmargin_suite.rerun import machine
-from structmargin_suite.stages._command import arguments, guarded
+from structmargin_suite.rerun import job_keys, machine
+from structmargin_suite.stages._command import arguments, guarded, layout_of
 from structmargin_suite.stages._progress import Progress
+from structmargin_suite.storage.bundle import Entry, write_bundle
 from structmargin_suite.storage.fetch import DataError, Unavailable, obtain, own_files
-from structmargin_suite.storage.files import sha256, write_arrays, write_json
-from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.files import npz_bytes, sha256
+from structmargin_suite.storage.layout import PART_FILE, Layout, ScaleLayout
 
 
-def prepare(suite: Suite, experiment: str, corpus: str) -> None:
-    """Write every part of a corpus, then its receipt."""
-    layout = Layout(suite.root)
+def prepare(suite: Suite, experiment: str, corpus: str, layout: ScaleLayout | None = None) -> None:
+    """Write a corpus as one bundle, each of its parts an entry."""
+    layout = layout or ScaleLayout(suite.root, suite.scale)
     parts = suite.experiments[experiment].parts_of(corpus)
     first = parts[0]
     module = dataset(first.module)
     files, kind = _files(suite, first)
-    sums = {name: sha256(path) for name, path in files.items()}
     progress = Progress(f"prepare {experiment} {corpus}", len(parts))
     if first.source == "auto" and kind == "synthetic":
         progress.tell("real data are not available; using the synthetic stand-in")
-    written: dict[str, dict[str, object]] = {}
-    for part in parts:
-        target = layout.part(experiment, part.name)
-        write_arrays(target, _arrays(module, part, files, kind))
-        written[part.name] = {"sha256": sha256(target), "seed": part.seed, "params": part.params}
-        progress.step(part.name)
+    key = job_keys.prepare_key(suite, experiment, corpus)
+    about = {
+        "key": key,
+        "corpus": corpus,
+        "label": label(corpus, kind),
+        "kind": kind,
+        "asked": first.source,
+        "module": first.module,
+        "files": {name: sha256(path) for name, path in files.items()},
+        "seeds": {part.name: part.seed for part in parts},
+    }
+
+    def entries() -> Iterator[Entry]:
+        for part in parts:
+            yield Entry(part.name, key, "done", {PART_FILE: npz_bytes(_arrays(module, part, files, kind))})
+            progress.step(part.name)
+
+    write_bundle(layout.corpus(experiment, corpus), about, entries())
     progress.close()
-    write_json(
-        layout.corpus(experiment, corpus),
-        {
-            "corpus": corpus,
-            "label": label(corpus, kind),
-            "kind": kind,
-            "asked": first.source,
-            "module": first.module,
-            "files": sums,
-            "parts": written,
-        },
-    )
 
 
 def _arrays(module: DataSet, part: Part, files: dict[str, Path], kind: str) -> dict[str, np.ndarray]:
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = arguments("prepare", "Make a corpus ready.", "experiment", "corpus").parse_args(argv)
     machine.one_thread()
     suite = load(options.root, options.scale, library=False, only=[options.experiment])
-    prepare(suite, options.experiment, options.corpus)
+    prepare(suite, options.experiment, options.corpus, layout_of(options, suite))
 
 
 if __name__ == "__main__":

@@ -10,21 +10,24 @@ from collections.abc import Sequence
 
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.publish.page import page
-from structmargin_suite.rerun import machine
+from structmargin_suite.rerun import job_keys, machine
 from structmargin_suite.results import Results
-from structmargin_suite.stages._command import arguments, guarded
+from structmargin_suite.stages._command import arguments, guarded, layout_of
 from structmargin_suite.stages._progress import Progress
 from structmargin_suite.statements import judge
 from structmargin_suite.storage.files import plain, read_yaml, write_csv, write_text
 from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.seal import verified, write_seal
 
 
-def report(suite: Suite) -> None:
-    """Judge every claim and write the page."""
-    layout = Layout(suite.root)
+def report(suite: Suite, layout: Layout | None = None) -> None:
+    """Judge every claim and write the page, from results that are as they were written."""
+    layout = layout or Layout(suite.root)
     progress = Progress("report", 2)
-    results = Results(suite.root)
-    claims = judge(results, read_yaml(layout.published / "claims.yaml"))
+    results = Results(suite.root, layout.results, base=layout.root)
+    for experiment in results.values():
+        verified(experiment.folder)
+    claims = judge(results, read_yaml(suite.root / "data" / "published" / "claims.yaml"))
     write_csv(layout.claims, claims, ["id", "verdict", "evidence"])
     progress.step("claims.csv")
     current = {name: plain(experiment.config) for name, experiment in suite.experiments.items()}
@@ -33,6 +36,8 @@ def report(suite: Suite) -> None:
     order += [name for name in results if name not in order]
     write_text(layout.page, page([results[name] for name in order], claims, suite, stale))
     progress.step("index.html")
+    files = [path.relative_to(layout.results).as_posix() for path in (layout.claims, layout.page)]
+    write_seal(layout.results, job_keys.report_key(suite), files)
     progress.close()
 
 
@@ -41,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = arguments("report", "Judge the claims and write the page.").parse_args(argv)
     machine.one_thread()
     suite = load(options.root, options.scale, library=False)
-    report(suite)
+    report(suite, layout_of(options, suite))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Stage 4: one experiment's tables and figures. runs/R/*.json -> runs.csv, timings.csv, tables, figures.
+"""Stage 4: one experiment's tables and figures. jobs/*.zip -> runs.csv, timings.csv, tables, figures.
 
 Every planned run is a row of runs.csv, with its reason if it was skipped or failed. Where a method's
 option was chosen on the test set, all its runs are there, and `chosen` marks those that tables use.
@@ -16,34 +16,43 @@ import pandas as pd
 
 from structmargin_suite.planning.plan import Experiment, Suite, load
 from structmargin_suite.publish import tables
-from structmargin_suite.rerun import machine
+from structmargin_suite.rerun import job_keys, machine
 from structmargin_suite.results import RUN_TYPES, STUDY_SEPARATOR, ExperimentResults, column, has_value
-from structmargin_suite.stages._command import arguments, guarded
+from structmargin_suite.stages._command import arguments, guarded, layout_of
 from structmargin_suite.stages._progress import Progress
-from structmargin_suite.storage.files import read_json, write_csv, write_json, write_text
+from structmargin_suite.storage.bundle import Bundle
+from structmargin_suite.storage.files import sha256, write_csv, write_json, write_text
 from structmargin_suite.storage.frames import frame_of, is_missing, type_of, write_frame
-from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.layout import (
+    CLOCK_FILE,
+    METRICS_FILE,
+    RECORD_FILE,
+    ScaleLayout,
+    tabulated,
+)
+from structmargin_suite.storage.seal import write_seal
 
 
-def tabulate(suite: Suite, name: str) -> None:
-    """Write everything an experiment shows."""
-    layout = Layout(suite.root)
+def tabulate(suite: Suite, name: str, layout: ScaleLayout | None = None) -> None:
+    """Write everything an experiment shows, and the seal last."""
+    layout = layout or ScaleLayout(suite.root, suite.scale)
     experiment = suite.experiments[name]
     folder = layout.experiment(name)
     figures = list(experiment.config.get("figures", {}))
     progress = Progress(f"tabulate {name}", 2 + len(experiment.config["tables"]) + len(figures))
-    rows = list(_rows(experiment, layout))
+    finished = FinishedRuns(experiment, layout)
+    rows = list(_rows(experiment, finished))
     runs = _runs(rows)
     _mark_chosen(experiment, runs)
     write_frame(folder / "runs.csv", runs)
     progress.step("runs.csv")
-    clocks = list(_clocks(experiment, layout))
+    clocks = list(_clocks(experiment, finished))
     write_csv(
         folder / "timings.csv", clocks, list(dict.fromkeys(["run", *(key for c in clocks for key in c)]))
     )
-    write_json(folder / "summary.json", _summary(suite, experiment, layout, runs, columns_of(rows)))
+    write_json(folder / "summary.json", _summary(suite, experiment, finished, runs, columns_of(rows)))
     progress.step("summary.json")
-    results = ExperimentResults(suite.root, name)
+    results = ExperimentResults(suite.root, name, folder, base=layout.root)
     for table, spec in experiment.config["tables"].items():
         _table(results, table, spec)
         progress.step(table)
@@ -53,7 +62,60 @@ def tabulate(suite: Suite, name: str) -> None:
         for figure in figures:
             draw(results, figure)
             progress.step(figure)
+    write_seal(folder, job_keys.tables_key(suite, name, layout), tabulated(experiment.config))
     progress.close()
+
+
+class FinishedRuns:
+    """The bundles of an experiment's jobs; refused where one does not fit the plan.
+
+    Attributes
+    ----------
+    corpora : dict of str to Bundle
+        The prepared corpora by name.
+    sums : dict of str to dict
+        For each job the names of its runs, and the sums of the bundles with their models and metrics.
+    """
+
+    def __init__(self, experiment: Experiment, layout: ScaleLayout) -> None:
+        name = experiment.name
+        self.corpora = {corpus: Bundle(layout.corpus(name, corpus)) for corpus in experiment.corpora}
+        self.sums: dict[str, dict[str, Any]] = {}
+        self._bundles: dict[str, tuple[Bundle, Bundle, Bundle]] = {}
+        for job in experiment.jobs:
+            places = (
+                layout.trained(name, job.name),
+                layout.clocks(name, job.name),
+                layout.evaluated(name, job.name),
+            )
+            trained, clocks, evaluated = bundles = tuple(Bundle(place) for place in places)
+            keys = {
+                run.name: job_keys.training_key(experiment, run, self.corpora[run.corpus]) for run in job.runs
+            }
+            trained.expect(keys)
+            clocks.expect(keys)
+            evaluated.expect({run.name: job_keys.evaluation_key(run, trained) for run in job.runs})
+            self._bundles |= dict.fromkeys(keys, bundles)
+            self.sums[job.name] = {
+                "runs": list(keys),
+                "trained": sha256(trained.path),
+                "evaluated": sha256(evaluated.path),
+            }
+
+    def record(self, run: str) -> dict[str, Any]:
+        """What training recorded of a run."""
+        record: dict[str, Any] = self._bundles[run][0].json(run, RECORD_FILE)
+        return record
+
+    def clock(self, run: str) -> dict[str, Any] | None:
+        """What clocks said of a run's training; None where it was not trained."""
+        bundle = self._bundles[run][1]
+        return bundle.json(run, CLOCK_FILE) if bundle.has(run, CLOCK_FILE) else None
+
+    def judged(self, run: str) -> dict[str, Any]:
+        """What evaluation recorded of a run."""
+        record: dict[str, Any] = self._bundles[run][2].json(run, METRICS_FILE)
+        return record
 
 
 REPORTED = ("C", "nu")
@@ -93,11 +155,10 @@ class RunRow(NamedTuple):
         return cells
 
 
-def _rows(experiment: Experiment, layout: Layout) -> Iterator[RunRow]:
+def _rows(experiment: Experiment, finished: FinishedRuns) -> Iterator[RunRow]:
     """Every planned run, in the order of the plan."""
     for run in experiment.runs:
-        folder = layout.run(experiment.name, run.name)
-        record, judged = read_json(folder / "run.json"), read_json(folder / "metrics.json")
+        record, judged = finished.record(run.name), finished.judged(run.name)
         identifiers = {
             "run": run.name,
             "method": run.method,
@@ -155,12 +216,11 @@ def columns_of(rows: Sequence[RunRow]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _clocks(experiment: Experiment, layout: Layout) -> Iterator[dict[str, Any]]:
+def _clocks(experiment: Experiment, finished: FinishedRuns) -> Iterator[dict[str, Any]]:
     """Clocks, memory and machine of every run that has them."""
     for run in experiment.runs:
-        path = layout.run(experiment.name, run.name) / "clock.json"
-        if path.is_file():
-            clock = read_json(path)
+        clock = finished.clock(run.name)
+        if clock is not None:
             facts = clock.pop("machine")
             yield {"run": run.name, **clock, **facts}
 
@@ -192,25 +252,26 @@ def _tried(runs: pd.DataFrame, option: str, value: Any) -> pd.Series:
 def _summary(
     suite: Suite,
     experiment: Experiment,
-    layout: Layout,
+    finished: FinishedRuns,
     runs: pd.DataFrame,
     columns: dict[str, dict[str, Any]],
 ) -> dict[str, Any]:
     """What the page says of an experiment apart from numbers, and the schema of its runs."""
     statuses = runs["status"].tolist()
-    records = [read_json(layout.run(experiment.name, run.name) / "run.json") for run in experiment.runs]
-    receipts = [read_json(layout.corpus(experiment.name, corpus)) for corpus in experiment.corpora]
+    records = [finished.record(run.name) for run in experiment.runs]
+    sources = [corpus.about for corpus in finished.corpora.values()]
     return {
         "experiment": experiment.name,
         "scale": suite.scale,
         "seed": suite.seed,
         "runs": {status: statuses.count(status) for status in ("done", "skipped", "failed")},
         "shrunk": [{"key": key, "paper": old, "here": new} for key, old, new in experiment.shrunk],
-        "data": [{key: receipt[key] for key in receipt if key != "parts"} for receipt in receipts],
+        "data": [{key: about[key] for key in about if key not in ("key", "seeds")} for about in sources],
         "code": sorted({record["code"] for record in records}),
         "versions": records[0]["versions"],
         "config": experiment.config,
         "columns": columns,
+        "jobs": finished.sums,
     }
 
 
@@ -239,7 +300,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = arguments("tabulate", "Make an experiment's tables and figures.", "experiment").parse_args(argv)
     machine.one_thread()
     suite = load(options.root, options.scale, library=False, only=[options.experiment])
-    tabulate(suite, options.experiment)
+    tabulate(suite, options.experiment, layout_of(options, suite))
 
 
 if __name__ == "__main__":

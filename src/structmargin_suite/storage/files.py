@@ -14,6 +14,7 @@ import io
 import json
 import math
 import os
+import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -76,9 +77,15 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
+def json_bytes(value: object) -> bytes:
+    """`value` as JSON, one key per line."""
+    text = json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return text.encode("utf-8")
+
+
 def write_json(path: Path, value: object) -> None:
     """Write `value` as JSON, one key per line."""
-    write_text(path, json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_bytes(path, json_bytes(value))
 
 
 def read_json(path: Path) -> Any:
@@ -95,12 +102,17 @@ def read_yaml(path: Path) -> Any:
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, object]], columns: Sequence[str]) -> None:
     """Write rows under the given columns; a missing or None value is an empty cell."""
+    write_bytes(path, csv_bytes(rows, columns))
+
+
+def csv_bytes(rows: Iterable[Mapping[str, object]], columns: Sequence[str]) -> bytes:
+    """Rows under the given columns as CSV; a missing or None value is an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
         writer.writerow([cell(row.get(column)) for column in columns])
-    write_text(path, text.getvalue())
+    return text.getvalue().encode("utf-8")
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
@@ -109,22 +121,23 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(handle))
 
 
-def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays of numbers or text as .npz; equal arrays give equal bytes. Objects are refused."""
+def npz_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Arrays of numbers or text as .npz; equal arrays give equal bytes. Objects are refused."""
     for name, array in arrays.items():
         if np.asarray(array).dtype.hasobject:
-            raise TypeError(f"array {name!r} for {path.name} holds objects: store numbers or text only")
-
-    def write(temporary: Path) -> None:
-        np.savez(temporary, **{name: np.asarray(array) for name, array in arrays.items()})  # type: ignore[arg-type]
-
-    write_with(path, write)
+            raise TypeError(f"array {name!r} holds objects: store numbers or text only")
+    data = io.BytesIO()
+    np.savez(data, **{name: np.asarray(array) for name, array in arrays.items()})  # type: ignore[arg-type]
+    return data.getvalue()
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file; a file that holds objects is refused."""
-    with np.load(path, allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}
+def arrays_of(data: bytes, where: str) -> dict[str, np.ndarray]:
+    """The arrays in the bytes of an .npz file, which `where` names; one that holds objects is refused."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{where} does not hold arrays ({error}): delete it and run again") from None
 
 
 def plain(value: object) -> Any:

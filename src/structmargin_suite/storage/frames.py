@@ -12,6 +12,8 @@ Only here is pandas imported for files: stages that train and evaluate models st
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from structmargin_suite.storage.files import cell, read_csv, write_csv
+from structmargin_suite.storage.files import cell, write_csv
 
 ColumnType = Literal["boolean", "integer", "float", "text"]
 
@@ -114,26 +116,32 @@ def read_frame(path: Path, types: Mapping[str, ColumnType], others: ColumnType |
     Columns that `types` does not name have the type `others`, or without it the narrowest that all
     their cells can be read as.
     """
-    rows = read_csv(path)
+    return frame_from(path.read_text(encoding="utf-8"), types, str(path), others)
+
+
+def frame_from(
+    text: str, types: Mapping[str, ColumnType], where: str, others: ColumnType | None = None
+) -> pd.DataFrame:
+    """As `read_frame`, from the text of a CSV file, which `where` names in errors."""
+    header, *rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row] or [[]]
+    short = next((k for k, row in enumerate(rows) if len(row) != len(header)), None)
+    if short is not None:
+        raise ValueError(
+            f"{where}: row {short + 1} has {len(rows[short])} cells, not {len(header)}; make the file again"
+        )
     typed = {}
-    for name in rows[0] if rows else _header(path):
-        texts = [row[name] for row in rows]
+    for position, name in enumerate(header):
+        texts = [row[position] for row in rows]
         kind = types.get(name) or others or type_of_texts(texts)
         try:
-            typed[name] = _series([None if text == "" else PARSERS[kind](text) for text in texts], kind)
+            typed[name] = _series([None if read == "" else PARSERS[kind](read) for read in texts], kind)
         except (KeyError, ValueError):
-            wrong = next(k for k, text in enumerate(texts) if text != "" and not _reads_as(kind, text))
+            wrong = next(k for k, read in enumerate(texts) if read != "" and not _reads_as(kind, read))
             raise ValueError(
-                f"{path}: column {name!r} is of type {kind}, but row {wrong + 1} has {texts[wrong]!r}; "
+                f"{where}: column {name!r} is of type {kind}, but row {wrong + 1} has {texts[wrong]!r}; "
                 "make the file again"
             ) from None
     return pd.DataFrame(typed)
-
-
-def _header(path: Path) -> list[str]:
-    """The columns of a CSV file without rows."""
-    line = path.read_text(encoding="utf-8").splitlines()[:1]
-    return line[0].split(",") if line and line[0] else []
 
 
 def write_frame(path: Path, frame: pd.DataFrame) -> None:

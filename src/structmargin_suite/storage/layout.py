@@ -1,15 +1,30 @@
-"""Where files stand under the root folder, in one place."""
+"""Where files stand, in one place.
+
+    data/raw/<data set>/                        fetched files, a cache: checked against their sums when read
+    data/ready/<scale>/<experiment>/            one bundle per corpus
+    results/scales/<scale>/<experiment>/jobs/   three bundles per job: trained, clocks, evaluated
+    results/scales/<scale>/<experiment>/        tables, figures and their seal
+    results/<experiment>/                       a copy of those of the scale that was run last
+    results/                                    the page and the verdicts
+    .cache/runs/<scale>/<experiment>/           finished runs, so that a job that runs again does less
+
+No two scales share a file below their own folders. Deleting the caches costs time and nothing else.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-KEPT_FILE = "kept.npz"
-"""Arrays of the test subset that evaluation writes to a run's folder, and that figures read."""
+PART_FILE = "part.npz"
+RECORD_FILE, MODEL_FILE = "run.json", "model.npz"
+CLOCK_FILE, TRACE_FILE = "clock.json", "trace.csv"
+METRICS_FILE, KEPT_FILE = "metrics.json", "kept.npz"
+"""The files of the entries of a corpus (parts) and of a job's three bundles (runs)."""
+FIGURE_KINDS = ("svg", "pdf", "png")
 
 
 class Layout:
-    """Paths of everything that a stage reads or writes."""
+    """What does not depend on the scale."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -17,35 +32,66 @@ class Layout:
         self.published = root / "data" / "published"
         self.claims = self.results / "claims.csv"
         self.page = self.results / "index.html"
+        self.complete = self.results / "complete.json"
 
     def raw(self, module: str) -> Path:
         """Fetched files of a data set."""
         return self.root / "data" / "raw" / module
 
-    def part(self, experiment: str, name: str) -> Path:
-        """A prepared part of a corpus."""
-        return self.root / "data" / "ready" / experiment / f"{name}.npz"
+    def shown(self, experiment: str) -> Path:
+        """The tables and figures of an experiment, of the scale that was run last."""
+        return self.results / experiment
+
+    def scale(self, scale: str) -> ScaleLayout:
+        """The folders of one scale."""
+        return ScaleLayout(self.root, scale)
+
+
+class ScaleLayout(Layout):
+    """What one scale has for itself."""
+
+    def __init__(self, root: Path, scale: str) -> None:
+        super().__init__(root)
+        self.name = scale
 
     def corpus(self, experiment: str, corpus: str) -> Path:
-        """The receipt of `prepare`: a corpus's parts, their sums and where the data came from."""
-        return self.root / "data" / "ready" / experiment / f"{corpus}.json"
+        """A prepared corpus: a bundle with one entry for each of its parts."""
+        return self.root / "data" / "ready" / self.name / experiment / f"{corpus}.zip"
 
     def experiment(self, name: str) -> Path:
         """Everything an experiment produces."""
-        return self.results / name
-
-    def run(self, experiment: str, name: str) -> Path:
-        """The folder of one run."""
-        return self.experiment(experiment) / "runs" / name
+        return self.results / "scales" / self.name / name
 
     def trained(self, experiment: str, job: str) -> Path:
-        """The receipt of a training job."""
-        return self.experiment(experiment) / "jobs" / f"{job}.trained.json"
+        """Records and models of a job's runs."""
+        return self.experiment(experiment) / "jobs" / f"{job}.trained.zip"
+
+    def clocks(self, experiment: str, job: str) -> Path:
+        """What clocks and memory meters said of a job's trainings, and their traces."""
+        return self.experiment(experiment) / "jobs" / f"{job}.clocks.zip"
 
     def evaluated(self, experiment: str, job: str) -> Path:
-        """The receipt of an evaluation job."""
-        return self.experiment(experiment) / "jobs" / f"{job}.evaluated.json"
+        """Metrics of a job's runs."""
+        return self.experiment(experiment) / "jobs" / f"{job}.evaluated.zip"
 
-    def figure(self, experiment: str, name: str, kind: str) -> Path:
-        """A figure as svg, pdf or png."""
-        return self.experiment(experiment) / "figures" / f"{name}.{kind}"
+    def cached(self, experiment: str, run: str, stage: str) -> Path:
+        """What a stage made of one run, for when its job runs again."""
+        return self.root / ".cache" / "runs" / self.name / experiment / f"{run}.{stage}.zip"
+
+    def log(self, experiment: str, name: str) -> Path:
+        """The log of a job."""
+        return self.experiment(experiment) / "logs" / f"{name}.log"
+
+
+def tabulated(config: dict[str, object]) -> list[str]:
+    """The files that `tabulate` makes for an experiment with this configuration, but its seal."""
+    tables: object = config["tables"]
+    figures: object = config.get("figures", {})
+    assert isinstance(tables, dict) and isinstance(figures, dict)
+    return [
+        "summary.json",
+        "runs.csv",
+        "timings.csv",
+        *(f"{table}.{kind}" for table in tables for kind in ("csv", "md", "tex")),
+        *(f"figures/{figure}.{kind}" for figure in figures for kind in FIGURE_KINDS),
+    ]

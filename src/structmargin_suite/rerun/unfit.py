@@ -1,0 +1,161 @@
+"""Which files on disk are not what the plan asks for, so that they are made again.
+
+Snakemake makes again what is missing, older than its inputs, or was made with other parameters, as far as
+its own notes say. It does not look into files: what was edited, cut short, swapped or left from another
+configuration, with the notes lost, would pass. So before anything runs every file of the experiments
+asked for is compared with its key and its sums. What does not fit is removed, and with it one file of each
+later step: Snakemake leaves out an early step as long as all files of the later ones are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from structmargin_suite.datasets import dataset
+from structmargin_suite.planning.plan import Experiment, Suite
+from structmargin_suite.planning.runs import Job
+from structmargin_suite.rerun import job_keys
+from structmargin_suite.storage.bundle import Bundle, DamagedFile
+from structmargin_suite.storage.fetch import at_hand
+from structmargin_suite.storage.layout import Layout, ScaleLayout
+from structmargin_suite.storage.seal import SEAL, verified
+
+OTHER = "was made from another configuration, other data or other code"
+DAMAGED = "is not as it was written"
+MISSING = "is missing"
+
+
+class Unfit(NamedTuple):
+    """A file that does not fit, why, whether it is damaged (else only out of date), and what goes with it."""
+
+    path: Path
+    why: str
+    damaged: bool
+    later: tuple[Path, ...]
+
+
+def unfit(suite: Suite, names: Sequence[str]) -> Iterator[Unfit]:
+    """The files of some experiments, and of the report, that do not fit the plan."""
+    layout = ScaleLayout(suite.root, suite.scale)
+    for name in names:
+        yield from Check(suite, suite.experiments[name], layout).faults()
+    for why, damaged in _of_folder(layout.results, job_keys.report_key(suite)):
+        yield Unfit(layout.results / SEAL, why, damaged, (layout.complete,))
+
+
+class Check:
+    """The files of one experiment, compared step by step."""
+
+    def __init__(self, suite: Suite, experiment: Experiment, layout: ScaleLayout) -> None:
+        self.suite, self.experiment, self.layout = suite, experiment, layout
+        self.allowed = bool(experiment.config.get("allow_failed_runs"))
+        name = experiment.name
+        self.folders = (layout.experiment(name), layout.shown(name))
+        seals = [folder / SEAL for folder in (*self.folders, layout.results)]
+        self.after_jobs = (*seals, layout.complete)
+
+    def faults(self) -> Iterator[Unfit]:
+        """Everything that does not fit."""
+        name, jobs = self.experiment.name, self.experiment.jobs
+        corpora, whole = {}, True
+        for corpus in self.experiment.corpora:
+            path = self.layout.corpus(name, corpus)
+            bundle, why = _opened(path)
+            damaged = why is not None
+            if bundle is not None:
+                why = self._corpus_problem(corpus, bundle)
+            readers = [job for job in jobs if any(run.corpus == corpus for run in job.runs)]
+            later = (*(file for job in readers for file in self._bundles(job)), *self.after_jobs)
+            if bundle is None and why is None and any(file.exists() for file in later):
+                why = MISSING
+            if why is not None:
+                yield Unfit(path, why, damaged, later)
+            elif bundle is not None:
+                corpora[corpus] = bundle
+        for job in jobs:
+            for fault in self._of_job(job, corpora):
+                whole = False
+                yield fault
+        paths = job_keys.bundles(self.suite, name, self.layout)
+        if whole and len(corpora) == len(self.experiment.corpora) and all(path.is_file() for path in paths):
+            key = job_keys.tables_key(self.suite, name, self.layout)
+            for position, folder in enumerate(self.folders):
+                for why, damaged in _of_folder(folder, key):
+                    yield Unfit(folder / SEAL, why, damaged, self.after_jobs[position + 1 :])
+
+    def _bundles(self, job: Job) -> tuple[Path, Path, Path]:
+        name, layout = self.experiment.name, self.layout
+        return (
+            layout.trained(name, job.name),
+            layout.clocks(name, job.name),
+            layout.evaluated(name, job.name),
+        )
+
+    def _corpus_problem(self, corpus: str, bundle: Bundle) -> str | None:
+        part = self.experiment.parts_of(corpus)[0]
+        if bundle.about.get("key") != job_keys.prepare_key(self.suite, self.experiment.name, corpus):
+            return OTHER
+        files, raw = dataset(part.module).FILES, Layout(self.suite.root).raw(part.module)
+        synthetic = part.source == "auto" and bundle.about.get("kind") == "synthetic"
+        if synthetic and files and at_hand(files, raw, self.suite.mirror):
+            return "is synthetic, and the real data are available now"
+        return None
+
+    def _of_job(self, job: Job, corpora: Mapping[str, Bundle]) -> Iterator[Unfit]:
+        """The bundles of a job that do not fit; failed runs do not, unless the config allows them."""
+        paths = self._bundles(job)
+        (trained, fault), (clocks, clock_fault), (evaluated, evaluated_fault) = map(_opened, paths)
+        for position, why in enumerate((fault, clock_fault, evaluated_fault)):
+            later = (*(paths if position < 2 else ()), *self.after_jobs)
+            if why is not None:
+                yield Unfit(paths[position], why, True, later)
+            elif not paths[position].exists() and any(file.exists() for file in later):
+                yield Unfit(paths[position], MISSING, False, later)
+        if trained is None or clocks is None or any(run.corpus not in corpora for run in job.runs):
+            return
+        keys = {
+            run.name: job_keys.training_key(self.experiment, run, corpora[run.corpus]) for run in job.runs
+        }
+        problem = self._problem(trained, keys)
+        skipped = {run.name for run in job.runs if run.skip is not None}
+        if not problem and {name for name in keys if trained.status(name) == "skipped"} != skipped:
+            problem = OTHER
+        problem = problem or self._problem(clocks, keys)
+        if problem:
+            yield Unfit(trained.path, problem, False, (*paths, *self.after_jobs))
+        elif evaluated is not None:
+            judged = {run.name: job_keys.evaluation_key(run, trained) for run in job.runs}
+            problem = self._problem(evaluated, judged)
+            if problem:
+                yield Unfit(evaluated.path, problem, False, self.after_jobs)
+
+    def _problem(self, bundle: Bundle, keys: Mapping[str, str]) -> str | None:
+        if {name: bundle.key(name) for name in bundle.entries} != dict(keys):
+            return OTHER
+        failed = not self.allowed and any(bundle.status(name) == "failed" for name in keys)
+        return "has failed runs" if failed else None
+
+
+def _opened(path: Path) -> tuple[Bundle | None, str | None]:
+    """A bundle that is there and whole; where it is not whole, that it is damaged."""
+    if not path.exists():
+        return None, None
+    try:
+        bundle = Bundle(path)
+        bundle.verify()
+    except (DamagedFile, OSError):
+        return None, DAMAGED
+    return bundle, None
+
+
+def _of_folder(folder: Path, key: str) -> Iterator[tuple[str, bool]]:
+    """What is wrong with a sealed folder, and whether it is damaged; nothing where there is no seal."""
+    if not (folder / SEAL).exists():
+        return
+    try:
+        if verified(folder).key != key:
+            yield OTHER, False
+    except (DamagedFile, OSError) as error:
+        yield f"does not fit its folder ({error})", True

@@ -1,0 +1,18 @@
+# The tables and figures of the scale that was run last, where readers look for them.
+for experiment in PIPELINE.experiments:
+
+    rule:
+        name:
+            f"show_{experiment}"
+        input:
+            PIPELINE.tabulated(experiment),
+        output:
+            PIPELINE.shown(experiment),
+        log:
+            f"results/scales/{PIPELINE.scale}/{experiment}/logs/show.log",
+        params:
+            scale=PIPELINE.scale,
+            experiment=experiment,
+        shell:
+            "python -m structmargin_suite.stages.show"
+            " --experiment {params.experiment:q} --writes {output[0]:q} 2> {log:q}"
