@@ -157,9 +157,7 @@ class ExperimentResults:
     ['n_train', 'method', 'measure', 'data', 'value']
     """
 
-    def __init__(
-        self, root: Path, name: str, folder: Path | None = None, base: Path | None = None
-    ) -> None:
+    def __init__(self, root: Path, name: str, folder: Path | None = None, base: Path | None = None) -> None:
         self.layout = Layout(root)
         self.name = name
         self.base = root if base is None else base

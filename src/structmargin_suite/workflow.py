@@ -76,17 +76,17 @@ class Pipeline:
         if self.checked or not workflow.is_main_process or workflow.executor_plugin is None or _locked():
             return
         self.checked = True
-        outdated: Counter[str] = Counter()
+        outdated: dict[str, list[Path]] = {}
         for path, why, damaged, later in list(unfit(self.suite, self.asked)):
             if damaged:
                 print(f"{path} {why}: it is made again", file=sys.stderr)
             else:
-                outdated[why] += 1
+                outdated.setdefault(why, []).append(path)
             for file in () if workflow.dryrun else (path, *later):
                 remove(file)
-        for why, number in outdated.items():
-            what = "file" if number == 1 else "files"
-            print(f"{number} {what} to make again, which {why}", file=sys.stderr)
+        for why, paths in outdated.items():
+            others = f", and so are {len(paths) - 1} more files like it" if len(paths) > 1 else ""
+            print(f"{paths[0]} {why}: it is made again{others}", file=sys.stderr)
 
     def announcement(self) -> str:
         """What is about to run, what was shrunk, and what is left out and why."""

@@ -11,8 +11,11 @@ from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.stages.evaluate import evaluate
 from structmargin_suite.stages.prepare import prepare
 from structmargin_suite.stages.report import report
+from structmargin_suite.stages.show import show
 from structmargin_suite.stages.tabulate import tabulate
 from structmargin_suite.stages.train import train
+from structmargin_suite.storage.bundle import Bundle
+from structmargin_suite.storage.layout import ScaleLayout
 
 HERE = Path(__file__).resolve().parents[2]
 """The project's folder."""
@@ -31,6 +34,7 @@ TOY = {
     },
     "problem": {"name": "Multiclass"},
     "repetitions": 2,
+    "allow_failed_runs": True,
     "methods": {
         "margin": {"formulation": "SVM1 margin", "solver": "n_slack_a", "C": 1.0, "eps": 0.1},
         "any": {
@@ -75,6 +79,14 @@ def write_config(root: Path, config: dict, name: str = "toy") -> None:
     (root / "configs" / f"{name}.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
 
 
+def bundle_of(suite: Suite, run: str, kind: str) -> Bundle:
+    """The bundle (trained, clocks or evaluated) that has a run of the toy."""
+    job = next(job for job in suite.experiments["toy"].jobs if run in {member.name for member in job.runs})
+    layout = ScaleLayout(suite.root, suite.scale)
+    places = {"trained": layout.trained, "clocks": layout.clocks, "evaluated": layout.evaluated}
+    return Bundle(places[kind]("toy", job.name))
+
+
 def run_all(root: Path, scale: str | None = None) -> Suite:
     """Every stage, in this process."""
     suite = load(root, scale)
@@ -85,5 +97,6 @@ def run_all(root: Path, scale: str | None = None) -> Suite:
             train(suite, job)
             evaluate(suite, job)
         tabulate(suite, name)
+        show(suite, name)
     report(suite)
     return suite

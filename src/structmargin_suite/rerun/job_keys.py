@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from structmargin_suite.datasets import dataset
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Part, Run
@@ -132,7 +131,7 @@ def tabulate_key(suite: Suite, name: str) -> str:
 
 
 def tables_key(suite: Suite, name: str, layout: ScaleLayout) -> str:
-    """What an experiment's tables were made from: their own key, and the sums of all bundles that they read."""
+    """What an experiment's tables were made from: their own key, and the sums of all bundles they read."""
     return digest(
         [tabulate_key(suite, name), {path.name: sha256(path) for path in bundles(suite, name, layout)}]
     )

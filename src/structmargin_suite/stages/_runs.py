@@ -64,7 +64,7 @@ class PreparedParts:
 
 
 def finished(layout: ScaleLayout, job: Job, work: Work) -> Iterator[Entry]:
-    """The runs of a job in their order, each done now unless the cache has it, which holds finished runs only."""
+    """The runs of a job in their order, each done now unless it is in the cache, which has no failed ones."""
     progress = Progress(f"{work.stage} {job.experiment} {job.name}", len(job.runs))
     for run in job.runs:
         key = work.key(run)

@@ -41,7 +41,7 @@ def failures(experiment: Experiment, layout: ScaleLayout) -> Iterator[str]:
     failed = [row for row in rows if row["status"] == "failed"]
     if not failed:
         return
-    yield f"{len(failed)} of {len(rows)} runs of {experiment.name} failed and are tried again on the next call:"
+    yield f"{len(failed)} of {len(rows)} runs of {experiment.name} failed; the next call tries them again:"
     for row in failed[:FEW]:
         yield f"  {row['run']}: {row['reason']} ({_log(experiment, row, layout)})"
     if len(failed) > FEW:

@@ -1,4 +1,4 @@
-"""Stage 3: evaluate every model of a job. jobs/J.trained.zip -> jobs/J.evaluated.zip, metrics.json of each run.
+"""Stage 3: evaluate every model of a job. jobs/J.trained.zip -> jobs/J.evaluated.zip, metrics of each run.
 
 Losses and the data set's measures are computed on the training, validation and test subsets. The primal
 objective, the dual value and w are recomputed, as far as the stored model allows, and compared with what

@@ -10,8 +10,10 @@ entries give equal bytes. Nothing is read from a bundle without its sum being ch
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,6 +31,8 @@ MAX_MANIFEST_BYTES = 64 * 2**20
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The date of every member: the same contents are the same bytes whenever they are written."""
 COMPRESSION = 1
+BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, OverflowError, RuntimeError)
+"""What Python's zip reader raises for bytes that are not an archive, beside an OSError for a wrong offset."""
 
 
 class DamagedFile(DataError):
@@ -128,10 +132,14 @@ class Bundle:
                 return archive.read(name)
         except KeyError:
             raise self._damaged(f"it has no {name}") from None
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            if isinstance(error, DamagedFile):
-                raise
+        except DamagedFile:
+            raise
+        except BROKEN as error:
             raise self._damaged(str(error) or type(error).__name__) from None
+        except OSError as error:
+            if error.errno == errno.EINVAL:  # an offset that points before the file
+                raise self._damaged(str(error)) from None
+            raise
 
     def key(self, entry: str) -> str | None:
         """The key of an entry; None where there is no such entry."""

@@ -20,6 +20,8 @@ RECORD_FILE, MODEL_FILE = "run.json", "model.npz"
 CLOCK_FILE, TRACE_FILE = "clock.json", "trace.csv"
 METRICS_FILE, KEPT_FILE = "metrics.json", "kept.npz"
 """The files of the entries of a corpus (parts) and of a job's three bundles (runs)."""
+TRAINED, CLOCKS, EVALUATED = ".trained.zip", ".clocks.zip", ".evaluated.zip"
+"""How the names of a job's bundles end."""
 FIGURE_KINDS = ("svg", "pdf", "png")
 
 
@@ -64,15 +66,15 @@ class ScaleLayout(Layout):
 
     def trained(self, experiment: str, job: str) -> Path:
         """Records and models of a job's runs."""
-        return self.experiment(experiment) / "jobs" / f"{job}.trained.zip"
+        return self.experiment(experiment) / "jobs" / f"{job}{TRAINED}"
 
     def clocks(self, experiment: str, job: str) -> Path:
         """What clocks and memory meters said of a job's trainings, and their traces."""
-        return self.experiment(experiment) / "jobs" / f"{job}.clocks.zip"
+        return self.experiment(experiment) / "jobs" / f"{job}{CLOCKS}"
 
     def evaluated(self, experiment: str, job: str) -> Path:
         """Metrics of a job's runs."""
-        return self.experiment(experiment) / "jobs" / f"{job}.evaluated.zip"
+        return self.experiment(experiment) / "jobs" / f"{job}{EVALUATED}"
 
     def cached(self, experiment: str, run: str, stage: str) -> Path:
         """What a stage made of one run, for when its job runs again."""

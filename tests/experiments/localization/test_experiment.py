@@ -22,7 +22,9 @@ from structmargin_suite.methods.method import Method
 from structmargin_suite.methods.training import train
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.statements import localization as claims
-from structmargin_suite.storage.files import write_csv, write_json
+from structmargin_suite.storage.bundle import Entry, write_bundle
+from structmargin_suite.storage.files import json_bytes, sha256, write_csv, write_json
+from structmargin_suite.storage.layout import RECORD_FILE, ScaleLayout
 
 
 def test_a_car_is_found_once_and_by_the_better_criterion() -> None:
@@ -132,6 +134,7 @@ def results(
     folder = tmp_path / "results" / "localization"
     rows: list[dict[str, Any]] = []
     clocks = []
+    records = []
     for method, values in (PAPER if rates is None else rates).items():
         for level, value in zip(LEVELS, values, strict=False):
             for kind in ("swap", "far"):
@@ -141,7 +144,7 @@ def results(
                              "noise_kind": kind, "nu": None, claims.ERROR: rate})  # fmt: skip
                 spent = seconds[not method.startswith("S-SVM")]
                 clocks.append({"run": run, "fit_seconds": spent, "fit_seconds_search": share * spent})
-                write_json(folder / "runs" / run / "run.json", {"n_train": n_train})
+                records.append(Entry(run, "k", "done", {RECORD_FILE: json_bytes({"n_train": n_train})}))
     for method in ("JKSE (linear), nu", "JKSE (chi2), nu"):
         for level in (0.0, 0.5):
             for value in (0.05, 0.2, 0.4, 0.6, 0.8, 1.0):
@@ -152,7 +155,10 @@ def results(
         row.update(status="done", chosen=True, data="uiuc-cars", corpus="uiuc-cars", reason=None)
     write_csv(folder / "runs.csv", rows, list(rows[0]))
     write_csv(folder / "timings.csv", clocks, list(clocks[0]))
-    write_json(folder / "summary.json", {"config": {}})
+    bundle = ScaleLayout(tmp_path, "paper").trained("localization", "all")
+    write_bundle(bundle, {}, records)
+    jobs = {"all": {"runs": [entry.name for entry in records], "trained": sha256(bundle)}}
+    write_json(folder / "summary.json", {"config": {}, "scale": "paper", "jobs": jobs})
     return {"localization": ExperimentResults(tmp_path, "localization")}
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from sklearn.svm import LinearSVC
 
-from helpers.toy_project import HERE, TOY, project, run_all
+from helpers.toy_project import HERE, TOY, bundle_of, project, run_all
 from structmargin_suite.baselines import linear_svm
 from structmargin_suite.datasets import Examples, Split, optdigits
 from structmargin_suite.methods import training
@@ -17,8 +17,7 @@ from structmargin_suite.methods.kinds import Trained
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import load
-from structmargin_suite.storage.files import read_csv, read_json
-from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.files import read_csv
 
 
 def sample(n=90, seed=0):
@@ -147,7 +146,7 @@ def test_a_row_has_the_value_that_its_training_chose_and_the_page_tells_it(tmp_p
     rows = {row["run"]: row for row in read_csv(root / "results" / "toy" / "runs.csv")}
     values = []
     for run in suite.experiments["toy"].runs:
-        record = read_json(Layout(root).run("toy", run.name) / "run.json")
+        record = bundle_of(suite, run.name, "trained").json(run.name, "run.json")
         want = record["chosen"]["value"] if run.method == "chosen" else run.configured.option("C")
         assert float(rows[run.name]["C"]) == want == record["numbers"]["C"]
         values += [f"{want:g}"] if run.method == "chosen" else []

@@ -168,7 +168,9 @@ def test_nothing_outside_the_volatile_parts_changes_when_everything_is_done_agai
     assert exact(root / "results", again / "results") == []
     kept = stable(root / "results")
     assert (
-        "index.html" in kept and "toy/runs.csv" in kept and any(name.endswith("model.npz") for name in kept)
+        "index.html" in kept
+        and "toy/runs.csv" in kept
+        and any(name.endswith(".trained.zip") for name in kept)
     )
     assert not any("timings" in name or "clock" in name or "trace" in name for name in kept)
     assert (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from structmargin_suite.stages._runs import intact
+from structmargin_suite.stages._runs import cached
 from structmargin_suite.stages.evaluate import Measured
 from structmargin_suite.stages.tabulate import RunRow
-from structmargin_suite.storage.files import sha256, write_json, write_text
+from structmargin_suite.storage.bundle import Entry, write_bundle
 from structmargin_suite.storage.records import NameClash
 
 HEADS = {"run": "r", "status": "done"}
@@ -46,16 +46,15 @@ def test_a_measure_of_the_data_set_must_not_have_the_name_of_a_number_of_ours():
         _ = measured.metrics
 
 
-def test_a_record_is_intact_with_its_key_and_its_files_unless_failures_are_tried_again(tmp_path):
-    record = tmp_path / "run.json"
-    assert not intact(record, "k", False)
-    write_text(tmp_path / "model", "m")
-    written = {"key": "k", "status": "done", "files": {"model": sha256(tmp_path / "model")}}
-    write_json(record, written)
-    assert intact(record, "k", True) and not intact(record, "other", True)
-    write_text(tmp_path / "model", "changed")
-    assert not intact(record, "k", False)
-    (tmp_path / "model").unlink()
-    assert not intact(record, "k", False)
-    write_json(record, {"key": "k", "status": "failed", "files": {}})
-    assert intact(record, "k", False) and not intact(record, "k", True)
+def test_the_cache_has_a_run_under_its_key_and_only_while_it_is_whole(tmp_path):
+    path = tmp_path / "r.train.zip"
+    entry = Entry("r", "k", "done", {"model": bytes(1000), "run.json": b"{}"})
+    assert cached(path, "r", "k") is None
+    write_bundle(path, {}, [entry])
+    assert cached(path, "r", "k") == entry
+    assert cached(path, "r", "other") is None and cached(path, "s", "k") is None
+    whole = path.read_bytes()
+    flipped = whole[:40] + bytes([whole[40] ^ 1]) + whole[41:]  # in the compressed model
+    for damaged in (whole[:-30], whole[:40], b"", flipped):
+        path.write_bytes(damaged)
+        assert cached(path, "r", "k") is None

@@ -9,13 +9,17 @@ import shutil
 import numpy as np
 import pytest
 
-from helpers.toy_project import TOY, project, run_all, write_config
+from helpers.toy_project import TOY, bundle_of, project, run_all, write_config
 from structmargin_suite.planning.plan import load
 from structmargin_suite.stages.evaluate import evaluate
 from structmargin_suite.stages.prepare import prepare
-from structmargin_suite.stages.train import train
-from structmargin_suite.storage.files import read_arrays, read_csv, read_json, write_arrays
-from structmargin_suite.storage.layout import Layout
+from structmargin_suite.stages.report import report
+from structmargin_suite.stages.show import show
+from structmargin_suite.stages.tabulate import tabulate
+from structmargin_suite.stages.train import Training, train
+from structmargin_suite.storage.bundle import Bundle, DamagedFile, write_bundle
+from structmargin_suite.storage.files import npz_bytes, read_csv
+from structmargin_suite.storage.layout import ScaleLayout
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +84,9 @@ def test_a_table_is_the_mean_over_repetitions_beside_the_published_number(done):
 
 
 def test_records_hold_settings_data_and_versions_but_no_clock(done):
-    root, suite = done
+    _, suite = done
     run = suite.experiments["toy"].runs[0]
-    record = read_json(Layout(root).run("toy", run.name) / "run.json")
+    record = bundle_of(suite, run.name, "trained").json(run.name, "run.json")
     assert record["model"]["formulation"] == "SVM1 margin" and record["view"]["n_train"] == 12
     assert (
         record["seed"] == run.seed
@@ -91,18 +95,17 @@ def test_records_hold_settings_data_and_versions_but_no_clock(done):
     )
     assert set(record["versions"]) >= {"numpy", "numba", "scipy"}
     assert "seconds" not in json.dumps(record)
-    clock = read_json(Layout(root).run("toy", run.name) / "clock.json")
+    clock = bundle_of(suite, run.name, "clocks").json(run.name, "clock.json")
     assert clock["seconds"] > 0 and clock["job_peak_mb"] > 1 and clock["machine"]["cores"] >= 1
 
 
 def test_evaluation_agrees_with_a_count_by_hand(done):
     root, suite = done
     run = suite.experiments["toy"].runs[0]
-    folder = Layout(root).run("toy", run.name)
-    model = run.configured.from_arrays(read_arrays(folder / "model.npz"))
-    part = read_arrays(Layout(root).part("toy", run.part))
+    model = run.configured.from_arrays(bundle_of(suite, run.name, "trained").arrays(run.name, "model.npz"))
+    part = Bundle(ScaleLayout(root, "standard").corpus("toy", run.corpus)).arrays(run.part, "part.npz")
     wrong = model.predict(part["X_test"]) != part["y_test"]
-    metrics = read_json(folder / "metrics.json")["metrics"]
+    metrics = bundle_of(suite, run.name, "evaluated").json(run.name, "metrics.json")["metrics"]
     assert metrics["test_error"] == pytest.approx(100 * wrong.mean())
     losses = [model.problem_.delta(y, yhat) for y, yhat in zip(part["y_test"], model.predict(part["X_test"]))]
     assert metrics["test_loss"] == pytest.approx(np.mean(losses)) and metrics["test_loss"] > wrong.mean()
@@ -120,17 +123,21 @@ def test_a_model_that_does_not_keep_its_word_is_a_failed_run(done, tmp_path, wha
     copied = load(tmp_path / "copy")
     job = copied.experiments["toy"].jobs[0]
     run = next(one for one in job.runs if one.method == "margin")
-    folder = Layout(copied.root).run("toy", run.name)
-    model = run.configured.from_arrays(read_arrays(folder / "model.npz"))
+    trained = bundle_of(copied, run.name, "trained")
+    model = run.configured.from_arrays(trained.arrays(run.name, "model.npz"))
     if what == "w":
         model.scorer_.w = 1.5 * model.scorer_.w
     else:
         support = model.fit_.support
         model.fit_.support = support._replace(**{what: 1.5 * getattr(support, what)})
-    write_arrays(folder / "model.npz", model.to_arrays())
-    (folder / "metrics.json").unlink()
+    spoilt = {"model.npz": npz_bytes(model.to_arrays())}
+    entries = [
+        entry._replace(files={**entry.files, **spoilt}) if entry.name == run.name else entry
+        for entry in trained.taken()
+    ]
+    write_bundle(trained.path, {}, entries)
     evaluate(copied, job)
-    judged = read_json(folder / "metrics.json")
+    judged = bundle_of(copied, run.name, "evaluated").json(run.name, "metrics.json")
     assert judged["status"] == "failed" and said in judged["reason"]
 
 
@@ -138,33 +145,115 @@ def test_a_second_pass_trains_nothing_and_an_edit_only_what_it_touches(done, tmp
     root, _ = done
     shutil.copytree(root, tmp_path / "copy")
     root = tmp_path / "copy"
-    records = sorted((root / "results" / "toy" / "runs").glob("*/run.json"))
+    did = []
+    do = Training.do
 
-    def passed() -> list[str]:
-        before = {path: path.stat().st_mtime_ns for path in records}
+    def passed() -> set[str]:
+        did.clear()
         suite = load(root)
-        for job in suite.experiments["toy"].jobs:
-            train(suite, job)
-        return sorted({p.parent.name.split(",")[0] for p in records if p.stat().st_mtime_ns != before[p]})
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Training, "do", lambda self, run, key: did.append(run) or do(self, run, key))
+            for job in suite.experiments["toy"].jobs:
+                train(suite, job)
+        return {run.method for run in did if run.skip is None}
 
-    assert passed() == ["hard"]  # what failed is tried again
+    assert passed() == {"hard"}, "what failed is tried again"
     changed = copy.deepcopy(TOY)
     changed["methods"]["any"]["eps"] = 0.05
     changed["methods"]["margin"]["label"] = "Renamed"
     write_config(root, changed)
-    assert passed() == ["any", "hard"]
+    assert passed() == {"any", "hard"}
+    shutil.rmtree(root / ".cache")
+    assert passed() == {"any", "hard", "margin"}, "the cache may be deleted"
 
 
-def test_a_run_that_lost_its_model_is_trained_again_to_the_same_bytes(done, tmp_path):
+def test_training_again_gives_the_same_bytes_with_and_without_the_cache(done, tmp_path):
     root, _ = done
     shutil.copytree(root, tmp_path / "copy")
     suite = load(tmp_path / "copy")
     job = suite.experiments["toy"].jobs[0]
-    model = Layout(suite.root).run("toy", job.runs[0].name) / "model.npz"
-    before = model.read_bytes()
-    model.write_bytes(before[:100])
-    train(suite, job)
-    assert model.read_bytes() == before
+    path = ScaleLayout(suite.root, suite.scale).trained("toy", job.name)
+    before = path.read_bytes()
+    for spoil in (lambda file: file.unlink(), lambda file: file.write_bytes(file.read_bytes()[:100])):
+        for file in (suite.root / ".cache").rglob("*.train.zip"):
+            spoil(file)
+        path.unlink()
+        train(suite, job)
+        assert path.read_bytes() == before
+
+
+def swapped(first, second):
+    """Each of two files in the other's place."""
+    a, b = first.read_bytes(), second.read_bytes()
+    first.write_bytes(b)
+    second.write_bytes(a)
+
+
+def test_no_stage_takes_what_does_not_belong_to_its_plan(done, tmp_path):
+    root, _ = done
+    shutil.copytree(root, tmp_path / "copy")
+    suite = load(tmp_path / "copy")
+    layout = ScaleLayout(suite.root, suite.scale)
+    first, second = (job.name for job in suite.experiments["toy"].jobs)
+    for place in (layout.trained, layout.evaluated, layout.clocks):
+        swapped(place("toy", first), place("toy", second))
+        with pytest.raises(DamagedFile, match="does not fit the plan"):
+            tabulate(suite, "toy")
+        swapped(place("toy", first), place("toy", second))
+    changed = copy.deepcopy(TOY)
+    changed["methods"]["any"]["eps"] = 0.05
+    write_config(suite.root, changed)
+    edited = load(suite.root)
+    for job in edited.experiments["toy"].jobs:
+        with pytest.raises(DamagedFile, match=r"any.* was made from another configuration"):
+            evaluate(edited, job)
+    with pytest.raises(DamagedFile, match="another configuration"):
+        tabulate(edited, "toy")
+    write_config(suite.root, TOY)
+    corpus = layout.corpus("toy", "clusters")
+    other = Bundle(corpus)
+    entries = list(other.taken())
+    arrays = {**other.arrays(entries[0].name, "part.npz")}
+    arrays["X_test"] = arrays["X_test"] + 1.0
+    write_bundle(
+        corpus, other.about, [entries[0]._replace(files={"part.npz": npz_bytes(arrays)}), *entries[1:]]
+    )
+    with pytest.raises(DamagedFile, match="other data"):
+        evaluate(suite, suite.experiments["toy"].jobs[0])
+    with pytest.raises(DamagedFile, match="other data"):
+        tabulate(suite, "toy")
+
+
+def test_the_page_is_not_made_from_an_edited_table(done, tmp_path):
+    root, _ = done
+    shutil.copytree(root, tmp_path / "copy")
+    suite = load(tmp_path / "copy")
+    table = suite.root / "results" / "toy" / "toy.csv"
+    table.write_text(table.read_text().replace("margin", "Margin", 1))
+    with pytest.raises(DamagedFile, match=r"results/toy/toy\.csv is not as it was written"):
+        report(suite)
+    table = suite.root / "results" / "scales" / "standard" / "toy" / "toy.csv"
+    table.write_text(table.read_text() + "\n")
+    with pytest.raises(DamagedFile, match=r"standard/toy/toy\.csv is not as it was written"):
+        show(suite, "toy")
+
+
+def test_a_lack_of_memory_or_disk_is_no_result(done, tmp_path):
+    root, _ = done
+    shutil.copytree(root, tmp_path / "copy")
+    suite = load(tmp_path / "copy")
+    shutil.rmtree(suite.root / ".cache")
+    job = suite.experiments["toy"].jobs[0]
+    path = ScaleLayout(suite.root, suite.scale).trained("toy", job.name)
+    before = path.read_bytes()
+    for error in (MemoryError(), OSError(28, "No space left on device"), KeyboardInterrupt()):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                "structmargin_suite.methods.training.train", lambda *args, e=error: (_ for _ in ()).throw(e)
+            )
+            with pytest.raises(type(error)):
+                train(suite, job)
+        assert path.read_bytes() == before
 
 
 def test_scales_say_what_they_shrink(tmp_path):
@@ -187,5 +276,5 @@ def test_a_job_needs_its_own_corpora_only(tmp_path):
     prepare(suite, "toy", "clusters")  # and not the other
     train(suite, job)
     evaluate(suite, job)
-    runs = [read_json(Layout(suite.root).run("toy", run.name) / "metrics.json") for run in job.runs]
+    runs = [bundle_of(suite, run.name, "evaluated").json(run.name, "metrics.json") for run in job.runs]
     assert len(runs) == 4 and {run["status"] for run in runs} == {"done"}

@@ -14,9 +14,9 @@ from structmargin_suite.datasets import clusters, dataset
 from structmargin_suite.planning.plan import load
 from structmargin_suite.stages import prepare
 from structmargin_suite.storage import fetch
+from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.fetch import DataError, Remote, Unavailable, at_hand, obtain, own_files
-from structmargin_suite.storage.files import read_json
-from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.layout import ScaleLayout
 
 CONTENT = b"1 2 3\n"
 SUM = hashlib.sha256(CONTENT).hexdigest()
@@ -161,7 +161,7 @@ def prepared(root, **data):
     config = {**TOY, "data": {"clusters": {**TOY["data"]["clusters"], **data}}}
     suite = load(project(root, config), library=False)
     prepare.prepare(suite, "toy", "clusters")
-    return read_json(Layout(root).corpus("toy", "clusters"))
+    return Bundle(ScaleLayout(root, suite.scale).corpus("toy", "clusters")).about
 
 
 def test_auto_takes_the_stand_in_and_says_so_then_the_real_data_once_they_are_there(tmp_path, real, capsys):
