@@ -20,8 +20,8 @@ import yaml
 
 from helpers.toy_project import HERE, TOY, project, write_config
 from structmargin_suite.publish.compare import exact
-from structmargin_suite.storage.files import read_json
 
+AFTER_JOBS = {"tabulate_toy", "show_toy", "report", "complete"}
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 
 
@@ -104,11 +104,11 @@ def test_a_comment_reruns_nothing_and_a_value_only_what_depends_on_it(toy):
     changed["methods"]["any"]["eps"] = 0.05
     changed["methods"]["margin"]["label"] = "Renamed"
     write_config(root, changed)
-    assert planned(root) == {"train method=any", "evaluate method=any", "tabulate_toy", "report"}
+    assert planned(root) == {"train method=any", "evaluate method=any", *AFTER_JOBS}
     changed = copy.deepcopy(config)
     changed["tables"]["toy"]["caption"] = "Another"
     write_config(root, changed)
-    assert planned(root) == {"tabulate_toy", "report"}
+    assert planned(root) == AFTER_JOBS
     write_config(root, config)
     assert planned(root) == set()
 
@@ -126,23 +126,25 @@ def test_changed_source_reruns_what_uses_it(toy, source):
         finally:
             path.write_bytes(before)
 
-    stages = {"train", "evaluate", "tabulate_toy", "report"}
-    assert after("structmargin/dual/working_set.py") == stages
+    assert after("structmargin/dual/working_set.py") == {"train", "evaluate", *AFTER_JOBS}
     assert after("structmargin/problems/alignment/problem.py") == set()
-    assert after("structmargin_suite/statements/alignment.py") == {"report"}
+    assert after("structmargin_suite/statements/alignment.py") == {"report", "complete"}
 
 
-def test_a_lost_model_is_made_again(toy):
+def test_a_failed_run_ends_the_workflow_after_the_page_and_is_tried_again(toy):
     root, config, _ = toy
+    write_config(root, {**config, "allow_failed_runs": False})
+    for _ in range(2):
+        done = attempt(root, "-c2")
+        output = done.stdout + done.stderr
+        assert done.returncode == 1 and "2 of 10 runs of toy failed; the next call tries them again" in output
+        assert "hard,repetition=0: NotSeparableError" in output and "logs/train_method=hard.log" in output
+        assert "rule train:" in output and "no space" not in output
+        assert "NotSeparableError" in (root / "results" / "index.html").read_text()
+        assert not (root / "results" / "complete.json").exists()
     write_config(root, config)
-    model = root / "results" / "toy" / "runs" / "margin,n_train=12,repetition=0" / "model.npz"
-    before = model.read_bytes()
-    model.unlink()
-    assert planned(root) >= {"train method=margin"}
     snakemake(root, "-c2")
-    assert model.read_bytes() == before
-    snakemake(root, "-c2")
-    assert planned(root) == set()
+    assert planned(root) == set() and (root / "results" / "complete.json").is_file()
 
 
 def test_faults_of_a_config_end_the_workflow_with_all_of_them(toy):
@@ -173,8 +175,9 @@ def test_one_core_and_two_give_the_same_bytes_and_one_experiment_can_be_asked_fo
     assert not (other / "results" / "alignment").exists() and (other / "results" / "index.html").is_file()
     snakemake(other, "-c2", "--config", "scale=smoke")
     assert exact(small / "results", other / "results") == []
-    for receipt in ("alignment/synthetic.json", "theory/clusters.json"):
-        assert read_json(small / "data" / "ready" / receipt) == read_json(other / "data" / "ready" / receipt)
+    for corpus in ("alignment/synthetic.zip", "theory/clusters.zip"):
+        ready = [root / "data" / "ready" / "smoke" / corpus for root in (small, other)]
+        assert ready[0].read_bytes() == ready[1].read_bytes()
 
 
 def test_a_killed_run_goes_on_to_the_same_bytes(small, source, tmp_path):
@@ -183,18 +186,21 @@ def test_a_killed_run_goes_on_to_the_same_bytes(small, source, tmp_path):
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(command, cwd=root, env=environment(source), start_new_session=True, **quiet)
     waited = time.monotonic()
-    while len(list((root / "results").glob("*/runs/*/run.json"))) < 5 and time.monotonic() - waited < 120:
+    cache = root / ".cache" / "runs" / "smoke" / "theory"
+    while len(list(cache.glob("*.train.zip"))) < 5 and time.monotonic() - waited < 120:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    finished = {path: path.stat().st_mtime_ns for path in (root / "results").glob("*/runs/*/run.json")}
-    assert 5 <= len(finished) < 29 and all(json.loads(path.read_text())["status"] for path in finished)
+    finished = {path: path.stat().st_mtime_ns for path in cache.glob("*.train.zip")}
+    assert 5 <= len(finished) < 29
     snakemake(root, "--unlock")
     snakemake(root, "-c2", "theory", "--config", "scale=smoke")
     assert all(path.stat().st_mtime_ns == then for path, then in finished.items()), (
         "what was done is not done again"
     )
     assert exact(small / "results" / "theory", root / "results" / "theory") == []
+    own = Path("results", "scales", "smoke", "theory")
+    assert exact(small / own, root / own) == []
 
 
 def test_the_notebook_runs_on_these_results(small, source, monkeypatch):

@@ -83,19 +83,16 @@ class FinishedRuns:
         self.sums: dict[str, dict[str, Any]] = {}
         self._bundles: dict[str, tuple[Bundle, Bundle, Bundle]] = {}
         for job in experiment.jobs:
-            places = (
-                layout.trained(name, job.name),
-                layout.clocks(name, job.name),
-                layout.evaluated(name, job.name),
-            )
-            trained, clocks, evaluated = bundles = tuple(Bundle(place) for place in places)
+            trained = Bundle(layout.trained(name, job.name))
+            clocks = Bundle(layout.clocks(name, job.name))
+            evaluated = Bundle(layout.evaluated(name, job.name))
             keys = {
                 run.name: job_keys.training_key(experiment, run, self.corpora[run.corpus]) for run in job.runs
             }
             trained.expect(keys)
             clocks.expect(keys)
             evaluated.expect({run.name: job_keys.evaluation_key(run, trained) for run in job.runs})
-            self._bundles |= dict.fromkeys(keys, bundles)
+            self._bundles |= dict.fromkeys(keys, (trained, clocks, evaluated))
             self.sums[job.name] = {
                 "runs": list(keys),
                 "trained": sha256(trained.path),
