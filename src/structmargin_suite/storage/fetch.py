@@ -8,7 +8,6 @@ that failed is not asked again in the same run. What was taken is written down a
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import urllib.error
@@ -18,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from structmargin_suite.storage.errors import DamagedFile
+from structmargin_suite.storage.errors import DataError as DataError
 from structmargin_suite.storage.files import read_json, sha256, write_json, write_with
 
 SECONDS_TO_CONNECT = 10
@@ -41,10 +42,6 @@ class Remote(NamedTuple):
 def mirrored(folder: str, sums: Mapping[str, str]) -> tuple[Remote, ...]:
     """Files that only a mirror has, all in one folder of it: SHA-256 sums by name."""
     return tuple(Remote(name, total, f"{folder}/{name}") for name, total in sums.items())
-
-
-class DataError(RuntimeError):
-    """A file is not what it should be, or is not available."""
 
 
 class Unavailable(DataError):
@@ -165,7 +162,7 @@ def _run_id() -> str:
 def _failures(raw: Path) -> dict[str, str]:
     """Hosts that already failed in this run."""
     try:
-        stored = read_json(raw / UNREACHABLE)
-    except (FileNotFoundError, json.JSONDecodeError):
+        stored = read_json(raw / UNREACHABLE, ("run", "hosts"))
+        return dict(stored["hosts"]) if stored["run"] == _run_id() else {}
+    except (FileNotFoundError, DamagedFile, TypeError, ValueError):
         return {}
-    return dict(stored["hosts"]) if stored.get("run") == _run_id() else {}

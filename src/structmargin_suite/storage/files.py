@@ -2,27 +2,39 @@
 
 A killed process or a full disk leaves at most a hidden file with `.tmp` in its name, which nothing reads.
 Text is UTF-8 with \n line ends, JSON keeps the order given and has no NaN, numbers are written the
-same way everywhere, so that equal results are equal bytes.
+same way everywhere, so that equal results are equal bytes. A file that cannot be read as what it should be is a
+DamagedFile (storage/errors.py): one sentence with its name.
 """
 
 from __future__ import annotations
 
 import csv
+import errno
 import glob
 import hashlib
 import io
 import json
 import math
 import os
+import re
+import stat
+import struct
+import tokenize
+import warnings
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
-YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Safe types only; the compiled parser where there is one."""
+from structmargin_suite.storage.errors import DamagedFile, one_line
+from structmargin_suite.storage.yaml_text import MAX_BYTES, read_text
+
+MAX_FILE_BYTES = 256 * 2**20
+"""Of a text that is read at once."""
+MAX_ARRAY_BYTES = 8 * 2**30
 
 
 def write_with(path: Path, write: Callable[[Path], None]) -> None:
@@ -73,7 +85,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write `text` as UTF-8."""
-    write_bytes(path, text.encode("utf-8"))
+    write_bytes(path, text.encode("utf-8", errors="backslashreplace"))  # half a character pair, in a message
 
 
 def write_json(path: Path, value: object) -> None:
@@ -81,32 +93,141 @@ def write_json(path: Path, value: object) -> None:
     write_text(path, json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def read_json(path: Path) -> Any:
-    """The value in a JSON file."""
-    with open(path, encoding="utf-8") as handle:
-        return json.load(handle)
+def read_bytes(path: Path, limit: int = MAX_FILE_BYTES) -> bytes:
+    """The bytes of a plain file; a folder, a device or a file of more than `limit` bytes is refused."""
+    _refuse_unless_plain(path, limit)
+    return path.read_bytes()
+
+
+def _refuse_unless_plain(path: Path, limit: int) -> None:
+    state = os.stat(path)
+    if not stat.S_ISREG(state.st_mode):
+        what = "a folder" if stat.S_ISDIR(state.st_mode) else "a device, a pipe or a socket"
+        raise DamagedFile(path, f"this is {what}, not a file", "remove it, or correct the name")
+    if state.st_size > limit:
+        raise DamagedFile(path, f"the file has {state.st_size} bytes, more than the {limit} allowed")
+
+
+def read_json(path: Path, keys: Iterable[str] | None = None) -> Any:
+    """The value in a JSON file.
+
+    Parameters
+    ----------
+    path : Path
+    keys : iterable of str, optional
+        The value must then be a mapping that has these keys.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    DamagedFile
+        For a file that is cut short, of another kind, or without one of the keys.
+    """
+    try:
+        value = json.loads(_text(path), parse_constant=_refused_constant)
+    except (json.JSONDecodeError, RecursionError, _NotJson) as error:
+        raise DamagedFile(path, f"this is no JSON file of ours, or it is cut short ({error})") from None
+    if keys is not None:
+        missing = [key for key in keys if not isinstance(value, dict) or key not in value]
+        if missing or not isinstance(value, dict):
+            raise DamagedFile(path, f"the file has no {', '.join(missing) or 'keys'}: it is of another kind")
+    return value
+
+
+class _NotJson(ValueError):
+    """A word that Python writes as JSON and JSON does not have: NaN, Infinity."""
+
+
+def _refused_constant(word: str) -> Any:
+    raise _NotJson(f"it holds {word}")
+
+
+def _text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
+    try:
+        return read_bytes(path, limit).decode("utf-8")
+    except UnicodeDecodeError:
+        raise DamagedFile(path, "this is no UTF-8 text") from None
 
 
 def read_yaml(path: Path) -> Any:
-    """The value in a YAML file of safe types."""
-    with open(path, encoding="utf-8") as handle:
-        return yaml.load(handle, YAML)
+    """The value in a YAML file of safe types; DamagedFile, with the line, where there is a fault."""
+    reading = read_text(read_bytes(path, MAX_BYTES))
+    for fault in reading.faults:
+        where = f"line {fault.line}: {'.'.join(fault.key)} ".rstrip()
+        raise DamagedFile(path, f"{where} {fault.message}", "correct the file")
+    return reading.values
+
+
+FORMULA_STARTS = "=+-@\t\r＝＋－＠"
+"""A spreadsheet takes a cell that begins with one of these for a formula, and runs it."""
+NUMBER = re.compile(r"[-+]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?|inf|nan)")
 
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, object]], columns: Sequence[str]) -> None:
-    """Write rows under the given columns; a missing or None value is an empty cell."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([cell(row.get(column)) for column in columns])
-    write_text(path, text.getvalue())
+    """Write rows under the given columns; a missing or None value is an empty cell.
+
+    A text that a spreadsheet would run as a formula gets an apostrophe in front, which `read_csv` takes off
+    again; numbers stay numbers.
+    """
+    lines = [columns, *([cell(row.get(column)) for column in columns] for row in rows)]
+    write_text(path, "".join(csv_line(line) for line in lines))
+
+
+def csv_line(cells: Sequence[str]) -> str:
+    """One line of a CSV file, with its end."""
+    if len(cells) == 1 and not cells[0]:
+        return '""\n'  # an empty line would be no row
+    return ",".join(_quoted(_shielded(text)) for text in cells) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if any(each in text for each in ',"\r\n') else text
+
+
+def _shielded(text: str) -> str:
+    """A cell that no spreadsheet runs."""
+    twice = text[:1] == "'" and text[1:2] != "" and text[1] in FORMULA_STARTS + "'"
+    formula = text[:1] != "" and text[0] in FORMULA_STARTS and not NUMBER.fullmatch(text)
+    return f"'{text}" if twice or formula else text
+
+
+def _unshielded(text: str) -> str:
+    """The inverse of `_shielded`."""
+    return text[1:] if text[:1] == "'" and text[1:2] != "" and text[1] in FORMULA_STARTS + "'" else text
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file as text."""
-    with open(path, encoding="utf-8", newline="") as handle:
-        return list(csv.DictReader(handle))
+    """The rows of a CSV file as text; see `read_csv_lines`."""
+    header, lines = read_csv_lines(path)
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+def read_csv_lines(path: Path) -> tuple[list[str], list[list[str]]]:
+    """(columns, rows) of a CSV file as text.
+
+    Raises DamagedFile where a line has more or fewer cells than there are columns, where two columns have one
+    name, or where the last line does not end: the file was cut short, or is of another kind.
+    """
+    text = _text(path)
+    if not text.endswith("\n"):
+        raise DamagedFile(path, "the last line does not end", "end it, or make the file again if it was cut short")
+    try:
+        header, *lines = [
+            [_unshielded(each) for each in line]
+            for line in csv.reader(io.StringIO(text, newline=""), strict=True)
+            if line
+        ] or [[]]
+    except csv.Error as error:
+        raise DamagedFile(path, f"this is no CSV file ({error})") from None
+    if len(set(header)) < len(header):
+        raise DamagedFile(path, "two columns have one name")
+    for number, line in enumerate(lines, 1):
+        if len(line) != len(header):
+            raise DamagedFile(path, f"row {number} has {len(line)} cells, but there are {len(header)} columns")
+    return header, lines
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -122,9 +243,58 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file; a file that holds objects is refused."""
-    with np.load(path, allow_pickle=False) as stored:
-        return {name: stored[name] for name in stored.files}
+    """The arrays of an .npz file that `write_arrays` wrote; nothing is unpickled.
+
+    Raises DamagedFile for a file that is cut short, of another kind, compressed, or holds objects. Every size is
+    looked at before an array is made, so that a small file cannot ask for much memory.
+    """
+    _refuse_unless_plain(path, MAX_ARRAY_BYTES)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                fault = _array_fault(archive, member)
+                if fault:
+                    raise DamagedFile(path, f"{member.filename!r} {fault}")
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except DamagedFile:
+        raise
+    except OSError as error:
+        if error.errno not in (None, errno.EINVAL):  # a fault of the disk, not of the file
+            raise
+        raise _no_arrays(path, error) from None
+    except (
+        zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, SyntaxError, ValueError,
+        TypeError, KeyError, IndexError, OverflowError, RuntimeError, NotImplementedError,
+    ) as error:  # fmt: skip
+        raise _no_arrays(path, error) from None
+
+
+def _no_arrays(path: Path, error: Exception) -> DamagedFile:
+    return DamagedFile(path, f"this is no .npz file of ours, or it is cut short ({error})")
+
+
+def _array_fault(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> str | None:
+    """Why a member of an archive cannot be read as an array of numbers or text; None if it can."""
+    if not member.filename.endswith(".npy") or member.flag_bits & 1:
+        return "is no array"
+    if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
+        return "is compressed, which our files are not"
+    with archive.open(member) as opened, warnings.catch_warnings():
+        warnings.simplefilter("error")  # numpy warns of headers that it has to repair
+        version = np.lib.format.read_magic(opened)
+        headers = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }
+        if version not in headers:
+            return f"is in version {version} of numpy's format, which our files are not"
+        shape, _, dtype = headers[version](opened)
+        if dtype.hasobject:
+            return "holds objects, which are never read"
+        if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != member.file_size - opened.tell():
+            return f"has not as many bytes as its shape {one_line(shape, 60)} needs"
+    return None
 
 
 def plain(value: object) -> Any:

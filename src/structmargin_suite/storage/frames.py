@@ -19,7 +19,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from structmargin_suite.storage.files import cell, read_csv, write_csv
+from structmargin_suite.storage.errors import DamagedFile
+from structmargin_suite.storage.files import cell, read_csv_lines, write_csv
 
 ColumnType = Literal["boolean", "integer", "float", "text"]
 
@@ -114,26 +115,18 @@ def read_frame(path: Path, types: Mapping[str, ColumnType], others: ColumnType |
     Columns that `types` does not name have the type `others`, or without it the narrowest that all
     their cells can be read as.
     """
-    rows = read_csv(path)
+    columns, rows = read_csv_lines(path)
     typed = {}
-    for name in rows[0] if rows else _header(path):
-        texts = [row[name] for row in rows]
+    for place, name in enumerate(columns):
+        texts = [row[place] for row in rows]
         kind = types.get(name) or others or type_of_texts(texts)
         try:
             typed[name] = _series([None if text == "" else PARSERS[kind](text) for text in texts], kind)
         except (KeyError, ValueError):
             wrong = next(k for k, text in enumerate(texts) if text != "" and not _reads_as(kind, text))
-            raise ValueError(
-                f"{path}: column {name!r} is of type {kind}, but row {wrong + 1} has {texts[wrong]!r}; "
-                "make the file again"
-            ) from None
+            what = f"column {name!r} is of type {kind}, but row {wrong + 1} has {texts[wrong]!r}"
+            raise DamagedFile(path, what, "make the file again") from None
     return pd.DataFrame(typed)
-
-
-def _header(path: Path) -> list[str]:
-    """The columns of a CSV file without rows."""
-    line = path.read_text(encoding="utf-8").splitlines()[:1]
-    return line[0].split(",") if line and line[0] else []
 
 
 def write_frame(path: Path, frame: pd.DataFrame) -> None:
