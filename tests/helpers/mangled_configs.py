@@ -14,13 +14,15 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from helpers.toy_project import HERE, TOY, project
+from helpers.toy_project import HERE, TOY
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import load
 
 NAMES = ("toy", "toy", "toy", "theory", "ocr", "ner", "taxonomy", "localization", "suite")
 """Which files are damaged: the toy most often, since it is planned fastest."""
-LINE = re.compile(r"^  \S.*?\.yaml, line [0-9]+: \S|^  \S.*?\.yaml: \S|^  --config scale: ")
+LINE = re.compile(
+    r"^  \S.*?\.yaml, line [0-9]+: \S|^  \S.*?\.yaml: \S|^  and [0-9]+ more; correct these first$"
+)
 
 DEEP = 3000
 HOSTILE_TOKENS = (
@@ -131,7 +133,9 @@ def mangled_structure(draw: st.DrawFn) -> tuple[str, bytes]:
         elif kind == "remove":
             del holder[key]
         elif kind == "rename" and isinstance(holder, dict):
-            holder[draw(st.one_of(st.text(max_size=8), st.sampled_from(HOSTILE_TOKENS[:60])))] = holder.pop(key)
+            holder[draw(st.one_of(st.text(max_size=8), st.sampled_from(HOSTILE_TOKENS[:60])))] = holder.pop(
+                key
+            )
         elif kind == "move":
             other = config
             for step in draw(st.sampled_from(places)):
@@ -148,11 +152,6 @@ def mangled_structure(draw: st.DrawFn) -> tuple[str, bytes]:
             holder[draw(st.text(max_size=8))] = draw(VALUES)
     text = yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
     return name, text.encode("utf-8", errors="surrogatepass")
-
-
-def trial_project(root: Path) -> Path:
-    """A project in which every config may be damaged in turn."""
-    return project(root)
 
 
 def sentences(root: Path, name: str, data: bytes) -> list[str]:

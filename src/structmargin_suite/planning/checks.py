@@ -16,8 +16,9 @@ from structmargin_suite.datasets import dataset
 from structmargin_suite.methods.kinds import LibraryModel
 from structmargin_suite.methods.method import COMMON_KEYS, Method
 from structmargin_suite.planning.catalogue import Catalogue
-from structmargin_suite.planning.config import Document, Faults, Key, located, short, unknown, validate
+from structmargin_suite.planning.config import Document, Faults, located, short, unknown, validate
 from structmargin_suite.storage.names import alike, inside
+from structmargin_suite.storage.yaml_text import Key
 
 RESULT_FILES = ("runs", "timings", "summary", "index")
 """What `tabulate` writes for every experiment beside its tables."""

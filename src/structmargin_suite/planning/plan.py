@@ -163,7 +163,9 @@ def _check_experiments(document: Document, faults: Faults) -> None:
     for position, name in enumerate(texts):
         where = ("experiments", str(position))
         if name.casefold() in RESERVED or name.casefold().startswith("tabulate_"):
-            faults.add(document, where, f"the suite itself uses the name {short(name)}; rename the experiment")
+            faults.add(
+                document, where, f"the suite itself uses the name {short(name)}; rename the experiment"
+            )
         if name in twins:
             faults.add(
                 document, where, f"{short(name)} and {short(twins[name])} would be one file; rename one"

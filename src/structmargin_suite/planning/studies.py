@@ -14,9 +14,10 @@ from dataclasses import replace
 from structmargin_suite.datasets import DataSet, dataset
 from structmargin_suite.methods.method import NESTED, Method
 from structmargin_suite.planning.checks import Checks
-from structmargin_suite.planning.config import Key, unknown, validate
+from structmargin_suite.planning.config import unknown, validate
 from structmargin_suite.planning.runs import Run, column_names, grid, last_name
 from structmargin_suite.storage.records import NameClash
+from structmargin_suite.storage.yaml_text import Key
 
 MAX_RUNS = 10_000
 """Of one experiment at one scale; the papers' largest has a thousand."""
@@ -62,7 +63,9 @@ class Expansion:
             return True
         if not self.reported & {(("studies",), "too many")}:
             self.reported.add((("studies",), "too many"))
-            message = f"with it the experiment has {self.planned} runs; let fewer values vary: at most {MAX_RUNS}"
+            message = (
+                f"with it the experiment has {self.planned} runs; let fewer values vary: at most {MAX_RUNS}"
+            )
             self.checks.fault(("studies", study), message)
         return False
 

@@ -213,7 +213,9 @@ def read_csv_lines(path: Path) -> tuple[list[str], list[list[str]]]:
     """
     text = _text(path)
     if not text.endswith("\n"):
-        raise DamagedFile(path, "the last line does not end", "end it, or make the file again if it was cut short")
+        raise DamagedFile(
+            path, "the last line does not end", "end it, or make the file again if it was cut short"
+        )
     try:
         header, *lines = [
             [_unshielded(each) for each in line]
@@ -226,7 +228,9 @@ def read_csv_lines(path: Path) -> tuple[list[str], list[list[str]]]:
         raise DamagedFile(path, "two columns have one name")
     for number, line in enumerate(lines, 1):
         if len(line) != len(header):
-            raise DamagedFile(path, f"row {number} has {len(line)} cells, but there are {len(header)} columns")
+            raise DamagedFile(
+                path, f"row {number} has {len(line)} cells, but there are {len(header)} columns"
+            )
     return header, lines
 
 

@@ -39,11 +39,13 @@ BOOLEANS = {"yes": True, "no": False, "true": True, "false": False, "on": True, 
 
 
 class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML's safe types by the compiled parser where there is one; 1e-3 is read as a number."""
+    """YAML's safe types by the compiled parser where there is one; 1e-3 and 1.5e3 are numbers too."""
 
 
 Loader.add_implicit_resolver(
-    f"{TAGS}float", re.compile(r"^[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+$"), list("-+0123456789")
+    f"{TAGS}float",
+    re.compile(r"^[-+]?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)[eE][-+]?[0-9]+$"),
+    list("-+.0123456789"),
 )
 
 
@@ -113,9 +115,7 @@ def _decoded(data: bytes) -> str:
     except UnicodeDecodeError as error:
         coding = "UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "in another encoding"
         line = data.count(b"\n", 0, error.start) + 1
-        raise _Stop(
-            line, f"the file is not UTF-8 but {coding}, or damaged there; save it as UTF-8"
-        ) from None
+        raise _Stop(line, f"the file is not UTF-8 but {coding}, or damaged there; save it as UTF-8") from None
     wrong = CONTROL.search(text)
     if wrong:
         raise _Stop(text.count("\n", 0, wrong.start()) + 1, f"the file {_no_text(wrong[0])}")
@@ -200,7 +200,9 @@ class _Builder:
     def key(self, node: yaml.Node, path: Key) -> str | None:
         """The text of a key as it is written; None where it cannot be one."""
         if not isinstance(node, yaml.ScalarNode):
-            self.fault(node, path, "a key must be a word, but here it is a list or a mapping; check the colons", True)
+            self.fault(
+                node, path, "a key must be a word, but here it is a list or a mapping; check the colons", True
+            )
             return None
         if node.tag == f"{TAGS}merge":
             self.fault(node, path, "keys are not merged by '<<' here; write them out", True)
@@ -211,7 +213,9 @@ class _Builder:
         key = str(node.value)
         if len(key) > MAX_KEY or not key.isprintable():
             what = one_line(key, 40)
-            self.fault(node, path, f"the key '{what}' is longer than {MAX_KEY} characters or not printable", True)
+            self.fault(
+                node, path, f"the key '{what}' is longer than {MAX_KEY} characters or not printable", True
+            )
             return None
         return key
 
@@ -255,7 +259,9 @@ class _Builder:
         elif text.lower() in (".inf", "+.inf") and self.infinite(path):
             return math.inf
         elif short and OTHER_BASE.fullmatch(text):
-            remedy = "write it in decimal, without leading zeros or colons, or put it in quotes if it is a text"
+            remedy = (
+                "write it in decimal, without leading zeros or colons, or put it in quotes if it is a text"
+            )
             self.fault(node, path, f"YAML reads {text} as a number in another base; {remedy}")
             return None
         elif short and text.lower().lstrip("+-") not in (".nan", ".inf"):
