@@ -23,7 +23,9 @@ from typing import Any
 import pandas as pd
 
 from structmargin_suite.methods.method import Method
-from structmargin_suite.storage.bundle import Bundle, DamagedFile
+from structmargin_suite.storage.bundle import Bundle
+from structmargin_suite.storage.csv_files import lines_of
+from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import cell, read_json, sha256
 from structmargin_suite.storage.frames import ColumnType, frame_from, read_frame
 from structmargin_suite.storage.layout import (
@@ -274,7 +276,9 @@ class ExperimentResults:
         bundle = self._bundle(run, "clocks")
         if not bundle.has(run, TRACE_FILE):
             raise NotReadyError(f"the training of {run!r} of {self.name} left no trace")
-        return frame_from(bundle.read(run, TRACE_FILE).decode("utf-8"), {}, TRACE_FILE, others="float")
+        path = bundle.path / run / TRACE_FILE
+        lines = lines_of(bundle.read(run, TRACE_FILE).decode("utf-8"), path)
+        return frame_from(lines, {}, path, others="float")
 
     def label(self, method: str) -> str:
         """How a method is called in figures and tables.
@@ -418,8 +422,9 @@ class ExperimentResults:
         bundle = self._open(path)
         if not known and kind in jobs[job] and sha256(path) != jobs[job][kind]:
             raise DamagedFile(
-                f"{path} is not what the tables of {self.name} were made from: "
-                f"make reproduce SCALE={layout.name} ONLY={self.name} makes both again"
+                path,
+                f"this is not what the tables of {self.name} were made from",
+                f"make reproduce SCALE={layout.name} ONLY={self.name} makes both again",
             )
         return bundle
 

@@ -20,8 +20,8 @@ from structmargin_suite.planning.runs import Job
 from structmargin_suite.rerun import job_keys
 from structmargin_suite.rerun.machine import THREAD_VARIABLES
 from structmargin_suite.rerun.unfit import unfit
+from structmargin_suite.storage.csv_files import read_csv
 from structmargin_suite.storage.fetch import own_files
-from structmargin_suite.storage.files import read_csv
 from structmargin_suite.storage.layout import ScaleLayout, tabulated
 from structmargin_suite.storage.seal import SEAL
 

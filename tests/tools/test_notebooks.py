@@ -21,7 +21,8 @@ from helpers.toy_project import HERE
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish import tables
 from structmargin_suite.results import Results
-from structmargin_suite.storage.files import plain, read_json, write_csv, write_json, write_text
+from structmargin_suite.storage.csv_files import write_csv
+from structmargin_suite.storage.files import plain, read_json, write_json, write_text
 from structmargin_suite.storage.frames import frame_of, write_frame
 
 SUITE = yaml.safe_load((HERE / "configs" / "suite.yaml").read_text())

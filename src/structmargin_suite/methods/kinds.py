@@ -275,6 +275,8 @@ def kernel_of(given: Settings | None, problem: Settings | None = None) -> Any:
 
     if not given:
         return None
+    if "name" not in given:
+        raise ValueError(f"the kernel {dict(given)} has no 'name'; add it")
     params = {
         name: kernel_of(value) if isinstance(value, Mapping) else value
         for name, value in given.items()

@@ -6,6 +6,7 @@ that stands in the file counts as defined even if what it names is faulty.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,12 @@ from structmargin_suite.datasets import dataset
 from structmargin_suite.methods.kinds import LibraryModel
 from structmargin_suite.methods.method import COMMON_KEYS, Method
 from structmargin_suite.planning.catalogue import Catalogue
-from structmargin_suite.planning.config import Document, Faults, Key, located, unknown, validate
+from structmargin_suite.planning.config import Document, Faults, located, short, unknown, validate
+from structmargin_suite.storage.names import alike, inside
+from structmargin_suite.storage.yaml_text import Key
+
+RESULT_FILES = ("runs", "timings", "summary", "index")
+"""What `tabulate` writes for every experiment beside its tables."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +53,22 @@ class Checks:
 
     def check_all(self) -> None:
         """All checks."""
+        self.check_names()
         self.check_data()
         self.check_methods()
         self.check_studies()
         self.check_tables()
         self.check_figures_and_claims()
+
+    def check_names(self) -> None:
+        """Names that keep apart as files, and that no other file of an experiment has."""
+        for section in ("data", "methods", "studies", "tables", "figures"):
+            for name, twin in alike(self.section(section)).items():
+                message = f"{short(name)} and {short(twin)} look alike in a file's name; rename one"
+                self.fault((section, name), message)
+        for table in self.section("tables"):
+            if table.casefold() in RESULT_FILES:
+                self.fault(("tables", table), "every experiment has a file of this name; rename the table")
 
     def check_data(self) -> None:
         """Data sets that exist, with parameters that they know."""
@@ -97,6 +114,8 @@ class Checks:
         written = located(self.document, (*where, "formulation"), self.scale) in self.document.lines
         if model.has_formulation and not written:
             self.fault(where, "has neither 'formulation' nor 'baseline'; add one of them")
+        if model.C == math.inf and model.trainer != "binary":
+            self.fault((*where, "C"), "is .inf, but must be a finite number; SVM0 allows no slack")
         if model.formulation is not None:
             alone = LibraryModel({"name": "Multiclass"}, formulation=model.formulation, solver=model.solver)
             fault, _ = self.catalogue.refusal(alone)
@@ -135,7 +154,7 @@ class Checks:
             for study in studies:
                 self.check_defined(("tables", table, "study"), study, "studies")
             published = given.get("published")
-            if published and not (folder / published).is_file():
+            if published and not inside(folder, published).is_file():
                 files = sorted(path.name for path in folder.glob("*.csv"))
                 self.fault(("tables", table, "published"), unknown(published, files, "value"))
 

@@ -7,23 +7,32 @@ to do. Nothing stops at the first fault: `Faults` collects them, and `Faults.don
 from __future__ import annotations
 
 import copy
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 
 from structmargin.names import nearest
-from structmargin_suite.storage.files import YAML
+from structmargin_suite.storage.errors import DamagedFile, one_line
+from structmargin_suite.storage.files import read_bytes
+from structmargin_suite.storage.names import file_name_fault, title_fault
+from structmargin_suite.storage.yaml_text import MAX_BYTES, MAX_KEY, Key, read_text
 
-Key = tuple[str, ...]
 Change = tuple[Key, object, object]
 """A key, its value in a config as written, and its value at a scale."""
 MAX_LISTED = 16
 """Of more known names than this, a message lists only those most alike."""
+MAX_FAULTS = 40
+"""Of more faults than this, the first are listed and the others counted."""
+MAX_MESSAGE = 1200
+
+FORMATS = {"file name": file_name_fault, "title": title_fault}
+"""What `format` in a schema may ask of a text: functions that say what is wrong with it."""
+_FORMAT_CHECKER = FormatChecker(formats=())
+for _name, _fault in FORMATS.items():
+    _FORMAT_CHECKER.checks(_name)(lambda text, fault=_fault: not isinstance(text, str) or fault(text) is None)
 
 
 class ConfigError(ValueError):
@@ -32,11 +41,16 @@ class ConfigError(ValueError):
 
 @dataclass
 class Document:
-    """A YAML file: its values, and the line of every key."""
+    """A YAML file: its values, the line of every key, and the keys whose values could not be read.
+
+    `whole` is False where nothing of it could be read.
+    """
 
     path: Path
     values: dict[str, Any] = field(default_factory=dict)
     lines: dict[Key, int] = field(default_factory=dict)
+    refused: set[Key] = field(default_factory=set)
+    whole: bool = False
 
     def line(self, key: Key) -> int | None:
         """The line of a key, or of the nearest key above it."""
@@ -51,11 +65,14 @@ class Faults:
     def __init__(self) -> None:
         self.messages: dict[tuple[str, int, str], None] = {}
 
-    def add(self, document: Document, key: Key, message: str, shown: Key | None = None) -> None:
+    def add(
+        self, document: Document, key: Key, message: str, shown: Key | None = None, line: int | None = None
+    ) -> None:
         """One fault at a key; `shown` is how the key is called in the message, if otherwise."""
-        line = document.line(key)
+        line = document.line(key) if line is None else line
         name = ".".join(shown if shown is not None else key)
-        self.messages[(str(document.path), line or 0, f"{name}: {message}" if name else message)] = None
+        text = one_line(f"{name}: {message}" if name else message, MAX_MESSAGE)
+        self.messages[(str(document.path), line or 0, text)] = None
 
     def done(self) -> None:
         """Raise if there is any fault."""
@@ -66,62 +83,40 @@ class Faults:
         lines = [
             f"{path}{f', line {line}' if line else ''}: {text}" for path, line, text in sorted(self.messages)
         ]
+        if count > MAX_FAULTS:
+            lines = [*lines[:MAX_FAULTS], f"and {count - MAX_FAULTS} more; correct these first"]
         raise ConfigError("\n".join([head + ":", *(f"  {line}" for line in lines)]))
 
 
-class _Loader(YAML):  # type: ignore[misc, valid-type]
-    """YAML's safe types; 1e-3 is read as a number."""
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+$"), list("-+0123456789")
-)
+def _is_penalty(key: Key) -> bool:
+    """Whether a key is the C of a method: infinite where no slack is allowed, for the models that take it."""
+    return key[-1:] == ("C",) and key[-3:-2] == ("methods",)
 
 
 def read(path: Path, faults: Faults) -> Document:
-    """Read a YAML mapping; a missing file, broken syntax or a repeated key is a fault."""
+    """Read a YAML mapping; a missing or foreign file, broken syntax or a value that is none is a fault."""
     document = Document(path)
     try:
-        loader = _Loader(path.read_text(encoding="utf-8"))
-        node = loader.get_single_node()
+        reading = read_text(read_bytes(path, MAX_BYTES), infinite=_is_penalty)
     except FileNotFoundError:
         faults.add(document, (), "no such file; create it or take its name out of configs/suite.yaml")
         return document
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        document.lines[()] = mark.line + 1 if mark is not None else 1
-        what = getattr(error, "problem", None) or str(error)
-        faults.add(document, (), f"not valid YAML: {what}; check the indentation and quotes there")
+    except DamagedFile as error:
+        faults.add(document, (), error.what)
         return document
-    value = _build(loader, node, (), document, faults)
-    if isinstance(value, dict):
-        document.values = value
-    else:
-        faults.add(document, (), "the file must hold keys and values")
+    except OSError as error:
+        faults.add(document, (), f"cannot be read ({error.strerror}); correct its name or its permissions")
+        return document
+    document.lines = reading.lines
+    for fault in reading.faults:
+        faults.add(document, fault.key, fault.message, line=fault.line)
+        document.refused |= set() if fault.whole else {fault.key}
+    if isinstance(reading.values, dict):
+        document.values, document.whole = reading.values, reading.whole
+    elif reading.whole and not reading.faults:
+        what = "is empty" if reading.values is None else "holds no keys"
+        faults.add(document, (), f"the file {what}; it must hold keys and values", line=1)
     return document
-
-
-def _build(loader: _Loader, node: yaml.Node | None, path: Key, document: Document, faults: Faults) -> Any:
-    """The value of a node, noting lines and repeated keys on the way."""
-    if isinstance(node, yaml.MappingNode):
-        result: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            key = str(key_node.value)
-            where = (*path, key)
-            if key in result:
-                document.lines[(*where, "again")] = key_node.start_mark.line + 1
-                faults.add(document, (*where, "again"), "given twice; keep one", shown=where)
-            document.lines[where] = key_node.start_mark.line + 1
-            result[key] = _build(loader, value_node, where, document, faults)
-        return result
-    if isinstance(node, yaml.SequenceNode):
-        items = []
-        for position, item in enumerate(node.value):
-            where = (*path, str(position))
-            document.lines[where] = item.start_mark.line + 1
-            items.append(_build(loader, item, where, document, faults))
-        return items
-    return None if node is None else loader.construct_object(node)
 
 
 def validate(
@@ -133,34 +128,72 @@ def validate(
     scale: str = "",
 ) -> None:
     """Check values against a JSON schema; faults point to `where` (and to the scale that set them)."""
-    for error in Draft202012Validator(schema).iter_errors(values):
+    for error in _errors(values, schema):
         path = (*where, *(str(step) for step in error.absolute_path))
         for key, message in _explain(error):
-            place = (*path, *key)
-            faults.add(document, located(document, place, scale), message, shown=place)
+            place = located(document, (*path, *key), scale)
+            if not _known_as_refused(document, place, error.validator):
+                faults.add(document, place, message, shown=(*path, *key))
 
 
-def repaired(values: object, schema: Mapping[str, Any]) -> Any:
+def _errors(values: object, schema: Mapping[str, Any]) -> Iterator[Any]:
+    return Draft202012Validator(schema, format_checker=_FORMAT_CHECKER).iter_errors(values)
+
+
+def _known_as_refused(document: Document, place: Key, validator: str) -> bool:
+    """Whether an error follows from a value that could not be read, which is a fault already."""
+    if validator == "uniqueItems":
+        return any(key[: len(place)] == place for key in document.refused)
+    return any(place[: len(key)] == key for key in document.refused if key)
+
+
+def repaired(values: object, schema: Mapping[str, Any], document: Document, scale: str = "") -> Any:
     """A copy of the values without what a schema refuses: what is left can be checked further.
 
-    An unknown key or a wrong value goes; where a required key is missing, what should hold it goes.
+    An unknown key or a wrong value goes; where a required key is missing, what should hold it goes. Removing
+    may leave less than the schema asks for, so it is repeated until nothing is refused.
     """
     result: Any = copy.deepcopy(values)
-    refused: set[tuple[Any, ...]] = set()
-    for error in Draft202012Validator(schema).iter_errors(values):
-        path = tuple(error.absolute_path)
-        if error.validator == "additionalProperties":
-            refused |= {
-                (*path, key) for key in error.instance if key not in error.schema.get("properties", {})
-            }
-        elif path:
-            refused.add(path)
-    for path in sorted(refused, key=lambda path: (len(path), str(path)), reverse=True):
-        holder = result
-        for step in path[:-1]:
-            holder = holder[step]
-        holder[path[-1]] = _REFUSED
-    return _without_refused(result)
+    refused: set[tuple[Any, ...]] = {
+        place for place in _places(values) if located(document, _named(place), scale) in document.refused
+    }
+    while True:
+        for error in _errors(result, schema):
+            path = tuple(error.absolute_path)
+            if error.validator == "additionalProperties":
+                refused |= {
+                    (*path, key) for key in error.instance if key not in error.schema.get("properties", {})
+                }
+            elif _is_about_a_key(error):
+                refused.add((*path, error.instance))
+            elif path:
+                refused.add(path)
+        if not refused:
+            return result
+        for path in sorted(refused, key=lambda path: (len(path), str(path)), reverse=True):
+            holder = result
+            for step in path[:-1]:
+                holder = holder[step]
+            holder[path[-1]] = _REFUSED
+        result = _without_refused(result)
+        refused = set()
+
+
+def _places(value: object, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every value below a value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, item in inner:
+        yield (*path, step)
+        yield from _places(item, (*path, step))
+
+
+def _named(path: tuple[Any, ...]) -> Key:
+    return tuple(str(step) for step in path)
+
+
+def _is_about_a_key(error: Any) -> bool:
+    """Whether an error of a schema is about the name of a key, not about its value."""
+    return "propertyNames" in error.relative_schema_path
 
 
 _REFUSED = object()
@@ -192,6 +225,8 @@ def _explain(error: Any) -> Iterable[tuple[Key, str]]:
         for key in rule:
             if key not in value:
                 yield (), f"the key {key!r} is missing; add it"
+    elif kind == "format":
+        yield ((value,) if _is_about_a_key(error) else ()), f"{short(value)} {FORMATS[rule](value)}"
     elif kind == "type":
         kinds = [rule] if isinstance(rule, str) else list(rule)
         yield (), f"is {short(value)}, but must be {' or '.join(_KINDS[name] for name in kinds)}"
@@ -200,7 +235,7 @@ def _explain(error: Any) -> Iterable[tuple[Key, str]]:
     elif kind in _LIMITS:
         yield (), f"is {short(value)}, but must {_LIMITS[kind].format(rule)}"
     else:
-        yield (), f"is {short(value)}: {error.message}"
+        yield (), f"is {short(value)}, which does not fit the schema ({kind}: {short(rule)}); correct it"
 
 
 _KINDS = {
@@ -225,14 +260,14 @@ _LIMITS = {
 
 def unknown(name: object, known: Sequence[str], what: str, value: object = None) -> str:
     """The sentence for an unknown name: the nearest known name, and the names there are."""
-    near = nearest(str(name), known)
+    near = nearest(str(name)[:MAX_KEY], known)
     said = f" (its value is {short(value)})" if what == "key" else ""
     hint = f"the nearest known is {near[0]!r}; " if near else ""
     listed = ", ".join(known) or "none"
     if len(known) > MAX_LISTED:
-        alike = nearest(str(name), known, n=4, cutoff=0.0)
+        alike = nearest(str(name)[:MAX_KEY], known, n=4, cutoff=0.0)
         listed = f"{', '.join(alike)} or another of the {len(known)} there are"
-    return f"unknown {what} {str(name)!r}{said}; {hint}use one of {listed}, or remove it"
+    return f"unknown {what} {short(str(name))}{said}; {hint}use one of {listed}, or remove it"
 
 
 def short(value: object) -> str:

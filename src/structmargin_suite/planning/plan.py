@@ -17,12 +17,14 @@ from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.checks import Checks
 from structmargin_suite.planning.config import (
+    ConfigError,
     Document,
     Faults,
     changes,
     merged,
     read,
     repaired,
+    short,
     unknown,
     validate,
 )
@@ -37,6 +39,7 @@ from structmargin_suite.planning.runs import (
 )
 from structmargin_suite.planning.studies import expand
 from structmargin_suite.storage.files import read_yaml
+from structmargin_suite.storage.names import alike, file_name_fault
 
 SCALES = ("smoke", "standard", "paper")
 SCALE_VARIABLE = "STRUCTMARGIN_SCALE"
@@ -124,7 +127,9 @@ def load(
     faults = Faults()
     catalogue = Catalogue(root, library)
     document = read(root / "configs" / "suite.yaml", faults)
-    validate(document.values, _schema(root, "suite"), document, faults)
+    if document.whole:
+        validate(document.values, _schema(root, "suite"), document, faults)
+        _check_experiments(document, faults)
     if scale is not None and scale not in SCALES:
         faults.add(Document(Path("--config scale")), (), unknown(scale, SCALES, "value"))
     values = document.values
@@ -135,7 +140,7 @@ def load(
     experiments = {
         name: _experiment(root, name, seed, chosen, catalogue, faults)
         for name in (names if isinstance(names, list) else [])
-        if isinstance(name, str) and (only is None or name in only)
+        if isinstance(name, str) and file_name_fault(name) is None and (only is None or name in only)
     }
     faults.done()
     mirror = Path(os.environ.get("STRUCTMARGIN_DATA") or root / values.get("mirror", "data/mirror"))
@@ -144,13 +149,36 @@ def load(
     )
 
 
+RESERVED = (
+    "all", "prepare", "train", "evaluate", "tabulate", "report", "logs", "scales", "snapshot", "suite", "schema",
+)  # fmt: skip
+"""Names of rules, and of what else lies in configs/ and results/."""
+
+
+def _check_experiments(document: Document, faults: Faults) -> None:
+    """Experiments whose names are free and keep apart."""
+    names = document.values.get("experiments")
+    texts = [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    twins = alike(texts)
+    for position, name in enumerate(texts):
+        where = ("experiments", str(position))
+        if name.casefold() in RESERVED or name.casefold().startswith("tabulate_"):
+            faults.add(
+                document, where, f"the suite itself uses the name {short(name)}; rename the experiment"
+            )
+        if name in twins:
+            faults.add(
+                document, where, f"{short(name)} and {short(twins[name])} would be one file; rename one"
+            )
+
+
 def _experiment(
     root: Path, name: str, seed: int, scale: str, catalogue: Catalogue, faults: Faults
 ) -> Experiment | None:
     """One experiment at `scale`, with every scale checked; None where there were faults."""
     before = len(faults.messages)
     document = read(root / "configs" / f"{name}.yaml", faults)
-    if len(faults.messages) > before:
+    if not document.whole:
         return None
     schema = _schema(root, "experiment")
     base = document.values
@@ -167,7 +195,7 @@ def _experiment(
         validate(config, within, document, faults, scale=each)
         checks = Checks(
             name=name,
-            config=repaired(config, within),
+            config=repaired(config, within, document, each),
             written=config,
             document=document,
             scale=each,
@@ -180,7 +208,10 @@ def _experiment(
         shrunk = tuple(
             (".".join(key), old, new) for key, old, new in changes(base, override) if key[0] != "jobs"
         )
-        plan = _arranged(checks, shrunk, runs, seed)
+        try:
+            plan = _arranged(checks, shrunk, runs, seed)
+        except ConfigError as error:
+            checks.fault(("studies",), str(error))
     return plan
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +17,7 @@ from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.storage.fetch import OwnFiles
 from structmargin_suite.storage.files import cell, digest
+from structmargin_suite.storage.names import MAX_FILE_NAME, MAX_NAME, slug_of
 from structmargin_suite.storage.records import joined
 
 
@@ -215,17 +215,39 @@ def _part_name(run: Run, varying: Sequence[str]) -> str:
 
 
 def _refuse_equal_names(runs: Sequence[Run]) -> None:
-    """Raise where two runs have one name, since values may look alike in a file's name ("a b", "a-b")."""
+    """Raise where two runs, or two parts, have one name, or a name is too long for a file.
+
+    Values may look alike in a file's name ("a b", "a-b"), and on some systems so do names that differ in case.
+    """
     seen: dict[str, Run] = {}
+    parts: dict[str, Run] = {}
     for run in runs:
-        other = seen.setdefault(run.name, run)
+        other = seen.setdefault(run.name.casefold(), run)
         if other is not run:
-            ours, theirs = run.options, other.options
-            differing = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]
-            raise ConfigError(
-                f"two runs of {run.experiment!r} would have the name {run.name!r}: they differ in "
-                f"{', '.join(differing) or 'nothing'}, whose values look alike in a file's name; rename one"
-            )
+            raise _equal("runs", run.experiment, run.name, run.options, other.options)
+        other = parts.setdefault(run.part.casefold(), run)
+        if (other.corpus, digest(other.prepare)) != (run.corpus, digest(run.prepare)):
+            ours, theirs = ({"corpus": each.corpus, **each.prepare} for each in (run, other))
+            raise _equal("parts", run.experiment, run.part, ours, theirs)
+        _refuse_long_name(run.experiment, max(run.name, run.part, key=len))
+
+
+def _refuse_long_name(experiment: str, name: str) -> None:
+    if len(name) > MAX_FILE_NAME:
+        raise ConfigError(
+            f"files of {experiment!r} would have the name {name[:60]!r}... of {len(name)} characters; "
+            f"let fewer keys vary, or use shorter values: at most {MAX_FILE_NAME} are allowed"
+        )
+
+
+def _equal(
+    what: str, experiment: str, name: str, ours: Mapping[str, object], theirs: Mapping[str, object]
+) -> ConfigError:
+    differing = [key for key in {**theirs, **ours} if ours.get(key) != theirs.get(key)]
+    return ConfigError(
+        f"two {what} of {experiment!r} would have the name {name!r}: they differ in "
+        f"{', '.join(differing) or 'nothing'}, whose values look alike in a file's name; rename one"
+    )
 
 
 def _varying(settings: Sequence[Mapping[str, object]], order: Sequence[str]) -> list[str]:
@@ -242,7 +264,7 @@ def _varying(settings: Sequence[Mapping[str, object]], order: Sequence[str]) -> 
 def slug(value: object) -> str:
     """A value as it is written in a file name."""
     text = cell(value) if not isinstance(value, (list, dict)) else digest(value)[:8]
-    return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).rstrip("-") or "none"
+    return slug_of(text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 9]}-{digest(text)[:8]}")
 
 
 def grouped_into_jobs(
@@ -254,9 +276,11 @@ def grouped_into_jobs(
     `at_most`, the groups go to that many jobs in turn.
     """
     groups: dict[str, list[Run]] = {}
+    written: dict[str, str] = {}  # labels that differ only in case are one job
     for run in runs:
         label = ",".join(f"{slug(key)}={slug(run.settings.get(key))}" for key in by) or "all"
-        groups.setdefault(label, []).append(run)
+        _refuse_long_name(experiment, label)
+        groups.setdefault(written.setdefault(label.casefold(), label), []).append(run)
     if at_most is None or len(groups) <= at_most:
         return [Job(experiment, label, tuple(members)) for label, members in groups.items()]
     shares: list[list[Run]] = [[] for _ in range(at_most)]

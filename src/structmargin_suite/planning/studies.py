@@ -7,15 +7,20 @@ have is a fault, as is one that both the data set and the method have.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from structmargin_suite.datasets import DataSet, dataset
 from structmargin_suite.methods.method import NESTED, Method
 from structmargin_suite.planning.checks import Checks
-from structmargin_suite.planning.config import Key, unknown, validate
+from structmargin_suite.planning.config import unknown, validate
 from structmargin_suite.planning.runs import Run, column_names, grid, last_name
 from structmargin_suite.storage.records import NameClash
+from structmargin_suite.storage.yaml_text import Key
+
+MAX_RUNS = 10_000
+"""Of one experiment at one scale; the papers' largest has a thousand."""
 
 
 def expand(checks: Checks) -> list[Run]:
@@ -36,6 +41,7 @@ class Expansion:
     def __init__(self, checks: Checks) -> None:
         self.checks, self.config = checks, checks.config
         self.reported: set[tuple[Key, str]] = set()
+        self.planned = 0
 
     def runs(self) -> list[Run]:
         """Every run of every study; runs that are impossible have a reason to skip."""
@@ -49,6 +55,19 @@ class Expansion:
                     if known:
                         result += self.runs_of(study, corpus, self.checks.methods[method], dataset(source))
         return result
+
+    def fits(self, study: str, axes: Mapping[str, Sequence[object]]) -> bool:
+        """Whether a grid still leaves the experiment with a number of runs that can be planned."""
+        self.planned += math.prod(len(values) for values in axes.values())
+        if self.planned <= MAX_RUNS:
+            return True
+        if not self.reported & {(("studies",), "too many")}:
+            self.reported.add((("studies",), "too many"))
+            message = (
+                f"with it the experiment has {self.planned} runs; let fewer values vary: at most {MAX_RUNS}"
+            )
+            self.checks.fault(("studies", study), message)
+        return False
 
     def check_tables(self, runs: list[Run], columns: Mapping[str, str]) -> None:
         """Tables keyed by settings that their study's runs have."""
@@ -86,12 +105,16 @@ class Expansion:
         given = self.config["studies"][study]
         if self.checks.options(method) is None:
             return []
-        vary = {key: list(range(v)) if isinstance(v, int) else v for key, v in given.get("vary", {}).items()}
+        vary: dict[str, Sequence[object]] = {
+            key: range(v) if isinstance(v, int) else v for key, v in given.get("vary", {}).items()
+        }
         if "repetitions" in self.config and "repetition" not in vary:
-            vary["repetition"] = list(range(self.config["repetitions"]))
+            vary["repetition"] = range(int(self.config["repetitions"]))
         choice = method.choice
         if choice is not None and choice.over_all_runs and choice.option not in vary:
-            vary[choice.option] = list(choice.among)
+            vary[choice.option] = choice.among
+        if not self.fits(study, vary):
+            return []
         start = self.config["data"][corpus]
         self.check_view(method, corpus, module)
         base = Run(

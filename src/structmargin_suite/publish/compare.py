@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 from structmargin_suite.publish.page import volatile_blocks
 from structmargin_suite.publish.snapshot import RECORD
-from structmargin_suite.storage.files import read_csv, read_json
+from structmargin_suite.storage.csv_files import read_csv
+from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.layout import CLOCKS
 from structmargin_suite.storage.seal import SEAL
 

@@ -17,7 +17,8 @@ from structmargin_suite.datasets import dataset
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job
 from structmargin_suite.rerun import job_keys
-from structmargin_suite.storage.bundle import Bundle, DamagedFile
+from structmargin_suite.storage.bundle import Bundle
+from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.fetch import at_hand
 from structmargin_suite.storage.layout import Layout, ScaleLayout
 from structmargin_suite.storage.seal import SEAL, verified

@@ -15,7 +15,8 @@ import numpy as np
 
 from structmargin_suite.planning.runs import Job, Run
 from structmargin_suite.stages._progress import Progress
-from structmargin_suite.storage.bundle import Bundle, DamagedFile, Entry, write_bundle
+from structmargin_suite.storage.bundle import Bundle, Entry, write_bundle
+from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.layout import PART_FILE, ScaleLayout
 
 Corpora = Mapping[str, Bundle]

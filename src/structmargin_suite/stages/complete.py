@@ -12,8 +12,9 @@ from pathlib import Path
 from structmargin_suite.planning.plan import Experiment, Suite, load
 from structmargin_suite.planning.runs import Job
 from structmargin_suite.stages._command import arguments, guarded, layout_of
+from structmargin_suite.storage.csv_files import read_csv
 from structmargin_suite.storage.fetch import DataError
-from structmargin_suite.storage.files import read_csv, write_json
+from structmargin_suite.storage.files import write_json
 from structmargin_suite.storage.layout import ScaleLayout
 
 FEW = 10

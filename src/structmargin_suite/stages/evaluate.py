@@ -21,8 +21,9 @@ from structmargin_suite.planning.runs import Job, Run
 from structmargin_suite.rerun.job_keys import evaluation_key, training_key
 from structmargin_suite.stages._command import guarded, job_of
 from structmargin_suite.stages._runs import PreparedParts, corpora_of, finished
+from structmargin_suite.storage.arrays import npz_bytes
 from structmargin_suite.storage.bundle import Bundle, Entry, write_bundle
-from structmargin_suite.storage.files import json_bytes, npz_bytes
+from structmargin_suite.storage.files import json_bytes
 from structmargin_suite.storage.layout import (
     KEPT_FILE,
     METRICS_FILE,

@@ -15,7 +15,8 @@ from structmargin_suite.results import Results
 from structmargin_suite.stages._command import arguments, guarded, layout_of
 from structmargin_suite.stages._progress import Progress
 from structmargin_suite.statements import judge
-from structmargin_suite.storage.files import plain, read_yaml, write_csv, write_text
+from structmargin_suite.storage.csv_files import write_csv
+from structmargin_suite.storage.files import plain, read_yaml, write_text
 from structmargin_suite.storage.layout import Layout
 from structmargin_suite.storage.seal import verified, write_seal
 

@@ -21,7 +21,8 @@ from structmargin_suite.results import RUN_TYPES, STUDY_SEPARATOR, ExperimentRes
 from structmargin_suite.stages._command import arguments, guarded, layout_of
 from structmargin_suite.stages._progress import Progress
 from structmargin_suite.storage.bundle import Bundle
-from structmargin_suite.storage.files import sha256, write_csv, write_json, write_text
+from structmargin_suite.storage.csv_files import write_csv
+from structmargin_suite.storage.files import sha256, write_json, write_text
 from structmargin_suite.storage.frames import frame_of, is_missing, type_of, write_frame
 from structmargin_suite.storage.layout import (
     CLOCK_FILE,

@@ -17,8 +17,10 @@ from structmargin_suite.planning.runs import Job, Run
 from structmargin_suite.rerun import job_keys, machine
 from structmargin_suite.stages._command import guarded, job_of
 from structmargin_suite.stages._runs import Corpora, PreparedParts, corpora_of, finished
+from structmargin_suite.storage.arrays import npz_bytes
 from structmargin_suite.storage.bundle import Entry, write_bundle
-from structmargin_suite.storage.files import csv_bytes, json_bytes, npz_bytes
+from structmargin_suite.storage.csv_files import csv_bytes
+from structmargin_suite.storage.files import json_bytes
 from structmargin_suite.storage.layout import (
     CLOCK_FILE,
     MODEL_FILE,

@@ -22,21 +22,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structmargin_suite.storage.fetch import DataError
-from structmargin_suite.storage.files import arrays_of, json_bytes, write_with
+from structmargin_suite.storage.arrays import arrays_of
+from structmargin_suite.storage.errors import DamagedFile
+from structmargin_suite.storage.files import json_bytes, write_with
 
 FORMAT = "structmargin-bundle-1"
 MANIFEST = "manifest.json"
 MAX_MANIFEST_BYTES = 64 * 2**20
+AGAIN = "delete it and run again"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The date of every member: the same contents are the same bytes whenever they are written."""
 COMPRESSION = 1
 BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, OverflowError, RuntimeError)
 """What Python's zip reader raises for bytes that are not an archive, beside an OSError for a wrong offset."""
-
-
-class DamagedFile(DataError):
-    """A file of results or prepared data that is not as it was written, or not what its place asks for."""
 
 
 class Entry(NamedTuple):
@@ -120,7 +118,7 @@ class Bundle:
         return manifest
 
     def _damaged(self, why: str) -> DamagedFile:
-        return DamagedFile(f"{self.path} is not as it was written ({why}): delete it and run again")
+        return DamagedFile(self.path, f"the file is not as it was written ({why})", AGAIN)
 
     def _member(self, name: str, limit: int) -> bytes:
         """The bytes of a member, if they are at most `limit`."""
@@ -174,7 +172,7 @@ class Bundle:
 
     def arrays(self, entry: str, file: str) -> dict[str, np.ndarray]:
         """The arrays in an .npz file of an entry."""
-        return arrays_of(self.read(entry, file), f"{self.path}: {entry}/{file}")
+        return arrays_of(self.read(entry, file), self.path / entry / file)
 
     def verify(self) -> None:
         """Read everything; raises DamagedFile for the first file that is not as it was written."""
@@ -193,9 +191,7 @@ class Bundle:
             ("was made from another configuration, other data or other code", other),
         ):
             if names:
-                raise DamagedFile(
-                    f"{self.path} does not fit the plan ({names[0]!r} {what}): delete it and run again"
-                )
+                raise DamagedFile(self.path, f"the file does not fit the plan ({names[0]!r} {what})", AGAIN)
 
     def taken(self) -> Iterator[Entry]:
         """The entries with all their files, checked."""

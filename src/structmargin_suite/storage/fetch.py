@@ -1,26 +1,25 @@
 """Where data come from: data/raw, the mirror folder, the public address, in this order.
 
 Every file is checked against its SHA-256 sum before use, wherever it was found; a mismatch is an error,
-never a reason to look further. The network gets ten seconds to connect and one try, and an address
+never a reason to look further. The network gets one try within limits (storage/download.py), and an address
 that failed is not asked again in the same run. What was taken is written down as provenance.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from structmargin_suite.storage.download import Limits, Refused, download
+from structmargin_suite.storage.errors import DamagedFile
+from structmargin_suite.storage.errors import DataError as DataError
 from structmargin_suite.storage.files import read_json, sha256, write_json, write_with
 
-SECONDS_TO_CONNECT = 10
+LIMITS = Limits()
 OwnFiles = str | Mapping[str, str]
 """What `path` in a config may say: a file, a folder, or a file for each name."""
 
@@ -41,10 +40,6 @@ class Remote(NamedTuple):
 def mirrored(folder: str, sums: Mapping[str, str]) -> tuple[Remote, ...]:
     """Files that only a mirror has, all in one folder of it: SHA-256 sums by name."""
     return tuple(Remote(name, total, f"{folder}/{name}") for name, total in sums.items())
-
-
-class DataError(RuntimeError):
-    """A file is not what it should be, or is not available."""
 
 
 class Unavailable(DataError):
@@ -126,32 +121,24 @@ def _download(url: str, target: Path, raw: Path, remote: Remote) -> str | None:
     known = _failures(raw)
     if host in known:
         return known[host]
-    failure: str | None = None
-    wrong: str | None = None
 
     def write(temporary: Path) -> None:
-        nonlocal wrong
-        digest = hashlib.sha256()
-        with urllib.request.urlopen(url, timeout=SECONDS_TO_CONNECT) as answer, open(temporary, "wb") as out:
-            while block := answer.read(1 << 20):
-                digest.update(block)
-                out.write(block)
-        if digest.hexdigest() not in (remote.sha256, remote.packed):
-            wrong = digest.hexdigest()
-            raise DataError("wrong sum")
+        with open(temporary, "wb") as out:
+            download(url, out, LIMITS)
+        total = sha256(temporary)
+        if total not in (remote.sha256, remote.packed):
+            raise DataError(
+                f"{url} sent a file with the SHA-256 sum {total}, but {remote.name} must have "
+                f"{remote.packed or remote.sha256}; nothing was kept: fetch the file by another way and put it "
+                "in the mirror folder"
+            )
 
     try:
         write_with(target, write)
-    except DataError:
-        raise DataError(
-            f"{url} sent a file with the SHA-256 sum {wrong}, but {remote.name} must have "
-            f"{remote.packed or remote.sha256}; nothing was kept: fetch the file by another way and put it "
-            "in the mirror folder"
-        ) from None
-    except (urllib.error.URLError, TimeoutError, ConnectionError, ValueError) as error:
-        failure = str(getattr(error, "reason", error)) or type(error).__name__
-        write_json(raw / UNREACHABLE, {"run": _run_id(), "hosts": {**known, host: failure}})
-    return failure
+    except Refused as reason:
+        write_json(raw / UNREACHABLE, {"run": _run_id(), "hosts": {**known, host: str(reason)}})
+        return str(reason)
+    return None
 
 
 UNREACHABLE = ".unreachable.json"
@@ -165,7 +152,7 @@ def _run_id() -> str:
 def _failures(raw: Path) -> dict[str, str]:
     """Hosts that already failed in this run."""
     try:
-        stored = read_json(raw / UNREACHABLE)
-    except (FileNotFoundError, json.JSONDecodeError):
+        stored = read_json(raw / UNREACHABLE, ("run", "hosts"))
+        return dict(stored["hosts"]) if stored["run"] == _run_id() else {}
+    except (FileNotFoundError, DamagedFile, TypeError, ValueError):
         return {}
-    return dict(stored["hosts"]) if stored.get("run") == _run_id() else {}

@@ -2,28 +2,29 @@
 
 A killed process or a full disk leaves at most a hidden file with `.tmp` in its name, which nothing reads.
 Text is UTF-8 with \n line ends, JSON keeps the order given and has no NaN, numbers are written the
-same way everywhere, so that equal results are equal bytes.
+same way everywhere, so that equal results are equal bytes. A file that cannot be read as what it should be is a
+DamagedFile (storage/errors.py): one sentence with its name.
 """
 
 from __future__ import annotations
 
-import csv
 import glob
 import hashlib
-import io
 import json
 import math
 import os
-import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import stat
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
-YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Safe types only; the compiled parser where there is one."""
+from structmargin_suite.storage.errors import DamagedFile
+from structmargin_suite.storage.yaml_text import MAX_BYTES, read_text
+
+MAX_FILE_BYTES = 256 * 2**20
+"""Of a text that is read at once."""
 
 
 def write_with(path: Path, write: Callable[[Path], None]) -> None:
@@ -74,13 +75,17 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write `text` as UTF-8."""
-    write_bytes(path, text.encode("utf-8"))
+    write_bytes(path, encoded(text))
+
+
+def encoded(text: str) -> bytes:
+    """`text` as UTF-8; half a character pair, as a message may have it, in ASCII."""
+    return text.encode("utf-8", errors="backslashreplace")
 
 
 def json_bytes(value: object) -> bytes:
     """`value` as JSON, one key per line."""
-    text = json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    return text.encode("utf-8")
+    return encoded(json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def write_json(path: Path, value: object) -> None:
@@ -88,56 +93,74 @@ def write_json(path: Path, value: object) -> None:
     write_bytes(path, json_bytes(value))
 
 
-def read_json(path: Path) -> Any:
-    """The value in a JSON file."""
-    with open(path, encoding="utf-8") as handle:
-        return json.load(handle)
+def read_bytes(path: Path, limit: int = MAX_FILE_BYTES) -> bytes:
+    """The bytes of a plain file; a folder, a device or a file of more than `limit` bytes is refused."""
+    refuse_unless_plain(path, limit)
+    return path.read_bytes()
+
+
+def refuse_unless_plain(path: Path, limit: int) -> None:
+    """Raise DamagedFile for a folder, a device, or a file of more than `limit` bytes."""
+    state = os.stat(path)
+    if not stat.S_ISREG(state.st_mode):
+        what = "a folder" if stat.S_ISDIR(state.st_mode) else "a device, a pipe or a socket"
+        raise DamagedFile(path, f"this is {what}, not a file", "remove it, or correct the name")
+    if state.st_size > limit:
+        raise DamagedFile(path, f"the file has {state.st_size} bytes, more than the {limit} allowed")
+
+
+def read_json(path: Path, keys: Iterable[str] | None = None) -> Any:
+    """The value in a JSON file.
+
+    Parameters
+    ----------
+    path : Path
+    keys : iterable of str, optional
+        The value must then be a mapping that has these keys.
+
+    Returns
+    -------
+    object
+
+    Raises
+    ------
+    DamagedFile
+        For a file that is cut short, of another kind, or without one of the keys.
+    """
+    try:
+        value = json.loads(read_utf8(path), parse_constant=_refused_constant)
+    except (json.JSONDecodeError, RecursionError, _NotJson) as error:
+        raise DamagedFile(path, f"this is no JSON file of ours, or it is cut short ({error})") from None
+    if keys is not None:
+        missing = [key for key in keys if not isinstance(value, dict) or key not in value]
+        if missing or not isinstance(value, dict):
+            raise DamagedFile(path, f"the file has no {', '.join(missing) or 'keys'}: it is of another kind")
+    return value
+
+
+class _NotJson(ValueError):
+    """A word that Python writes as JSON and JSON does not have: NaN, Infinity."""
+
+
+def _refused_constant(word: str) -> Any:
+    raise _NotJson(f"it holds {word}")
+
+
+def read_utf8(path: Path, limit: int = MAX_FILE_BYTES) -> str:
+    """The text of a plain file in UTF-8."""
+    try:
+        return read_bytes(path, limit).decode("utf-8")
+    except UnicodeDecodeError:
+        raise DamagedFile(path, "this is no UTF-8 text") from None
 
 
 def read_yaml(path: Path) -> Any:
-    """The value in a YAML file of safe types."""
-    with open(path, encoding="utf-8") as handle:
-        return yaml.load(handle, YAML)
-
-
-def write_csv(path: Path, rows: Iterable[Mapping[str, object]], columns: Sequence[str]) -> None:
-    """Write rows under the given columns; a missing or None value is an empty cell."""
-    write_bytes(path, csv_bytes(rows, columns))
-
-
-def csv_bytes(rows: Iterable[Mapping[str, object]], columns: Sequence[str]) -> bytes:
-    """Rows under the given columns as CSV; a missing or None value is an empty cell."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([cell(row.get(column)) for column in columns])
-    return text.getvalue().encode("utf-8")
-
-
-def read_csv(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file as text."""
-    with open(path, encoding="utf-8", newline="") as handle:
-        return list(csv.DictReader(handle))
-
-
-def npz_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """Arrays of numbers or text as .npz; equal arrays give equal bytes. Objects are refused."""
-    for name, array in arrays.items():
-        if np.asarray(array).dtype.hasobject:
-            raise TypeError(f"array {name!r} holds objects: store numbers or text only")
-    data = io.BytesIO()
-    np.savez(data, **{name: np.asarray(array) for name, array in arrays.items()})  # type: ignore[arg-type]
-    return data.getvalue()
-
-
-def arrays_of(data: bytes, where: str) -> dict[str, np.ndarray]:
-    """The arrays in the bytes of an .npz file, which `where` names; one that holds objects is refused."""
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{where} does not hold arrays ({error}): delete it and run again") from None
+    """The value in a YAML file of safe types; DamagedFile, with the line, where there is a fault."""
+    reading = read_text(read_bytes(path, MAX_BYTES))
+    for fault in reading.faults:
+        where = f"line {fault.line}: {'.'.join(fault.key)} ".rstrip()
+        raise DamagedFile(path, f"{where} {fault.message}", "correct the file")
+    return reading.values
 
 
 def plain(value: object) -> Any:

@@ -12,8 +12,6 @@ Only here is pandas imported for files: stages that train and evaluate models st
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +19,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from structmargin_suite.storage.files import cell, write_csv
+from structmargin_suite.storage.csv_files import Lines, read_csv_lines, write_csv
+from structmargin_suite.storage.errors import DamagedFile
+from structmargin_suite.storage.files import cell
 
 ColumnType = Literal["boolean", "integer", "float", "text"]
 
@@ -116,31 +116,24 @@ def read_frame(path: Path, types: Mapping[str, ColumnType], others: ColumnType |
     Columns that `types` does not name have the type `others`, or without it the narrowest that all
     their cells can be read as.
     """
-    return frame_from(path.read_text(encoding="utf-8"), types, str(path), others)
+    return frame_from(read_csv_lines(path), types, path, others)
 
 
 def frame_from(
-    text: str, types: Mapping[str, ColumnType], where: str, others: ColumnType | None = None
+    lines: Lines, types: Mapping[str, ColumnType], path: Path, others: ColumnType | None = None
 ) -> pd.DataFrame:
-    """As `read_frame`, from the text of a CSV file, which `where` names in errors."""
-    header, *rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row] or [[]]
-    short = next((k for k, row in enumerate(rows) if len(row) != len(header)), None)
-    if short is not None:
-        raise ValueError(
-            f"{where}: row {short + 1} has {len(rows[short])} cells, not {len(header)}; make the file again"
-        )
+    """As `read_frame`, from the lines of a CSV file, which `path` names in errors."""
+    columns, rows = lines
     typed = {}
-    for position, name in enumerate(header):
-        texts = [row[position] for row in rows]
+    for place, name in enumerate(columns):
+        texts = [row[place] for row in rows]
         kind = types.get(name) or others or type_of_texts(texts)
         try:
-            typed[name] = _series([None if read == "" else PARSERS[kind](read) for read in texts], kind)
+            typed[name] = _series([None if text == "" else PARSERS[kind](text) for text in texts], kind)
         except (KeyError, ValueError):
-            wrong = next(k for k, read in enumerate(texts) if read != "" and not _reads_as(kind, read))
-            raise ValueError(
-                f"{where}: column {name!r} is of type {kind}, but row {wrong + 1} has {texts[wrong]!r}; "
-                "make the file again"
-            ) from None
+            wrong = next(k for k, text in enumerate(texts) if text != "" and not _reads_as(kind, text))
+            what = f"column {name!r} is of type {kind}, but row {wrong + 1} has {texts[wrong]!r}"
+            raise DamagedFile(path, what, "make the file again") from None
     return pd.DataFrame(typed)
 
 

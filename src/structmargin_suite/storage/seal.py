@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from structmargin_suite.storage.bundle import DamagedFile
+from structmargin_suite.storage.bundle import AGAIN
+from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import sha256, write_json
 
 SEAL = "files.json"
@@ -43,9 +44,9 @@ def read_seal(folder: Path) -> Seal:
         files = {str(name): str(total) for name, total in stored["files"].items()}
         return Seal(str(stored["key"]), files)
     except FileNotFoundError:
-        raise DamagedFile(f"{path} is missing: run again to make it") from None
+        raise DamagedFile(path, "the file is missing", "run again to make it") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise DamagedFile(f"{path} is not as it was written: delete it and run again") from None
+        raise DamagedFile(path, "the file is not as it was written", AGAIN) from None
 
 
 def verified(folder: Path) -> Seal:
@@ -54,7 +55,7 @@ def verified(folder: Path) -> Seal:
     for name, total in seal.files.items():
         path = folder / name
         if not path.is_file():
-            raise DamagedFile(f"{path} is missing: delete {folder / SEAL} and run again to make it")
+            raise DamagedFile(path, "the file is missing", f"delete {folder / SEAL} and run again")
         if sha256(path) != total:
-            raise DamagedFile(f"{path} is not as it was written: delete it and run again")
+            raise DamagedFile(path, "the file is not as it was written", AGAIN)
     return seal

@@ -23,7 +23,8 @@ from structmargin_suite.methods.training import train
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.statements import localization as claims
 from structmargin_suite.storage.bundle import Entry, write_bundle
-from structmargin_suite.storage.files import json_bytes, sha256, write_csv, write_json
+from structmargin_suite.storage.csv_files import write_csv
+from structmargin_suite.storage.files import json_bytes, sha256, write_json
 from structmargin_suite.storage.layout import RECORD_FILE, ScaleLayout
 
 

@@ -22,7 +22,7 @@ from structmargin_suite.methods.kinds import Trained
 from structmargin_suite.methods.method import Method
 from structmargin_suite.results import Results
 from structmargin_suite.statements import checks, judge
-from structmargin_suite.storage.files import read_csv
+from structmargin_suite.storage.csv_files import read_csv
 from structmargin_suite.storage.frames import records
 
 CHECKS = {name: check for name, check in checks().items() if name.startswith("ner-")}

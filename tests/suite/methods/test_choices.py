@@ -17,7 +17,7 @@ from structmargin_suite.methods.kinds import Trained
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import load
-from structmargin_suite.storage.files import read_csv
+from structmargin_suite.storage.csv_files import read_csv
 
 
 def sample(n=90, seed=0):

@@ -147,9 +147,10 @@ def test_broken_yaml_a_missing_file_a_repeated_key_and_an_unknown_scale(tmp_path
 
 def test_numbers_are_read_as_people_write_them(tmp_path):
     file = tmp_path / "x.yaml"
-    file.write_text("a: 1e-3\nb: -2E4\nc: .5\nd: 1_000\non: yes\n")
+    file.write_text("a: 1e-3\nb: -2E4\nc: .5\nd: 1_000\non: yes\ne: 1.5e3\nf: .5E-1\ng: 1.e2\n")
     values = read(file, Faults()).values
-    assert values == {"a": 1e-3, "b": -2e4, "c": 0.5, "d": 1000, "on": True}
+    numbers = {"a": 1e-3, "b": -2e4, "c": 0.5, "d": 1000, "e": 1500.0, "f": 0.05, "g": 100.0}
+    assert values == {**numbers, "on": True}
 
 
 def test_overrides_merge_by_key_and_their_changes_are_listed():

@@ -9,7 +9,8 @@ from structmargin_suite.cli import main
 from structmargin_suite.publish.architecture import reduced
 from structmargin_suite.publish.documents import api, documents, readings
 from structmargin_suite.publish.readme import BEGIN, COLUMNS, END, FIGURE, SHOWN, SIZES, TABLE, front
-from structmargin_suite.storage.files import write_csv, write_json
+from structmargin_suite.storage.csv_files import write_csv
+from structmargin_suite.storage.files import write_json
 
 SYMBOLS = HERE / "docs" / "symbols.md"
 

@@ -12,7 +12,8 @@ from structmargin_suite.cli import main
 from structmargin_suite.publish.compare import exact, numbers
 from structmargin_suite.publish.snapshot import LARGEST
 from structmargin_suite.results import Results
-from structmargin_suite.storage.files import read_csv, read_json, write_csv, write_json
+from structmargin_suite.storage.csv_files import read_csv, write_csv
+from structmargin_suite.storage.files import read_json, write_json
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,8 @@ from structmargin_suite.publish.page import page, volatile_blocks
 from structmargin_suite.results import Results
 from structmargin_suite.stages.report import report
 from structmargin_suite.statements import decided
-from structmargin_suite.storage.files import read_csv, read_yaml
+from structmargin_suite.storage.csv_files import read_csv
+from structmargin_suite.storage.files import read_yaml
 from structmargin_suite.storage.frames import frame_of, records
 
 SPEC = {"keys": ["n", "method"], "measures": ["error", "count"], "spread": "sd", "digits": {"count": 0}}

@@ -17,8 +17,10 @@ from structmargin_suite.stages.report import report
 from structmargin_suite.stages.show import show
 from structmargin_suite.stages.tabulate import tabulate
 from structmargin_suite.stages.train import Training, train
-from structmargin_suite.storage.bundle import Bundle, DamagedFile, write_bundle
-from structmargin_suite.storage.files import npz_bytes, read_csv
+from structmargin_suite.storage.arrays import npz_bytes
+from structmargin_suite.storage.bundle import Bundle, write_bundle
+from structmargin_suite.storage.csv_files import read_csv
+from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.layout import ScaleLayout
 
 
@@ -230,11 +232,11 @@ def test_the_page_is_not_made_from_an_edited_table(done, tmp_path):
     suite = load(tmp_path / "copy")
     table = suite.root / "results" / "toy" / "toy.csv"
     table.write_text(table.read_text().replace("margin", "Margin", 1))
-    with pytest.raises(DamagedFile, match=r"results/toy/toy\.csv is not as it was written"):
+    with pytest.raises(DamagedFile, match=r"results/toy/toy\.csv: the file is not as it was written"):
         report(suite)
     table = suite.root / "results" / "scales" / "standard" / "toy" / "toy.csv"
     table.write_text(table.read_text() + "\n")
-    with pytest.raises(DamagedFile, match=r"standard/toy/toy\.csv is not as it was written"):
+    with pytest.raises(DamagedFile, match=r"standard/toy/toy\.csv: the file is not as it was written"):
         show(suite, "toy")
 
 

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structmargin_suite.storage.bundle import MANIFEST, Bundle, DamagedFile, Entry, write_bundle
-from structmargin_suite.storage.files import json_bytes, npz_bytes
+from structmargin_suite.storage.arrays import npz_bytes
+from structmargin_suite.storage.bundle import MANIFEST, Bundle, Entry, write_bundle
+from structmargin_suite.storage.errors import DamagedFile
+from structmargin_suite.storage.files import json_bytes
 from structmargin_suite.storage.seal import SEAL, read_seal, verified, write_seal
 
 names = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=8)
@@ -132,7 +134,7 @@ def test_a_member_that_would_grow_past_what_the_manifest_says_is_not_unpacked(pl
 )  # fmt: skip
 def test_a_manifest_of_another_kind_is_refused(place, manifest):
     rewritten(place, lambda members: members.__setitem__(MANIFEST, manifest))
-    with pytest.raises(DamagedFile, match=r"x\.zip is not as it was written"):
+    with pytest.raises(DamagedFile, match=r"x\.zip: the file is not as it was written"):
         Bundle(place)
 
 
@@ -170,16 +172,16 @@ def test_a_seal_names_the_file_that_was_changed_or_lost(tmp_path):
     write_seal(tmp_path, "key", ["a.csv", "figures/b.svg"])
     assert verified(tmp_path).key == "key" and list(read_seal(tmp_path).files) == ["a.csv", "figures/b.svg"]
     (tmp_path / "a.csv").write_text("2\n")
-    with pytest.raises(DamagedFile, match=r"a\.csv is not as it was written"):
+    with pytest.raises(DamagedFile, match=r"a\.csv: the file is not as it was written"):
         verified(tmp_path)
     (tmp_path / "a.csv").write_text("1\n")
     shutil.rmtree(tmp_path / "figures")
-    with pytest.raises(DamagedFile, match=r"b\.svg is missing"):
+    with pytest.raises(DamagedFile, match=r"b\.svg: the file is missing"):
         verified(tmp_path)
     for text in ("", "[]", json.dumps({"key": "k"}), "{"):
         (tmp_path / SEAL).write_text(text)
-        with pytest.raises(DamagedFile, match=r"files\.json is not as it was written"):
+        with pytest.raises(DamagedFile, match=r"files\.json: the file is not as it was written"):
             verified(tmp_path)
     (tmp_path / SEAL).unlink()
-    with pytest.raises(DamagedFile, match=r"files\.json is missing"):
+    with pytest.raises(DamagedFile, match=r"files\.json: the file is missing"):
         verified(tmp_path)

@@ -125,7 +125,7 @@ def test_a_host_that_refuses_is_unavailable_and_says_where_to_put_the_file(place
     with pytest.raises(Unavailable) as caught:
         obtain(Remote("x.txt", SUM, "toy/x.txt", f"http://127.0.0.1:{port}/x"), raw, mirror)
     assert "STRUCTMARGIN_DATA" in str(caught.value) and "source: synthetic" in str(caught.value)
-    assert fetch.SECONDS_TO_CONNECT == 10
+    assert fetch.LIMITS.silence == 10.0
 
 
 def test_own_files_by_name_by_folder_and_by_mapping(tmp_path):

@@ -9,19 +9,15 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from structmargin_suite.storage.files import (
-    arrays_of,
-    npz_bytes,
-    read_csv,
-    read_json,
-    write_csv,
-    write_json,
-    write_with,
-)
+from structmargin_suite.storage.arrays import arrays_of, npz_bytes
+from structmargin_suite.storage.csv_files import read_csv, write_csv
+from structmargin_suite.storage.errors import DamagedFile
+from structmargin_suite.storage.files import read_json, write_json, write_with
 
 
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -74,7 +70,7 @@ def test_arrays_keep_their_values_and_their_bytes():
     data = npz_bytes(arrays)
     time.sleep(0.01)
     assert npz_bytes(arrays) == data
-    back = arrays_of(data, "a.npz")
+    back = arrays_of(data, Path("a.npz"))
     assert all(
         np.array_equal(back[name], array) and back[name].dtype == array.dtype
         for name, array in arrays.items()
@@ -86,8 +82,8 @@ def test_objects_are_neither_written_nor_read():
         npz_bytes({"y": np.array([{}, None])})
     data = io.BytesIO()
     np.savez(data, y=np.array([{}, None], dtype=object))
-    with pytest.raises(ValueError, match=r"b\.npz does not hold arrays .*allow_pickle"):
-        arrays_of(data.getvalue(), "b.npz")
+    with pytest.raises(DamagedFile, match=r"b\.npz: 'y\.npy' holds objects, which are never read"):
+        arrays_of(data.getvalue(), Path("b.npz"))
 
 
 def test_missing_values_are_empty_cells(tmp_path):
