@@ -103,6 +103,8 @@ class Pipeline:
 
     def outcome(self) -> str:
         """One line at the end: where to look, and the score of the claims."""
+        if self.workflow.storage_settings.default_storage_provider:
+            return f"done: {self.layout.page} is in the storage that was named"
         if not self.layout.claims.is_file():
             return f"no page yet: {self.layout.page} is written once an experiment is done"
         counts = Counter(row["verdict"] for row in read_csv(self.layout.claims))
