@@ -4,6 +4,8 @@ structmargin list                     experiments, problems, solvers, formulatio
 structmargin explain alignment        what the config will run, and how long it took last time
 structmargin check                    configs and data, before anything runs
 structmargin compare results other    number by number; --exact for bytes outside what is volatile
+structmargin unpack alignment some/    the records, models and metrics of its runs, as files
+structmargin resources                write what jobs took to workflow/resources.yaml, for clusters
 structmargin snapshot                 copy the small files of results/ to results/snapshot/
 structmargin docs                     write what in docs/ follows from configs and modules
 """
@@ -52,6 +54,11 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "snapshot", help="copy the small files of results/ to results/snapshot/", parents=[shared]
     )
+    unpack = commands.add_parser("unpack", help="the files of an experiment's runs", parents=[shared])
+    unpack.add_argument("experiment")
+    unpack.add_argument("folder", type=Path, help="where a folder per run is made")
+    unpack.add_argument("--run", help="only this run, named as in runs.csv")
+    commands.add_parser("resources", help="write what jobs took to workflow/resources.yaml", parents=[shared])
     commands.add_parser("docs", help="write what in docs/ follows from configs and modules", parents=[shared])
     return parser
 
@@ -226,6 +233,32 @@ def _compare(options: argparse.Namespace) -> int:
     return 1 if bad else 0
 
 
+def _unpack(options: argparse.Namespace) -> int:
+    from structmargin_suite.planning.config import unknown
+    from structmargin_suite.results import Results
+    from structmargin_suite.storage.files import write_bytes
+
+    results = Results(options.root)
+    if options.experiment not in results:
+        raise ConfigError(unknown(options.experiment, list(results), "experiment with results"))
+    experiment = results[options.experiment]
+    names = experiment.runs["run"].tolist()
+    if options.run is not None and options.run not in names:
+        raise ConfigError(unknown(options.run, names, "run"))
+    for run in names if options.run is None else [options.run]:
+        for name, data in experiment.files(run).items():
+            write_bytes(options.folder / run / name, data)
+    print(f"{len(names) if options.run is None else 1} runs of {options.experiment} are in {options.folder}")
+    return 0
+
+
+def _resources(options: argparse.Namespace) -> int:
+    from structmargin_suite.publish.measured import write_resources
+
+    print(write_resources(options.root))
+    return 0
+
+
 def _snapshot(options: argparse.Namespace) -> int:
     from structmargin_suite.publish.snapshot import snapshot
 
@@ -250,6 +283,8 @@ COMMANDS = {
     "explain": _explain,
     "check": _check,
     "compare": _compare,
+    "unpack": _unpack,
+    "resources": _resources,
     "snapshot": _snapshot,
     "docs": _docs,
 }

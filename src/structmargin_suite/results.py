@@ -58,6 +58,7 @@ TABLE_TYPES: dict[str, ColumnType] = {
     "spread_kind": "text",
     "runs": "integer",
     "published": "float",
+    "asked": "integer",
 }
 """The columns of a table after its keys."""
 TIMING_TYPES: dict[str, ColumnType] = {
@@ -215,7 +216,7 @@ class ExperimentResults:
         return runs[wanted].reset_index(drop=True)
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table, tidy: its keys, measure, data, value, spread, spread_kind, runs, published.
+        """A table, tidy: its keys, measure, data, value, spread, spread_kind, runs, published, asked.
 
         Parameters
         ----------
@@ -325,6 +326,22 @@ class ExperimentResults:
             What the model was saved as.
         """
         return self._bundle(run, "trained").arrays(run, MODEL_FILE)
+
+    def files(self, run: str) -> dict[str, bytes]:
+        """Every stored file of one run.
+
+        Parameters
+        ----------
+        run : str
+            The name of the run, as in the column `run` of `runs`.
+
+        Returns
+        -------
+        dict of str to bytes
+            run.json, metrics.json and, where the run was trained, model.npz, clock.json and more.
+        """
+        bundles = [self._bundle(run, kind) for kind in ("trained", "clocks", "evaluated")]
+        return {name: bundle.read(run, name) for bundle in bundles for name in bundle.sums(run)}
 
     def model(self, run: str) -> Any:
         """The trained model of one run.

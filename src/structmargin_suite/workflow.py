@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from structmargin_suite.datasets import dataset
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
+from structmargin_suite.planning.resources import Asked, Resources
 from structmargin_suite.planning.runs import Job
 from structmargin_suite.rerun import job_keys
 from structmargin_suite.rerun.machine import THREAD_VARIABLES
@@ -52,6 +53,7 @@ class Pipeline:
     def __init__(self, suite: Suite, workflow: Any) -> None:
         self.suite, self.workflow = suite, workflow
         self.layout = ScaleLayout(suite.root, suite.scale)
+        self.resources = Resources.read(suite.root)
         self.checked = False
 
     @classmethod
@@ -180,6 +182,17 @@ class Pipeline:
         job = self.suite.experiments[wildcards.experiment].job(wildcards.job)
         names = dict.fromkeys(run.corpus for run in job.runs)
         return [str(self.layout.corpus(wildcards.experiment, name)) for name in names]
+
+    def asked_of(self, rule: str, experiment: str | None = None) -> dict[str, Any]:
+        """What a rule's jobs ask of the machine, by experiment."""
+
+        def asked(wildcards: Wildcards) -> Asked:
+            return self.resources.asked(experiment or wildcards.experiment, self.suite.scale, rule)
+
+        return {
+            "mem_mb": lambda wildcards: asked(wildcards).mem_mb,
+            "runtime": lambda wildcards: asked(wildcards).runtime,
+        }
 
     def prepare_key(self, wildcards: Wildcards) -> str:
         return job_keys.prepare_key(self.suite, wildcards.experiment, wildcards.corpus)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import doctest
+import json
 import shutil
 
 import pandas as pd
@@ -11,8 +12,11 @@ import pytest
 
 from helpers.toy_project import HERE, TOY, project, run_all
 from structmargin_suite import results as module
-from structmargin_suite.results import Results, column, has_value
+from structmargin_suite.cli import main
+from structmargin_suite.results import NotReadyError, Results, column, has_value
 from structmargin_suite.stages.tabulate import RunRow, columns_of
+from structmargin_suite.storage.bundle import Bundle, write_bundle
+from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import read_json, write_json
 
 SNAPSHOT = Results(HERE, HERE / "results" / "snapshot")
@@ -58,7 +62,7 @@ def test_tables_timings_and_traces_have_types(toy):
     table = toy.table("toy")
     assert table.dtypes.astype(str).to_dict() == {
         "n_train": "Int64", "method": "string", "measure": "string", "data": "string", "value": "float64",
-        "spread": "float64", "spread_kind": "string", "runs": "Int64", "published": "float64",
+        "spread": "float64", "spread_kind": "string", "runs": "Int64", "published": "float64", "asked": "Int64",
     }  # fmt: skip
     timings = toy.timings().dtypes.astype(str).to_dict()
     assert timings["run"] == timings["python"] == "string" and timings["cores"] == "Int64"
@@ -66,6 +70,26 @@ def test_tables_timings_and_traces_have_types(toy):
     runs = toy.select("sizes")
     assert toy.timed(runs)["run"].tolist() == runs["run"].tolist()
     assert set(toy.trace(runs["run"].iloc[0]).dtypes.astype(str)) == {"float64"}
+
+
+def test_a_runs_files_are_those_of_the_tables_or_none(toy, tmp_path):
+    run = toy.select("sizes")["run"].iloc[0]
+    files = toy.files(run)
+    assert set(files) == {"run.json", "model.npz", "clock.json", "trace.csv", "metrics.json"}
+    assert json.loads(files["run.json"])["run"] == run == toy.record(run)["run"]
+    root = toy.layout.root
+    assert main(["--root", str(root), "unpack", "toy", str(tmp_path / "some"), "--run", run]) == 0
+    assert {path.name: path.read_bytes() for path in (tmp_path / "some" / run).iterdir()} == files
+    assert main(["--root", str(root), "unpack", "toy", str(tmp_path / "some"), "--run", run[:-1]]) == 1
+    other = shutil.copytree(root, tmp_path / "other")
+    bundle = next((other / "results" / "scales" / "standard" / "toy" / "jobs").glob("*.trained.zip"))
+    whole = Bundle(bundle)
+    write_bundle(bundle, {"another": "one"}, whole.taken())
+    with pytest.raises(DamagedFile, match="not what the tables of toy were made from"):
+        Results(other)["toy"].model(next(iter(whole.entries)))
+    bundle.unlink()
+    with pytest.raises(NotReadyError, match="make reproduce SCALE=standard ONLY=toy makes them"):
+        Results(other)["toy"].record(next(iter(whole.entries)))
 
 
 def test_a_selection_has_the_study_and_the_settings_asked_for(toy):

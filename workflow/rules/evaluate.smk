@@ -7,6 +7,11 @@ rule evaluate:
         f"results/scales/{PIPELINE.scale}/{{experiment}}/jobs/{{job}}.evaluated.zip",
     log:
         f"results/scales/{PIPELINE.scale}/{{experiment}}/logs/evaluate_{{job}}.log",
+    benchmark:
+        f"results/scales/{PIPELINE.scale}/{{experiment}}/benchmarks/evaluate_{{job}}.tsv"
+    threads: 1
+    resources:
+        **PIPELINE.asked_of("evaluate"),
     params:
         key=PIPELINE.evaluate_key,
     shell:

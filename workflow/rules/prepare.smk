@@ -6,7 +6,12 @@ rule prepare:
         f"data/ready/{PIPELINE.scale}/{{experiment}}/{{corpus}}.zip",
     log:
         f"results/scales/{PIPELINE.scale}/{{experiment}}/logs/prepare_{{corpus}}.log",
+    benchmark:
+        f"results/scales/{PIPELINE.scale}/{{experiment}}/benchmarks/prepare_{{corpus}}.tsv"
     priority: 2
+    threads: 1
+    resources:
+        **PIPELINE.asked_of("prepare"),
     params:
         key=PIPELINE.prepare_key,
     shell:

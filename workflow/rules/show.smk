@@ -10,6 +10,11 @@ for experiment in PIPELINE.experiments:
             PIPELINE.shown(experiment),
         log:
             f"results/scales/{PIPELINE.scale}/{experiment}/logs/show.log",
+        benchmark:
+            f"results/scales/{PIPELINE.scale}/{experiment}/benchmarks/show.tsv"
+        threads: 1
+        resources:
+            **PIPELINE.asked_of("show", experiment),
         params:
             scale=PIPELINE.scale,
             experiment=experiment,

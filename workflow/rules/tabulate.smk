@@ -11,6 +11,11 @@ for experiment in PIPELINE.experiments:
             PIPELINE.tabulated(experiment),
         log:
             f"results/scales/{PIPELINE.scale}/{experiment}/logs/tabulate.log",
+        benchmark:
+            f"results/scales/{PIPELINE.scale}/{experiment}/benchmarks/tabulate.tsv"
+        threads: 1
+        resources:
+            **PIPELINE.asked_of("tabulate", experiment),
         params:
             key=PIPELINE.tabulate_key(experiment),
             experiment=experiment,

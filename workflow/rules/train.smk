@@ -7,8 +7,13 @@ rule train:
         f"results/scales/{PIPELINE.scale}/{{experiment}}/jobs/{{job}}.clocks.zip",
     log:
         f"results/scales/{PIPELINE.scale}/{{experiment}}/logs/train_{{job}}.log",
+    benchmark:
+        f"results/scales/{PIPELINE.scale}/{{experiment}}/benchmarks/train_{{job}}.tsv"
     # Before evaluations: long trainings are then not left to the end, where they would run alone.
     priority: 1
+    threads: 1
+    resources:
+        **PIPELINE.asked_of("train"),
     params:
         key=PIPELINE.train_key,
     shell:

@@ -150,7 +150,8 @@ def load(
 
 
 RESERVED = (
-    "all", "prepare", "train", "evaluate", "tabulate", "report", "logs", "scales", "snapshot", "suite", "schema",
+    "all", "prepare", "train", "evaluate", "tabulate", "show", "report", "complete", "logs", "scales",
+    "snapshot", "suite", "schema",
 )  # fmt: skip
 """Names of rules, and of what else lies in configs/ and results/."""
 

@@ -1,9 +1,9 @@
 """Two folders of results side by side: the same to the byte outside what is volatile, or number by number.
 
 Volatile is what a clock, a memory meter or a machine decides: timings.csv, the bundles of clocks and traces,
-logs, figures whose names end in _time, the sums of these, the marked blocks of the page, the evidence of
-claims marked volatile, and a snapshot's record. A snapshot holds fewer files, a page of its own and notices
-in place of some pictures: only what it truly holds is compared.
+logs, benchmarks, figures whose names end in _time, the sums of these, the marked blocks of the page, the
+evidence of claims marked volatile, and a snapshot's record. A snapshot holds fewer files, a page of its own
+and notices in place of some pictures: only what it truly holds is compared.
 
 Two numbers are the same within a relative 1e-6. They differ within the tolerance where both are means
 over runs and three standard errors of their difference cover it; a number without spread has one percent.
@@ -20,7 +20,7 @@ from structmargin_suite.publish.page import volatile_blocks
 from structmargin_suite.publish.snapshot import RECORD
 from structmargin_suite.storage.csv_files import read_csv
 from structmargin_suite.storage.files import read_json
-from structmargin_suite.storage.layout import CLOCKS
+from structmargin_suite.storage.layout import BENCHMARKS, CLOCKS, LOGS
 from structmargin_suite.storage.seal import SEAL
 
 _VOLATILE_FILES = ("timings.csv", SEAL, RECORD)
@@ -65,7 +65,7 @@ def stable(folder: Path, volatile_claims: frozenset[str] = frozenset()) -> dict[
         if (
             not path.is_file()
             or hidden
-            or "logs" in steps
+            or not {LOGS, BENCHMARKS}.isdisjoint(steps)
             or "snapshot" in steps
             or path.name in _VOLATILE_FILES
         ):

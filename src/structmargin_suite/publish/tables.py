@@ -1,8 +1,8 @@
 """Tables: means and spreads over repetitions, beside the paper's numbers.
 
-A table is kept tidy as CSV (the key columns, measure, data, value, spread, spread_kind, runs, published)
-and shown wide as Markdown and LaTeX: a row for each combination of keys, for each measure ours, the
-paper's and the difference.
+A table is kept tidy as CSV (the key columns, measure, data, value, spread, spread_kind, runs, published,
+asked) and shown wide as Markdown and LaTeX: a row for each combination of keys, for each measure ours, the
+paper's and the difference. A mean that covers fewer runs than were asked for says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from structmargin_suite.methods.method import Method
 from structmargin_suite.results import column
 from structmargin_suite.storage.frames import is_missing, records
 
-TAIL = ("data", "value", "spread", "spread_kind", "runs", "published")
+TAIL = ("data", "value", "spread", "spread_kind", "runs", "published", "asked")
 
 
 class MeasuredColumn(NamedTuple):
@@ -61,8 +61,9 @@ def tidy(
 ) -> pd.DataFrame:
     """One row for each combination of keys, data and measure, values in the order in which runs have them.
 
-    `runs` are all runs of the table's study, failed and skipped ones included: they count for nothing,
-    but a combination of which no run is left still has its row, with no value. Runs that have a `measure`
+    The argument `runs` has all runs of the table's study, failed and skipped ones included: they count for
+    nothing, but a combination of which no run is left still has its row, with no value. The column `runs`
+    counts those in a mean, `asked` those that were planned and not skipped. Runs that have a `measure`
     among their settings, the one they are trained for, count for that one alone.
     """
     shown = runs[runs["chosen"]]
@@ -78,10 +79,13 @@ def tidy(
     )
     trained_for = column(shown, "measure")
     done = shown["status"] == "done"
+    asked = shown["status"] != "skipped"
     pieces = []
     for place, (split, measure, metric) in enumerate(_measured(spec, runs)):
         values = column(shown, metric).astype("float64").where(done)
-        piece = heads.assign(split=split, measure=measure, value=values, unfinished=~done, place=place)
+        piece = heads.assign(
+            split=split, measure=measure, value=values, unfinished=~done, asked=asked, place=place
+        )
         pieces.append(piece.join(ranks)[trained_for.isna() | (trained_for == measure).fillna(False)])
     table = pd.concat(pieces)
     groups = table.groupby([*ranks, "place"], sort=True)
@@ -92,6 +96,7 @@ def tidy(
         spread=groups["value"].agg(_standard_error if kind == "se" else _deviation),
         runs=groups["value"].count().astype("Int64"),
         unfinished=groups["unfinished"].any(),
+        asked=groups["asked"].sum().astype("Int64"),
     )
     table = table[(table["runs"] > 0) | table["unfinished"]].reset_index(drop=True)
     table["spread_kind"] = pd.Series(kind, index=table.index, dtype="string").where(table["runs"] > 1)
@@ -182,11 +187,17 @@ def _cells(row: Mapping[str, Any], places: int) -> tuple[str, str, str]:
     if value is None:
         ours = "no run"
     else:
-        ours = f"{value:.{places}f}" + ("" if spread is None else f" ± {spread:.{places}f}")
+        ours = f"{value:.{places}f}" + ("" if spread is None else f" ± {spread:.{places}f}") + _lacking(row)
     if published is None:
         return ours, "", ""
     difference = "" if value is None else f"{value - published:+.{places}f}"
     return ours, f"{published:.{places}f}", difference
+
+
+def _lacking(row: Mapping[str, Any]) -> str:
+    """How many runs a mean covers, where it covers fewer than were asked for."""
+    asked = row.get("asked")
+    return f" ({row['runs']} of {asked} runs)" if asked is not None and row["runs"] < asked else ""
 
 
 def digits(spec: Mapping[str, Any], measure: str) -> int:

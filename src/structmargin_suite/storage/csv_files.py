@@ -1,4 +1,4 @@
-"""Tables of text as CSV files: numbers are written the same way everywhere, and no spreadsheet runs a cell."""
+"""Tables of text as CSV files: numbers are written alike everywhere, and no spreadsheet runs a cell."""
 
 from __future__ import annotations
 

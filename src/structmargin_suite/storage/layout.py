@@ -22,6 +22,8 @@ METRICS_FILE, KEPT_FILE = "metrics.json", "kept.npz"
 """The files of the entries of a corpus (parts) and of a job's three bundles (runs)."""
 TRAINED, CLOCKS, EVALUATED = ".trained.zip", ".clocks.zip", ".evaluated.zip"
 """How the names of a job's bundles end."""
+BENCHMARKS, LOGS = "benchmarks", "logs"
+"""Folders in which Snakemake notes what jobs took, and what they said."""
 FIGURE_KINDS = ("svg", "pdf", "png")
 
 

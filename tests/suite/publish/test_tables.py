@@ -88,6 +88,22 @@ def test_wide_tables_show_ours_the_papers_and_the_difference():
     assert markdown[0] == "Caption" and all(line.count("|") == len(header) + 1 for line in markdown[2:])
 
 
+def test_a_mean_over_fewer_runs_than_were_asked_for_says_so():
+    runs = frame([
+        made("a", 2, 3.0, 1), made("a", 2, 5.0, 1), made("a", 2, None, status="failed"),
+        made("a", 1, 4.0, 1), made("a", 1, None, status="skipped"),
+    ])  # fmt: skip
+    table = tables.tidy(SPEC, runs, frame_of([]), METHODS)
+    counts = {(row["n"], row["measure"]): (row["runs"], row["asked"]) for row in records(table)}
+    assert counts == {(2, "error"): (2, 3), (2, "count"): (2, 3), (1, "error"): (1, 1), (1, "count"): (1, 1)}
+    header, cells = tables.wide(SPEC, table, METHODS)
+    assert cells == [
+        ["2", "A & B", "4.0 ± 1.4 (2 of 3 runs)", "1 ± 0 (2 of 3 runs)"], ["1", "A & B", "4.0", "1"]
+    ]  # fmt: skip
+    old = table.drop(columns="asked")  # as in older snapshots
+    assert tables.wide(SPEC, old, METHODS)[1][0][2] == "4.0 ± 1.4" and header[2] == "error"
+
+
 def test_curves_are_means_with_standard_errors():
     line = mean_curve(RUNS, "n", "error")
     assert line.x == [1.0, 2.0] and line.mean == [3.0, 5.0]
