@@ -16,5 +16,5 @@ settings.load_profile("same")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that wait for whole runs begin first, the longest before all: nobody waits for them then."""
-    first = ("test_slurm.py", "test_workflow.py")
+    first = ("test_elsewhere.py", "test_workflow.py")
     items.sort(key=lambda item: first.index(item.path.name) if item.path.name in first else len(first))
