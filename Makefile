@@ -123,6 +123,6 @@ bench: env .venv/.bench
 	done
 
 clean:
-	@rm -rf .venv .snakemake build dist src/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache data/ready logs
+	@rm -rf .venv .snakemake .cache build dist src/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache data/ready logs
 	@if [ -d results ]; then find results/ -mindepth 1 -maxdepth 1 ! -name snapshot -exec rm -rf {} +; fi
 	@find src tests benchmarks workflow -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,7 +1,10 @@
 """The experiments of the papers as a pipeline: files in, files out, and no mathematics of its own.
 
-configs -prepare-> data/ready -train-> results/E/runs/R -evaluate-> metrics.json
-        -tabulate-> results/E/{runs.csv, tables, figures} -report-> results/{claims.csv, index.html}
+configs -prepare-> data/ready/S/E/*.zip -train-> results/scales/S/E/jobs/J.{trained,clocks}.zip
+        -evaluate-> jobs/J.evaluated.zip -tabulate-> results/scales/S/E/{runs.csv, tables, figures}
+        -show-> results/E -report-> results/{claims.csv, index.html} -complete-> results/complete.json
+
+for an experiment E at scale S with jobs J.
 
 Each stage is a command, `python -m structmargin_suite.stages.<stage>`, and reads only the files to its left.
 """
