@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from structmargin_suite.publish.escapes import markdown_cell
 from structmargin_suite.results import ExperimentResults, Results
 from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.frames import records
@@ -77,4 +78,4 @@ def _table(experiment: ExperimentResults) -> list[str]:
 
 def _figure(snapshot: Results) -> list[str]:
     caption = snapshot[SHOWN].config["figures"][FIGURE]["caption"]
-    return [f"![{caption}](results/snapshot/{SHOWN}/figures/{FIGURE}.svg)"]
+    return [f"![{markdown_cell(caption)}](results/snapshot/{SHOWN}/figures/{FIGURE}.svg)"]
