@@ -39,7 +39,9 @@ def zipped(contents: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def foreign(names: tuple[str, ...] = ("x.txt", "a/b.mrg", "a/wsj_0001.mrg", "x.data", "1.pgm", "x.tem", "x.ali")) -> Iterator[bytes]:
+def foreign(
+    names: tuple[str, ...] = ("x.txt", "a/b.mrg", "a/wsj_0001.mrg", "x.data", "1.pgm", "x.tem", "x.ali"),
+) -> Iterator[bytes]:
     """Each content as it is, packed by each packer, in each archive, and each of these cut short."""
     for text in TEXTS:
         yield text

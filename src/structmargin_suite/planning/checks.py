@@ -17,7 +17,7 @@ from structmargin_suite.methods.kinds import LibraryModel
 from structmargin_suite.methods.method import COMMON_KEYS, Method
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.config import Document, Faults, located, short, unknown, validate
-from structmargin_suite.storage.names import alike, inside
+from structmargin_suite.storage.names import OutsideError, alike, inside
 from structmargin_suite.storage.yaml_text import Key
 
 RESULT_FILES = ("runs", "timings", "summary", "index")
@@ -154,7 +154,12 @@ class Checks:
             for study in studies:
                 self.check_defined(("tables", table, "study"), study, "studies")
             published = given.get("published")
-            if published and not inside(folder, published).is_file():
+            try:
+                there = published is None or inside(folder, published).is_file()
+            except OutsideError as error:
+                self.fault(("tables", table, "published"), str(error))
+                continue
+            if not there:
                 files = sorted(path.name for path in folder.glob("*.csv"))
                 self.fault(("tables", table, "published"), unknown(published, files, "value"))
 

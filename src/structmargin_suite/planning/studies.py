@@ -182,8 +182,14 @@ class Expansion:
         whole = all(isinstance(given.get(key), (int, float, str, bool)) for key in given)
         try:
             reason = module.refuse(run.prepare, run.view) if whole else None
-        except (KeyError, TypeError):
-            reason = None  # a parameter is missing or faulty, which is a fault of its own
+        except (
+            KeyError,
+            TypeError,
+        ) as error:  # a parameter is missing or faulty, which is a fault of its own
+            missing = isinstance(error, KeyError) and error.args[0] not in given
+            if not missing and not self.checks.faults.messages:
+                raise
+            reason = None
         if reason:
             self.checks.fault(where, reason)
         model = run.configured.library

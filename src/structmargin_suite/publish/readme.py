@@ -42,7 +42,10 @@ def front(root: Path) -> str | None:
 
 def _score(snapshot: Results) -> list[str]:
     """How many claims hold, fail, and are left open, and on what that rests."""
-    statements, record = snapshot.statements(), read_json(snapshot.folder / "record.json")
+    statements, record = (
+        snapshot.statements(),
+        read_json(snapshot.folder / "record.json", ("experiments", "scale")),
+    )
     counts = Counter(statements["verdict"])
     kinds = Counter(
         kind for experiment in record["experiments"].values() for kind in experiment["data"].values()

@@ -91,20 +91,22 @@ def verify(path: Path, remote: Remote) -> None:
 def own_files(path: OwnFiles | None, files: Sequence[Remote], root: Path) -> dict[str, Path]:
     """A user's own files by the names of FILES: one file, a folder of them, or a mapping name to path."""
     names = [remote.name for remote in files]
-    if isinstance(path, Mapping):
-        places = {name: root / str(place) for name, place in path.items()}
-    elif (root / str(path)).is_dir():
-        places = {name: root / str(path) / name for name in names}
-    else:
-        places = {names[0]: root / str(path)}
-    missing = [name for name in names if name not in places]
-    if missing:
-        raise DataError(
-            f"path names no file for {', '.join(missing)}; give a folder or a mapping with all of {names}"
-        )
-    for place in places.values():
-        if not place.is_file():
-            raise DataError(f"there is no file {place}; correct `path` in the config")
+    try:
+        if isinstance(path, Mapping):
+            places = {name: root / str(place) for name, place in path.items()}
+        elif (root / str(path)).is_dir():
+            places = {name: root / str(path) / name for name in names}
+        else:
+            places = {names[0]: root / str(path)}
+        absent = [place for place in places.values() if not place.is_file()]
+    except OSError as error:  # a name that is too long, a folder that may not be looked into
+        raise DataError(f"{error.filename}: {error.strerror}; correct `path` in the config") from None
+    wrong = sorted({*names} ^ {*places})
+    if wrong:
+        what = "names no file for" if wrong[0] in names else "names a file that is not needed:"
+        raise DataError(f"path {what} {', '.join(wrong)}; give a folder or a mapping with all of {names}")
+    if absent:
+        raise DataError(f"there is no file {absent[0]}; correct `path` in the config")
     return places
 
 

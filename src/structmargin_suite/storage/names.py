@@ -1,9 +1,9 @@
 """Names from configs that become names of files, wildcards or words of a shell, and paths that must stay inside.
 
-There are two kinds, both ASCII at their beginning, so that a slug of either is a name of its own:
+There are two kinds, and neither has a character that a shell obeys once it is quoted, or a path unquoted as a slug:
 
     file names   experiments, corpora, tables, figures: letters, digits, `_`, `-` and `.`
-    titles       methods and studies, which results show as they are and files only as slugs: one line of text
+    titles       methods and studies, which results show as they are and files as slugs: spaces and `,=+/()` too
 
 Neither begins with `.` or `-`. Names that differ only in case are one file on some systems, so they count as equal.
 """
@@ -20,7 +20,7 @@ MAX_NAME = 64
 MAX_FILE_NAME = 180
 """Of a file or folder that a run, a part or a job is called by; systems allow 255 bytes with what is added."""
 FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
-TITLE = re.compile(r"[A-Za-z0-9][^\x00-\x1f\x7f;]*")
+TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._,=+/()-]*", re.ASCII)
 DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 """Names that mean a device on Windows, with any suffix."""
 
@@ -47,9 +47,10 @@ def title_fault(name: str) -> str | None:
     """What is wrong with a name that results show, and that files have as a slug; None if nothing."""
     if len(name) > MAX_NAME:
         return f"has {len(name)} characters; use at most {MAX_NAME}, and `label` or `about` for more"
-    if not TITLE.fullmatch(name) or not name.isprintable() or name != name.strip():
+    if not TITLE.fullmatch(name) or name != name.strip():
         return (
-            "cannot be a name; use one line of text without ';' that begins with a letter (a to z) or a digit"
+            "cannot be a name; use letters (a to z), digits, spaces and '._,=+/()-' only, begin with a letter or "
+            "a digit, and say the rest in `label` or `about`"
         )
     return None
 

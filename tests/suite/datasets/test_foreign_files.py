@@ -37,6 +37,8 @@ def test_a_file_of_another_kind_is_an_error_that_names_it(tmp_path, name):
             parsed += 1
         except (ValueError, DataError) as error:
             refused += 1
-            named = any(file in str(error) for file in files) or "raise the one or widen the other" in str(error)
+            named = any(file in str(error) for file in files) or "raise the one or widen the other" in str(
+                error
+            )
             assert named, f"{error} names no file"
     assert refused > 20 * parsed

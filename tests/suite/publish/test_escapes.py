@@ -66,7 +66,9 @@ def read_markdown(source: str) -> str:
             place += 2
             continue
         each = source[place]
-        inside_a_word = re.search(r"[A-Za-z0-9]$", source[:place]) and re.match(r"[A-Za-z0-9]", source[place + 1 :])
+        inside_a_word = re.search(r"[A-Za-z0-9]$", source[:place]) and re.match(
+            r"[A-Za-z0-9]", source[place + 1 :]
+        )
         assert each not in "\\`*[]<>&|~$" and (each != "_" or inside_a_word), (source, place)
         shown += each
         place += 1
@@ -79,7 +81,15 @@ def in_one_line(text: str) -> str:
 
 @pytest.mark.parametrize("first", [*ASCII, *UNICODE])
 def test_every_character_alone_first_last_and_in_the_middle(first):
-    for text in (first, f"{first}a", f"a{first}", f"a{first}b", f"{first}{first}", f"{first} a", f"1{first} b"):
+    for text in (
+        first,
+        f"{first}a",
+        f"a{first}",
+        f"a{first}b",
+        f"{first}{first}",
+        f"{first} a",
+        f"1{first} b",
+    ):
         assert read_latex(escapes.latex(text)) == in_one_line(text)
         assert read_markdown(escapes.markdown(text)) == in_one_line(text)
         assert escapes.from_markdown(escapes.markdown(text)) == in_one_line(text)
@@ -107,15 +117,23 @@ def test_code_stays_code_and_nothing_else():
 
 
 @settings(max_examples=CASES // 4, database=None)
-@given(st.lists(TEXTS, min_size=2, max_size=2), st.lists(st.lists(TEXTS, min_size=2, max_size=2), max_size=3), TEXTS)
+@given(
+    st.lists(TEXTS, min_size=2, max_size=2),
+    st.lists(st.lists(TEXTS, min_size=2, max_size=2), max_size=3),
+    TEXTS,
+)
 def test_a_table_keeps_its_rows_and_columns(header, cells, caption):
     lines = tables.markdown(caption, header, cells).split("\n")
     assert len(lines) == 5 + len(cells) and lines[-1] == ""
     for line, texts in zip([lines[2], *lines[4:-1]], [header, *cells], strict=True):
         shown = re.split(r"(?<!\\)(?:\\\\)*\|", line)[1:-1]
-        assert [escapes.from_markdown(each.strip()) for each in shown] == [in_one_line(text).strip() for text in texts]
+        assert [escapes.from_markdown(each.strip()) for each in shown] == [
+            in_one_line(text).strip() for text in texts
+        ]
     latex = tables.latex(caption, "t", header, cells).split("\n")
-    assert latex[1] == "\\caption{" + escapes.latex(caption) + "}" and read_latex(latex[1][9:-1]) == in_one_line(caption)
+    assert latex[1] == "\\caption{" + escapes.latex(caption) + "}" and read_latex(
+        latex[1][9:-1]
+    ) == in_one_line(caption)
     for line, texts in zip([latex[5], *latex[7:-4]], [header, *cells], strict=True):
         assert line.endswith(r" \\")
         shown = re.split(r"(?<!\\)&", line[:-3])
@@ -149,7 +167,9 @@ def test_html_shows_any_text_in_words_and_in_attributes(text):
     assert reader.text == text and reader.tags == [("p", {"title": text})]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+x", "-x", "@SUM(A1)", "\t=1", "\r=1", "=HYPERLINK(\"x\")", "-", "+", "＝1"])
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+x", "-x", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("x")', "-", "+", "＝1"]
+)
 def test_no_cell_is_a_formula(tmp_path, text):
     write_csv(tmp_path / "x.csv", [{"a": text, "b": f"a{text}"}], ["a", "b"])
     with open(tmp_path / "x.csv", newline="", encoding="utf-8") as handle:
@@ -160,7 +180,14 @@ def test_no_cell_is_a_formula(tmp_path, text):
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [(-1, "-1"), (-0.25, "-0.25"), (1e-30, "1e-30"), (float("-inf"), "-inf"), ("-1.5e-3", "-1.5e-3"), ("+2", "+2")],
+    [
+        (-1, "-1"),
+        (-0.25, "-0.25"),
+        (1e-30, "1e-30"),
+        (float("-inf"), "-inf"),
+        ("-1.5e-3", "-1.5e-3"),
+        ("+2", "+2"),
+    ],
 )
 def test_numbers_stay_numbers(tmp_path, value, written):
     write_csv(tmp_path / "x.csv", [{"a": value}], ["a"])
@@ -173,7 +200,11 @@ STARTS = st.sampled_from([*FORMULA_STARTS, "'", "''", "\n", '"', ","])
 
 
 @settings(max_examples=CASES, database=None)
-@given(st.lists(st.lists(st.one_of(CELLS, st.builds(str.__add__, STARTS, CELLS)), min_size=2, max_size=2), max_size=3))
+@given(
+    st.lists(
+        st.lists(st.one_of(CELLS, st.builds(str.__add__, STARTS, CELLS)), min_size=2, max_size=2), max_size=3
+    )
+)
 def test_any_cells_come_back_and_none_begins_as_a_formula(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("csv") / "x.csv"
     write_csv(path, [dict(zip("ab", row, strict=True)) for row in rows], ["a", "b"])

@@ -89,7 +89,9 @@ def test_every_way_to_answer_gives_the_file_or_a_sentence(server, places, name, 
     assert [path.name for path in raw.iterdir() if not path.name.startswith(".unreachable")] == []
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/x", "data:,x", "x", "http://", "//x/y"])
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "ftp://127.0.0.1/x", "data:,x", "x", "http://", "//x/y"]
+)
 def test_only_http_is_spoken(url):
     out = io.BytesIO()
     with pytest.raises(Refused, match="only http and https|no host given"):
