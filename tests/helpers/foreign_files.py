@@ -13,9 +13,10 @@ from collections.abc import Iterator
 import numpy as np
 
 TEXTS = (
-    b"", b"\n", b"a", b"a b c\n" * 50, b"1 2 3\n" * 50, b"1,2,3\n" * 50, b"\0" * 600, bytes(range(256)) * 4, b"((a)\n" * 20,
-    b"\xff\xfe" + "abc\n".encode("utf-16-le"), b"{}", b"[1, 2", b"<REUTERS>", b">P1;x\nsequence\nAC*\n", b"P5\n99 99\n255\nx",
-    b"9" * 400 + b"\n", b"-1 " * 99 + b"\n", b"nan inf 1e999\n" * 9, "ä\u2028é\n".encode() * 9, b"\t\t\t\n" * 9, b"a\tb\n" * 9,
+    b"", b"\n", b"a", b"a b c\n" * 50, b"1 2 3\n" * 50, b"1,2,3\n" * 50, b"\0" * 600, bytes(range(256)) * 4,
+    b"((a)\n" * 20, b"\xff\xfe" + "abc\n".encode("utf-16-le"), b"{}", b"[1, 2", b"<REUTERS>", b"a\tb\n" * 9,
+    b">P1;x\nsequence\nAC*\n", b"P5\n99 99\n255\nx", b"9" * 400 + b"\n", b"-1 " * 99 + b"\n",
+    b"nan inf 1e999\n" * 9, "ä\u2028é\n".encode() * 9, b"\t\t\t\n" * 9,
     b"1\tb\t-1\t1\t0\t0\n" * 3, b"O B-PER I-LOC\n\nx\n", b"From: x\nNewsgroups: a\n\ntext\n",
 )  # fmt: skip
 """Contents that no parser of ours was written for."""

@@ -53,7 +53,7 @@ def behaviours() -> dict[str, Callable[[], Iterable[Piece]]]:
         "without-length": lambda: [plain(whole)],
         "moved": lambda: [moved("/good")],
         "silent": lambda: [30.0],
-        "closed": lambda: [],
+        "closed": list,
         "reset": lambda: [None],
         "reset-in-body": lambda: [sized(half, len(whole)), 0.05, None],
         "no-http": lambda: [b"220 mail.example ESMTP\r\n"],

@@ -161,7 +161,8 @@ def _load(root: Path, scale: str | None, library: bool, only: Sequence[str] | No
 
 
 RESERVED = (
-    "all", "prepare", "train", "evaluate", "tabulate", "report", "logs", "scales", "snapshot", "suite", "schema",
+    "all", "prepare", "train", "evaluate", "tabulate", "report", "logs", "scales", "snapshot", "suite",
+    "schema",
 )  # fmt: skip
 """Names of rules, and of what else lies in configs/ and results/."""
 

@@ -1,7 +1,7 @@
 """Text from configs, data and errors as part of a LaTeX or Markdown document: shown as it is, never obeyed.
 
-HTML is escaped by jinja2 (publish/page), CSV by storage/files.py. White space of any kind becomes one space and
-other characters that are not printable are left out, so that a text stays within its line.
+HTML is escaped by jinja2 (publish/page), CSV by storage/csv_text.py. White space of any kind becomes one
+space, and other characters that are not printable are left out, so that a text stays within its line.
 """
 
 from __future__ import annotations

@@ -116,8 +116,8 @@ def judge(
 ) -> list[dict[str, Any]]:
     """A row for every claim of the papers: id, verdict, evidence, and what the list says of it.
 
-    A check that asks for an experiment without results leaves its claim untested; whatever else it raises is an
-    error of ours, and is raised.
+    A check that asks for an experiment without results leaves its claim untested; whatever else it raises is
+    an error of ours, and is raised.
     """
     known = checks()
     rows = []

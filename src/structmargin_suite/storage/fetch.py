@@ -14,12 +14,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from structmargin_suite.storage.download import Limits, Refused, download
+from structmargin_suite.storage.download import LIMITS, Refused, download
 from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.errors import DataError as DataError
 from structmargin_suite.storage.files import read_json, sha256, write_json, write_with
 
-LIMITS = Limits()
 OwnFiles = str | Mapping[str, str]
 """What `path` in a config may say: a file, a folder, or a file for each name."""
 
@@ -131,8 +130,8 @@ def _download(url: str, target: Path, raw: Path, remote: Remote) -> str | None:
         if total not in (remote.sha256, remote.packed):
             raise DataError(
                 f"{url} sent a file with the SHA-256 sum {total}, but {remote.name} must have "
-                f"{remote.packed or remote.sha256}; nothing was kept: fetch the file by another way and put it "
-                "in the mirror folder"
+                f"{remote.packed or remote.sha256}; nothing was kept: fetch the file by another way and put "
+                "it in the mirror folder"
             )
 
     try:

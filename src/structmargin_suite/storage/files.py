@@ -2,21 +2,18 @@
 
 A killed process or a full disk leaves at most a hidden file with `.tmp` in its name, which nothing reads.
 Text is UTF-8 with \n line ends, JSON keeps the order given and has no NaN, numbers are written the
-same way everywhere, so that equal results are equal bytes. A file that cannot be read as what it should be is a
-DamagedFile (storage/errors.py): one sentence with its name.
+same way everywhere, so that equal results are equal bytes. A file that cannot be read as what it should be is
+a DamagedFile (storage/errors.py): one sentence with its name.
 """
 
 from __future__ import annotations
 
-import csv
 import errno
 import glob
 import hashlib
-import io
 import json
 import math
 import os
-import re
 import stat
 import struct
 import tokenize
@@ -29,12 +26,18 @@ from typing import Any
 
 import numpy as np
 
+from structmargin_suite.storage import csv_text
 from structmargin_suite.storage.errors import DamagedFile, one_line
 from structmargin_suite.storage.yaml_text import MAX_BYTES, read_text
 
 MAX_FILE_BYTES = 256 * 2**20
 """Of a text that is read at once."""
 MAX_ARRAY_BYTES = 8 * 2**30
+DAMAGED_ARRAYS = (
+    zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, SyntaxError, ValueError,
+    TypeError, KeyError, IndexError, OverflowError, RuntimeError, NotImplementedError, Warning,
+)  # fmt: skip
+"""What zipfile and numpy raise for a file that is cut short or of another kind."""
 
 
 def write_with(path: Path, write: Callable[[Path], None]) -> None:
@@ -161,11 +164,6 @@ def read_yaml(path: Path) -> Any:
     return reading.values
 
 
-FORMULA_STARTS = "=+-@\t\r＝＋－＠"
-"""A spreadsheet takes a cell that begins with one of these for a formula, and runs it."""
-NUMBER = re.compile(r"[-+]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?|inf|nan)")
-
-
 def write_csv(path: Path, rows: Iterable[Mapping[str, object]], columns: Sequence[str]) -> None:
     """Write rows under the given columns; a missing or None value is an empty cell.
 
@@ -173,30 +171,7 @@ def write_csv(path: Path, rows: Iterable[Mapping[str, object]], columns: Sequenc
     again; numbers stay numbers.
     """
     lines = [columns, *([cell(row.get(column)) for column in columns] for row in rows)]
-    write_text(path, "".join(csv_line(line) for line in lines))
-
-
-def csv_line(cells: Sequence[str]) -> str:
-    """One line of a CSV file, with its end."""
-    if len(cells) == 1 and not cells[0]:
-        return '""\n'  # an empty line would be no row
-    return ",".join(_quoted(_shielded(text)) for text in cells) + "\n"
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if any(each in text for each in ',"\r\n') else text
-
-
-def _shielded(text: str) -> str:
-    """A cell that no spreadsheet runs."""
-    twice = text[:1] == "'" and text[1:2] != "" and text[1] in FORMULA_STARTS + "'"
-    formula = text[:1] != "" and text[0] in FORMULA_STARTS and not NUMBER.fullmatch(text)
-    return f"'{text}" if twice or formula else text
-
-
-def _unshielded(text: str) -> str:
-    """The inverse of `_shielded`."""
-    return text[1:] if text[:1] == "'" and text[1:2] != "" and text[1] in FORMULA_STARTS + "'" else text
+    write_text(path, "".join(csv_text.line(cells) for cells in lines))
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
@@ -217,21 +192,9 @@ def read_csv_lines(path: Path) -> tuple[list[str], list[list[str]]]:
             path, "the last line does not end", "end it, or make the file again if it was cut short"
         )
     try:
-        header, *lines = [
-            [_unshielded(each) for each in line]
-            for line in csv.reader(io.StringIO(text, newline=""), strict=True)
-            if line
-        ] or [[]]
-    except csv.Error as error:
-        raise DamagedFile(path, f"this is no CSV file ({error})") from None
-    if len(set(header)) < len(header):
-        raise DamagedFile(path, "two columns have one name")
-    for number, line in enumerate(lines, 1):
-        if len(line) != len(header):
-            raise DamagedFile(
-                path, f"row {number} has {len(line)} cells, but there are {len(header)} columns"
-            )
-    return header, lines
+        return csv_text.parsed(text)
+    except ValueError as error:
+        raise DamagedFile(path, str(error)) from None
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -249,8 +212,8 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """The arrays of an .npz file that `write_arrays` wrote; nothing is unpickled.
 
-    Raises DamagedFile for a file that is cut short, of another kind, compressed, or holds objects. Every size is
-    looked at before an array is made, so that a small file cannot ask for much memory.
+    Raises DamagedFile for a file that is cut short, of another kind, compressed, or holds objects. Every size
+    is looked at before an array is made, so that a small file cannot ask for much memory.
     """
     _refuse_unless_plain(path, MAX_ARRAY_BYTES)
     try:
@@ -267,10 +230,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         if error.errno not in (None, errno.EINVAL):  # a fault of the disk, not of the file
             raise
         raise _no_arrays(path, error) from None
-    except (
-        zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, SyntaxError, ValueError,
-        TypeError, KeyError, IndexError, OverflowError, RuntimeError, NotImplementedError,
-    ) as error:  # fmt: skip
+    except DAMAGED_ARRAYS as error:  # fmt: skip
         raise _no_arrays(path, error) from None
 
 

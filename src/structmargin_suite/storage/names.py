@@ -1,11 +1,10 @@
-"""Names from configs that become names of files, wildcards or words of a shell, and paths that must stay inside.
-
-There are two kinds, and neither has a character that a shell obeys once it is quoted, or a path unquoted as a slug:
+"""Names from configs that become names of files, wildcards or words of a shell; paths that must stay inside.
 
     file names   experiments, corpora, tables, figures: letters, digits, `_`, `-` and `.`
-    titles       methods and studies, which results show as they are and files as slugs: spaces and `,=+/()` too
+    titles       methods and studies, which results show as they are: spaces and `,=+/()` too
 
-Neither begins with `.` or `-`. Names that differ only in case are one file on some systems, so they count as equal.
+Files have titles and values as slugs, so that runs, parts and jobs have names of files too. No name begins
+with `.` or `-`. Names that differ only in case are one file on some systems, so they count as equal.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from structmargin_suite.storage.errors import DataError
 
 MAX_NAME = 64
 MAX_FILE_NAME = 180
-"""Of a file or folder that a run, a part or a job is called by; systems allow 255 bytes with what is added."""
+"""Of a run, a part or a job; systems allow 255 bytes with what is added."""
 FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
 TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._,=+/()-]*", re.ASCII)
 DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
@@ -49,8 +48,8 @@ def title_fault(name: str) -> str | None:
         return f"has {len(name)} characters; use at most {MAX_NAME}, and `label` or `about` for more"
     if not TITLE.fullmatch(name) or name != name.strip():
         return (
-            "cannot be a name; use letters (a to z), digits, spaces and '._,=+/()-' only, begin with a letter or "
-            "a digit, and say the rest in `label` or `about`"
+            "cannot be a name; use letters (a to z), digits, spaces and '._,=+/()-' only, begin with a "
+            "letter or a digit, and say the rest in `label` or `about`"
         )
     return None
 

@@ -1,4 +1,4 @@
-"""Records joined from groups of values that must not share a name, and the papers' claims, one record each."""
+"""Records joined from groups of values that must not share a name; the papers' claims, one record each."""
 
 from __future__ import annotations
 

@@ -24,10 +24,11 @@ MAX_UNPACKED_BYTES = 8 * 2**30
 MAX_MEMBERS = 200_000
 DAMAGED = (
     tarfile.TarError, zipfile.BadZipFile, EOFError, lzma.LZMAError, zlib.error, NotImplementedError,
-    RuntimeError, ValueError, IndexError, struct.error, NotADirectoryError, FileExistsError, IsADirectoryError,
+    RuntimeError, ValueError, IndexError, struct.error, NotADirectoryError, FileExistsError,
+    IsADirectoryError,
 )  # fmt: skip
-"""What is raised for an archive that is cut short, of another kind or encrypted, or that has a file where it has a
-folder too."""
+"""What is raised for an archive that is cut short, of another kind or encrypted, or that has a file where it
+has a folder too."""
 
 
 class UnsafeArchive(DataError, ValueError):

@@ -1,4 +1,4 @@
-"""Whatever stands in a config: a plan, or every fault as a sentence with its file and line, soon and in bounds.
+"""Whatever stands in a config: a plan, or every fault as a sentence with its file and line, within bounds.
 
 Each kind of damage by itself first, then real configs damaged at random. `make test-long` tries ten thousand
 (STRUCTMARGIN_CASES says how many).
@@ -87,7 +87,8 @@ def test_faults_of_numbers_come_with_all_the_others(root):
     for old, new in (
         ("C: 1.0", "C: .nan"), ("scatter: 1.0", "scatter: .inf"), ("paper: jmlr05", "paper: jmlr06"),
         ("title: A toy", "title: 2005-09-01"), ("C_per_example: 0.5", "C_per_example: -1"),
-        ("siblings: 2", "siblings: 0x2"), ("study: sizes", "study: sises"), ("pool: 40", "pool: 40\n    pool: 41"),
+        ("siblings: 2", "siblings: 0x2"), ("study: sizes", "study: sises"),
+        ("pool: 40", "pool: 40\n    pool: 41"),
     ):  # fmt: skip
         text, _ = at(text, old, new)
     lines = sentences(root, "toy", text.encode())
@@ -116,7 +117,7 @@ def test_only_a_model_that_takes_it_has_an_infinite_penalty(root):
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("!!python/object/apply:os.system [true]", "the tag !!python/object/apply:os.system is not read here"),
+        ("!!python/object/apply:os.system [true]", "the tag !!python/object/apply:os.system is not read"),
         ("!mine x", "the tag !mine is not read here"),
         ("!!binary aGk=", "the tag !!binary is not read here"),
         ("!!set {a, b}", "the tag !!set is not read here"),
@@ -206,21 +207,21 @@ def test_an_alias_is_a_copy(root):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    "change",
     [
-        (lambda c: c["studies"]["sizes"]["vary"].update(n_train=10**18), "runs; let fewer values vary: at most 10000"),
-        (lambda c: c.update(repetitions=10**12), "runs; let fewer values vary: at most 10000"),
-        (
-            lambda c: c["studies"]["sizes"].update(vary={f"n_{k}": list(range(100)) for k in range(9)}),
-            "runs; let fewer values vary: at most 10000",
-        ),
+        lambda c: c["studies"]["sizes"]["vary"].update(n_train=10**18),
+        lambda c: c.update(repetitions=10**12),
+        lambda c: c["studies"]["sizes"].update(vary={f"n_{k}": list(range(100)) for k in range(9)}),
     ],
-)  # fmt: skip
-def test_more_runs_than_can_be_planned_are_refused_before_they_are_listed(root, change, said):
+)
+def test_more_runs_than_can_be_planned_are_refused_before_they_are_listed(root, change):
     config = copy.deepcopy(TOY)
     change(config)
     write_config(root, config)
-    with bounded(cpu_seconds=5.0), pytest.raises(ValueError, match=said):
+    with (
+        bounded(cpu_seconds=5.0),
+        pytest.raises(ValueError, match="runs; let fewer values vary: at most 10000"),
+    ):
         load(root)
     write_config(root, TOY)
 

@@ -212,12 +212,15 @@ def test_own_files_that_are_not_there_are_told_by_the_check(tmp_path, capsys):
     root = project(tmp_path, config)
     (root / "data" / "folder").mkdir()
     for path, said in (
-        ("data/mine.gz", "there is no file"), ("data/folder", "there is no file"), ("x" * 300, "File name too long"),
+        ("data/mine.gz", "there is no file"), ("data/folder", "there is no file"),
+        ("x" * 300, "File name too long"),
         ({"wrong.gz": "a"}, "names no file for letter.data.gz, wrong.gz"),
     ):  # fmt: skip
         config["data"]["ocr"]["path"] = path
         write_config(root, config)
         assert main(["--root", str(root), "check"]) == 1
         output = capsys.readouterr()
-        assert said in output.out and "correct `path`" in output.out or "give a folder" in output.out, output
+        assert said in output.out and ("correct `path`" in output.out or "give a folder" in output.out), (
+            output
+        )
         assert "1 own file is missing" in output.err

@@ -18,7 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structmargin_suite.publish import escapes, tables
-from structmargin_suite.storage.files import FORMULA_STARTS, csv_line, read_csv, write_csv
+from structmargin_suite.storage import csv_text
+from structmargin_suite.storage.csv_text import FORMULA_STARTS
+from structmargin_suite.storage.files import read_csv, write_csv
 
 CASES = int(os.environ.get("STRUCTMARGIN_CASES", "200"))
 ASCII = [chr(code) for code in range(32, 127)]
@@ -222,4 +224,4 @@ def test_lines_are_those_of_the_standard_writer(cells):
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(cells)
     shielded = any(each[:1] == "'" and each[1:2] == "'" for each in cells)
-    assert csv_line(cells) == text.getvalue() or shielded
+    assert csv_text.line(cells) == text.getvalue() or shielded
