@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from structmargin.names import nearest
 from structmargin_suite.storage.errors import DamagedFile, one_line
 from structmargin_suite.storage.files import read_bytes
-from structmargin_suite.storage.names import file_name_fault, title_fault
+from structmargin_suite.storage.names import file_name_fault, label_fault, title_fault
 from structmargin_suite.storage.yaml_text import MAX_BYTES, MAX_KEY, Key, read_text
 
 Change = tuple[Key, object, object]
@@ -28,7 +28,7 @@ MAX_FAULTS = 40
 """Of more faults than this, the first are listed and the others counted."""
 MAX_MESSAGE = 1200
 
-FORMATS = {"file name": file_name_fault, "title": title_fault}
+FORMATS = {"file name": file_name_fault, "title": title_fault, "label": label_fault}
 """What `format` in a schema may ask of a text: functions that say what is wrong with it."""
 _FORMAT_CHECKER = FormatChecker(formats=())
 for _name, _fault in FORMATS.items():

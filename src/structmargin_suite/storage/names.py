@@ -54,6 +54,13 @@ def title_fault(name: str) -> str | None:
     return None
 
 
+def label_fault(label: str) -> str | None:
+    """What is wrong with a text that figures show; None if nothing."""
+    if "$" in label or "\n" in label:
+        return "has a '$', which figures take for mathematics, or a line's end; write it otherwise"
+    return None
+
+
 def slug_of(text: str) -> str:
     """Text as it is written in a file's name."""
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).rstrip("-") or "none"

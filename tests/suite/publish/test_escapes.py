@@ -1,13 +1,11 @@
 """Text in LaTeX, Markdown, HTML and CSV: read as those read it, every character is shown and none obeyed.
 
-Small readers of the four languages, written here, give back the text; whatever has a meaning of its own there
-and stands unescaped is an error of theirs.
+Small readers of the languages (helpers/markup.py) give back the text.
 """
 
 from __future__ import annotations
 
 import csv
-import html.parser
 import io
 import os
 import re
@@ -17,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.markup import PageReader, in_one_line, read_latex, read_markdown
 from structmargin_suite.publish import escapes, tables
 from structmargin_suite.storage import csv_text
 from structmargin_suite.storage.csv_text import FORMULA_STARTS
@@ -26,59 +25,6 @@ CASES = int(os.environ.get("STRUCTMARGIN_CASES", "200"))
 ASCII = [chr(code) for code in range(32, 127)]
 UNICODE = ["é", "±", "−", "χ", "²", "Δ", "中", "\U0001f600", "\u00a0", "＝", "\u2028", "\u200b"]
 TEXTS = st.text(st.one_of(st.sampled_from(ASCII), st.sampled_from(UNICODE), st.characters()), max_size=12)
-COMMANDS = {
-    "textbackslash": "\\", "textasciitilde": "~", "textasciicircum": "^", "textless": "<", "textgreater": ">",
-    "textbar": "|",
-}  # fmt: skip
-MATHS = {value: key for key, value in escapes.TEX.items() if value.startswith("$")}
-
-
-def read_latex(source: str) -> str:
-    """What LaTeX prints; a character that it would obey is refused."""
-    shown, place = "", 0
-    while place < len(source):
-        rest = source[place:]
-        command = re.match(r"\\([a-zA-Z]+)\{\}", rest)
-        if command:
-            shown += COMMANDS[command[1]]
-            place += len(command[0])
-        elif re.match(r"\\[{}$&%#_]", rest):
-            shown += rest[1]
-            place += 2
-        elif maths := next((each for each in MATHS if rest.startswith(each)), None):
-            shown += MATHS[maths]
-            place += len(maths)
-        elif group := re.match(r"\{([\[\]*])\}", rest):
-            shown += group[1]
-            place += 3
-        else:
-            assert rest[0] not in "\\{}$&%#_~^<>|[]*", (source, place)
-            shown += rest[0]
-            place += 1
-    return shown
-
-
-def read_markdown(source: str) -> str:
-    """What Markdown shows of a line; a character that it would obey is refused."""
-    assert not re.match(r" |#|>|[-+=*_]|[0-9]+[.)]|\||`", source), source
-    shown, place = "", 0
-    while place < len(source):
-        if re.match(r"\\[!-/:-@\[-`{-~]", source[place:]):
-            shown += source[place + 1]
-            place += 2
-            continue
-        each = source[place]
-        inside_a_word = re.search(r"[A-Za-z0-9]$", source[:place]) and re.match(
-            r"[A-Za-z0-9]", source[place + 1 :]
-        )
-        assert each not in "\\`*[]<>&|~$" and (each != "_" or inside_a_word), (source, place)
-        shown += each
-        place += 1
-    return shown
-
-
-def in_one_line(text: str) -> str:
-    return " ".join("".join(each for each in text if each.isprintable() or each.isspace()).split())
 
 
 @pytest.mark.parametrize("first", [*ASCII, *UNICODE])
@@ -142,31 +88,12 @@ def test_a_table_keeps_its_rows_and_columns(header, cells, caption):
         assert [read_latex(each.strip()) for each in shown] == [in_one_line(text).strip() for text in texts]
 
 
-class Reader(html.parser.HTMLParser):
-    """The text, the tags and the attributes of a page."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__()
-        self.text, self.tags = "", []
-        self.feed(source)
-        self.close()
-
-    def handle_data(self, data):
-        self.text += data
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_comment(self, data):
-        raise AssertionError(f"a comment came out of a text: {data}")
-
-
 @settings(max_examples=CASES, database=None)
 @given(st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=20))
 def test_html_shows_any_text_in_words_and_in_attributes(text):
     template = jinja2.Environment(autoescape=True).from_string('<p title="{{ text }}">{{ text }}</p>')
-    reader = Reader(template.render(text=text))
-    assert reader.text == text and reader.tags == [("p", {"title": text})]
+    reader = PageReader(template.render(text=text))
+    assert reader.text == text and reader.tags == [("p", {"title": text})] and not reader.comments
 
 
 @pytest.mark.parametrize(
