@@ -104,11 +104,9 @@ SCALARS = st.one_of(
     st.sampled_from([10**6, 10**12, 2**64, -(10**30)]),
     st.sampled_from(["synthetic", "file", "../x", "margin", "C", "n_train", "repetition", "a;b"]),
 )  # fmt: skip
-VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-    max_leaves=6,
-)
+LISTS = st.lists(SCALARS, max_size=4)
+MAPPINGS = st.dictionaries(st.text(max_size=6), SCALARS | LISTS, max_size=3)
+VALUES = st.one_of(SCALARS, SCALARS, LISTS, MAPPINGS, st.lists(LISTS | MAPPINGS, max_size=3))
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

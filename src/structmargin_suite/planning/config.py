@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema import Draft202012Validator, FormatChecker, validators
 
 from structmargin.names import nearest
 from structmargin_suite.storage.errors import DamagedFile, one_line
@@ -33,6 +33,13 @@ FORMATS = {"file name": file_name_fault, "title": title_fault, "label": label_fa
 _FORMAT_CHECKER = FormatChecker(formats=())
 for _name, _fault in FORMATS.items():
     _FORMAT_CHECKER.checks(_name)(lambda text, fault=_fault: not isinstance(text, str) or fault(text) is None)
+_Validator = validators.extend(
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    ),
+)
+"""JSON Schema's validator, for which 2.0 is not a whole number: nothing counts to it."""
 
 
 class ConfigError(ValueError):
@@ -137,7 +144,7 @@ def validate(
 
 
 def _errors(values: object, schema: Mapping[str, Any]) -> Iterator[Any]:
-    return Draft202012Validator(schema, format_checker=_FORMAT_CHECKER).iter_errors(values)
+    return _Validator(schema, format_checker=_FORMAT_CHECKER).iter_errors(values)
 
 
 def _known_as_refused(document: Document, place: Key, validator: str) -> bool:

@@ -109,7 +109,7 @@ class Expansion:
             key: range(v) if isinstance(v, int) else v for key, v in given.get("vary", {}).items()
         }
         if "repetitions" in self.config and "repetition" not in vary:
-            vary["repetition"] = range(int(self.config["repetitions"]))
+            vary["repetition"] = range(self.config["repetitions"])
         choice = method.choice
         if choice is not None and choice.over_all_runs and choice.option not in vary:
             vary[choice.option] = choice.among

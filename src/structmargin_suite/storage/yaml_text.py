@@ -23,7 +23,7 @@ MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
 MAX_VALUES = 10_000
 """Values with their copies by aliases; the largest config of the project has a tenth of them."""
-MAX_ENTRIES = 1_000
+MAX_ENTRIES = 500
 """Of one list or mapping."""
 MAX_KEY = 100
 MAX_TEXT = 10_000

@@ -104,6 +104,16 @@ def test_faults_of_numbers_come_with_all_the_others(root):
     assert numbers == sorted(numbers) and len(set(numbers)) == 8
 
 
+@pytest.mark.parametrize("old", ["repetitions: 2", "pool: 40", "n_classes: 3"])
+def test_a_number_with_a_point_counts_nothing(root, old):
+    text, line = at(TOY_TEXT, old, f"{old}.0")
+    (said,) = sentences(root, "toy", text.encode())
+    assert f"line {line}: " in said and f"is {old.split()[1]}.0, but must be a whole number" in said
+    text, _ = at(TOY_TEXT, "n_train:\n      - 12\n      - 24\n", "n_train: 12.0\n")
+    (said,) = sentences(root, "toy", text.encode())
+    assert "studies.sizes.vary.n_train: is 12.0, but must be a list or a whole number" in said
+
+
 def test_only_a_model_that_takes_it_has_an_infinite_penalty(root):
     """`C: .inf` is how a config asks JKSE's binary trainer for no slack."""
     assert "    C: .inf\n" in text_of("ocr") and sentences(root, "ocr", text_of("ocr").encode()) == []
@@ -138,7 +148,7 @@ def test_only_a_model_that_takes_it_has_an_infinite_penalty(root):
         ("{" + "k" * 101 + ": 1}", "is longer than 100 characters"),
         ("[" * DEEP + "]" * DEEP, "values are nested more than 20 deep; write them flatter"),
         ("&a [*a]", "values are nested more than 20 deep; write them flatter"),
-        ("[" + ", ".join(map(str, range(1001))) + "]", "holds 1001 entries; use at most 1000"),
+        ("[" + ", ".join(map(str, range(501))) + "]", "holds 501 entries; use at most 500"),
         ("*nobody", "not valid YAML: found undefined alias"),
         ("[", "not valid YAML"),
     ],
@@ -226,11 +236,21 @@ def test_more_runs_than_can_be_planned_are_refused_before_they_are_listed(root, 
     write_config(root, TOY)
 
 
+def test_long_lists_of_anything_are_compared_in_time(root):
+    """Whether an item stands twice in a list takes a number of comparisons that grows with its square."""
+    config = copy.deepcopy(TOY)
+    config["studies"]["sizes"]["vary"]["n_train"] = [{"a": k} if k % 2 else [k] for k in range(500)]
+    write_config(root, config)
+    with bounded(cpu_seconds=15.0), pytest.raises(ValueError, match="500 problems in the configuration"):
+        load(root)
+    write_config(root, TOY)
+
+
 def test_many_faults_are_counted_and_the_first_listed(root):
-    text = "".join(f"unknown{k}: 1\n" for k in range(900)) + TOY_TEXT
+    text = "".join(f"unknown{k}: 1\n" for k in range(450)) + TOY_TEXT
     with bounded(cpu_seconds=20.0):
         lines = sentences(root, "toy", text.encode())
-    assert len(lines) == 41 and lines[-1] == "  and 860 more; correct these first"
+    assert len(lines) == 41 and lines[-1] == "  and 410 more; correct these first"
 
 
 def test_the_guard_itself_ends_loops_and_floods():
