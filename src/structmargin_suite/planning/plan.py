@@ -213,6 +213,7 @@ def _experiment(
             scale=each,
             catalogue=catalogue,
             faults=faults,
+            schema=schema,
         )
         runs = expand(checks)
         if len(faults.messages) > before or each != scale:
