@@ -78,6 +78,18 @@ def test_a_name_that_is_no_file_is_a_fault_at_its_line(tmp_path, section, name):
     ), lines
 
 
+def test_a_name_hides_no_other_fault_of_its_section(tmp_path):
+    config = copy.deepcopy(TOY)
+    config["tables"]["../../x"] = copy.deepcopy(config["tables"]["toy"])
+    config["tables"]["solvers"]["study"] = "solver"
+    config["data"]["c$(touch X)"] = {"from": "clusters", "source": "synthetic"}
+    config["data"]["clusters"]["n_tset"] = 5
+    lines = faults(project(tmp_path), config)
+    for said in ("tables.../../x: ", "'solvers'", "data.c$(touch X): ", "'n_test'"):
+        assert sum(said in line for line in lines) == 1, (said, lines)
+    assert len(lines) == 4
+
+
 @pytest.mark.parametrize(
     "name", [*HOSTILE, "all", "report", "tabulate_x", "snapshot", "scales", "LOGS", "suite"]
 )
