@@ -24,7 +24,7 @@ help:
 	@echo '                     SCALE=smoke | standard | paper   how large (standard)'
 	@echo '                     ONLY="alignment ner"             which experiments (all)'
 	@echo '  make test        run every check: ruff, mypy, the workflow, the tests'
-	@echo '  make test-long   try ten thousand random problems where make test tries some hundreds'
+	@echo '  make test-long   try ten thousand random problems, configs and files where make test tries hundreds'
 	@echo '  make bench       measure the speed of the library; ONLY=core for one benchmark'
 	@echo '  make env         set up .venv from requirements.lock; the three above do it themselves'
 	@echo '                     PYTHON=python3.12                which Python makes it (3.11 to 3.13)'
@@ -107,10 +107,12 @@ test: env
 	echo "-- pytest"; \
 	python -m pytest -q -n logical --maxprocesses 4 --dist worksteal && [ -z "$$failed" ]
 
-# The same properties on many more cases than `make test` has time for: about ten minutes.
+# The same properties on many more cases than `make test` has time for: about a quarter of an hour.
+LONG := tests/library/training/test_random_problems.py tests/suite/planning/test_hostile_configs.py \
+	tests/suite/storage/test_download.py tests/suite/storage/test_damaged_files.py \
+	tests/suite/datasets/test_foreign_files.py tests/suite/publish/test_escapes.py
 test-long: env
-	@$(IN_ENV) STRUCTMARGIN_CASES=10000 python -m pytest -q -n logical --maxprocesses 4 --dist worksteal \
-		tests/library/training/test_random_problems.py
+	@$(IN_ENV) STRUCTMARGIN_CASES=10000 python -m pytest -q -n logical --maxprocesses 4 --dist worksteal $(LONG)
 
 BENCHES := $(patsubst benchmarks/bench_%.py,%,$(sort $(wildcard benchmarks/bench_*.py)))
 

@@ -70,20 +70,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.command is None:
         parser.print_help()
         return 0
-    if options.command != "list" and not _is_project(options.root):
-        print(
-            f"error: {options.root.resolve()} has no configs/suite.yaml: "
-            "go to the project's folder, or name it with --root",
-            file=sys.stderr,
-        )
-        return 1
     try:
+        if options.command != "list" and not _is_project(options.root):
+            raise DataError(
+                f"{options.root.resolve()} has no configs/suite.yaml: "
+                "go to the project's folder, or name it with --root"
+            )
         return COMMANDS[options.command](options)
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ConfigError, DataError, FileNotFoundError) as error:
+    except (ConfigError, DataError) as error:
         print(f"error: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        remedy = "correct the name, the permissions or the disk"
+        what = str(error) if error.filename is None else f"{error.filename}: {error.strerror}; {remedy}"
+        print(f"error: {what}", file=sys.stderr)
         return 1
 
 
@@ -184,18 +187,26 @@ def _explain(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     from structmargin_suite.datasets import dataset
     from structmargin_suite.planning.plan import load
-    from structmargin_suite.storage.fetch import at_hand
+    from structmargin_suite.storage.fetch import at_hand, own_files
     from structmargin_suite.storage.layout import Layout
 
     suite = load(options.root, options.scale)
     layout = Layout(options.root)
     print(f"configuration: {len(suite.experiments)} experiments, no fault")
+    missing = 0
     for name, experiment in suite.experiments.items():
         for corpus in experiment.corpora:
             part = experiment.parts_of(corpus)[0]
             files = dataset(part.module).FILES
-            if part.source in ("synthetic", "file") or not files:
-                state = f"from {part.path}" if part.source == "file" else "synthetic, needs nothing"
+            if part.source == "file":
+                try:
+                    own_files(part.path, files, options.root)
+                    state = f"from {part.path}"
+                except DataError as error:
+                    missing += 1
+                    state = f"own file: {error}"
+            elif part.source == "synthetic" or not files:
+                state = "synthetic, needs nothing"
             elif at_hand(files, layout.raw(part.module), suite.mirror):
                 state = "real, available"
             else:
@@ -203,6 +214,8 @@ def _check(options: argparse.Namespace) -> int:
                     ", then the synthetic stand-in is used" if part.source == "auto" else ""
                 )
             print(f"  {name}, {corpus}: {state}")
+    if missing:
+        raise DataError(f"{missing} own file{'s are' if missing > 1 else ' is'} missing, as said above")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""A bound on what some code may take: CPU time, so that a loop without end ends, and memory where it is counted."""
+"""A bound on what some code may take: CPU time, so that a loop without end ends, and memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _too_long(*_: object) -> None:
 
 @contextlib.contextmanager
 def bounded(cpu_seconds: float = 5.0, more_bytes: int = 2**30) -> Iterator[None]:
-    """Raise TooLongError after so much CPU time, MemoryError at so many bytes more than there are (on Linux)."""
+    """Raise TooLongError after so much CPU time, MemoryError at so many bytes more than now (on Linux)."""
     former = signal.signal(signal.SIGPROF, _too_long)
     limits = resource.getrlimit(resource.RLIMIT_AS)
     if sys.platform == "linux":

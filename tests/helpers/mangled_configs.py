@@ -1,7 +1,7 @@
-"""Real configuration files with something wrong in them: strategies for hypothesis, and the folder to try them in.
+"""Real configuration files with something wrong in them, as strategies of hypothesis.
 
-Three kinds of damage: in the bytes (as a bad disk, another encoding or a stray key would do), in single tokens
-(as somebody who does not know YAML well, or means harm, would write them), and in the structure of the values.
+Three kinds of damage: in the bytes (as a bad disk, another encoding or a stray key would do), in single
+tokens (as somebody who does not know YAML well, or means harm, would write them), and in the structure.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ HOSTILE_TOKENS = (
     "'c$(touch X)'", "'a; b'", "'-rf'", "'.hidden'", "'a b'", "con", "'x' * 3", "{[1, 2]: 3}", "{{a: b}: c}",
     "{? [a] : b}", "[1, 1]", "[1, x, null, {}]", "{a: 1, a: 2}", "1000000000", "[100000, 2]", "x" * 300,
     "'" + "y" * 30000 + "'", "[" * DEEP + "]" * DEEP, "{a: " * DEEP + "1" + "}" * DEEP, "|", ">-", "|2", "%a",
-    "@a", "`a`", "? a", "- a", "a: b: c", "'", '"', "[", "}", "#", "---", "...", "\ufeff", "\u2028", "ä", "\U0001f600",
+    "@a", "`a`", "? a", "- a", "a: b: c", "'", '"', "[", "}", "#", "---", "...", "\ufeff", "\u2028", "ä",
+    "\U0001f600",
     "{name: Multiclass}", "{name: [Multiclass]}", "{name: Product}", "{name: Product, inner: {}}", "SVM1",
     "{option: C, among: [1], by: test_error}", "{option: C, among: [1], by: 'inner_{x.__class__}'}", "real",
 )  # fmt: skip
 HOSTILE_BYTES = (
     b"\0", b"\xff", b"\xfe\xff", b"\xff\xfe", b"\xef\xbb\xbf", b"\xe4", b"\xc0\x80", b"\xed\xa0\x80", b"\t",
-    b"\r", b"\x1b", b"\x85", b"\n", b"\n\n---\n", b": ", b"- ", b"  ", b"*", b"&a ", b"!!", b"<<: ", b"? ", b"\\",
+    b"\r", b"\x1b", b"\x85", b"\n", b"\n\n---\n", b": ", b"- ", b"  ", b"*", b"&a ", b"!!", b"<<: ", b"? ",
+    b"\\",
     b"'", b'"', b"#", b"{", b"[", b"]", b"}", b",", b"|", b">", b"%YAML 9.9\n", b"%TAG ! tag:x:\n",
 )  # fmt: skip
 LAUGHS = "a0: &a0 [lol, lol, lol]\n" + "".join(
@@ -98,14 +100,13 @@ def mangled_tokens(draw: st.DrawFn) -> tuple[str, bytes]:
 
 
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 300), st.floats(), st.sampled_from([10**6, 10**12, 2**64, -(10**30)]),
-    st.text(max_size=6), st.sampled_from(["synthetic", "file", "../x", "margin", "C", "n_train", "repetition", "a;b"]),
+    st.none(), st.booleans(), st.integers(-3, 300), st.floats(), st.text(max_size=6),
+    st.sampled_from([10**6, 10**12, 2**64, -(10**30)]),
+    st.sampled_from(["synthetic", "file", "../x", "margin", "C", "n_train", "repetition", "a;b"]),
 )  # fmt: skip
-VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-    max_leaves=6,
-)
+LISTS = st.lists(SCALARS, max_size=4)
+MAPPINGS = st.dictionaries(st.text(max_size=6), SCALARS | LISTS, max_size=3)
+VALUES = st.one_of(SCALARS, SCALARS, LISTS, MAPPINGS, st.lists(LISTS | MAPPINGS, max_size=3))
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -10,6 +10,7 @@ a mean squared norm of 1. The stand-in has types that follow from a quantity, as
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -65,14 +66,14 @@ def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Features (n, 54) and types (n,), 1 to 7, of the patches in a file."""
     try:
         text = gzip.decompress(path.read_bytes()).decode("latin-1")
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} is no gzip file, or breaks off ({error}); fetch it again") from None
     lines = text.split()
     try:
         rows = np.array(",".join(lines).split(","), dtype=np.int64).reshape(len(lines), N_FEATURES + 1)
         commas = [line.count(",") for line in lines]
         valid = set(commas) == {N_FEATURES} and rows[:, -1].min() >= 1 and rows[:, -1].max() <= N_TYPES
-    except ValueError:
+    except (ValueError, OverflowError):
         valid = False
     if not valid:
         _raise_fault(path, lines)
@@ -83,7 +84,7 @@ def _raise_fault(path: Path, lines: list[str]) -> None:
     """Raise an error that names the first faulty line."""
     for number, line in enumerate(lines, start=1):
         cells = line.split(",")
-        whole = all(cell.removeprefix("-").isdecimal() for cell in cells)
+        whole = all(cell.removeprefix("-").isdecimal() and len(cell) < 19 for cell in cells)
         if len(cells) != N_FEATURES + 1 or not whole or not 1 <= int(cells[-1]) <= N_TYPES:
             raise DataError(
                 f"{path}, line {number}: must have {N_FEATURES} whole numbers and a type from 1 to {N_TYPES} "

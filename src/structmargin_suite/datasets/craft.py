@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from structmargin_suite.datasets import pcfg
+from structmargin_suite.datasets._archives import text_of
 from structmargin_suite.datasets._treebanks import (
     PREPARE,
     VIEW,
@@ -48,7 +49,8 @@ def parse(
     subset_of = {
         line.strip(): value
         for subset, value in SUBSETS.items()
-        for line in files[f"craft-ids-{subset}.txt"].read_text(encoding="utf-8").splitlines()
+        for path in [files[f"craft-ids-{subset}.txt"]]
+        for line in text_of(path.read_bytes(), path).splitlines()
         if line.strip()
     }
     select = TreeFilter(longest, punctuation, roots)

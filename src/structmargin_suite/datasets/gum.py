@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from structmargin_suite.datasets import pcfg
-from structmargin_suite.datasets._archives import tar_files
+from structmargin_suite.datasets._archives import tar_files, text_of
 from structmargin_suite.datasets._treebanks import (
     PREPARE,
     VIEW,
@@ -68,7 +68,7 @@ def subsets(path: Path) -> dict[str, str]:
     """The subset of every document: lines `* name` under headings `## subset`."""
     subset_of: dict[str, str] = {}
     heading = None
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(text_of(path.read_bytes(), path).splitlines(), start=1):
         if line.startswith("## "):
             heading = line[3:].strip()
         named = re.match(r"\s*\*\s+(\S+)\s*$", line)
@@ -86,7 +86,7 @@ def subsets(path: Path) -> dict[str, str]:
 def documents(path: Path, suffix: str, longest: int | None) -> list[tuple[str, list[RawTree]]]:
     """(name, raw trees) of every member of a tar file with this suffix, by name; `longest` as for `read`."""
     trees = [
-        (Path(name).stem, read(f"{path}/{name}", content.decode("utf-8"), longest))
+        (Path(name).stem, read(f"{path}/{name}", text_of(content, f"{path}/{name}"), longest))
         for name, content in tar_files(path, lambda name: name.endswith(suffix))
     ]
     if not trees:

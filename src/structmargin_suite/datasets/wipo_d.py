@@ -11,6 +11,7 @@ The stand-in is `patents` with 57 groups, its tf-idf vectors reduced to 100 dime
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def parse(files: Mapping[str, Path], seed: int) -> dict[str, np.ndarray]:
 def _features(path: Path) -> np.ndarray:
     try:
         X = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+    except (ValueError, EOFError, OSError, SyntaxError, zipfile.BadZipFile) as error:
         raise DataError(f"{path} is no file of numbers in numpy's format ({error}); fetch it again") from None
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiu":
         raise DataError(f"{path} must hold one matrix of numbers, with one row per document")

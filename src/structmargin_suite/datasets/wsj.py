@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from structmargin_suite.datasets import pcfg
-from structmargin_suite.datasets._archives import zip_files
+from structmargin_suite.datasets._archives import text_of, zip_files
 from structmargin_suite.datasets._treebanks import (
     PREPARE,
     VIEW,
@@ -54,15 +54,14 @@ def parse(
 def members(path: Path, longest: int | None) -> list[RawTree]:
     """The raw trees of the archive's combined/*.mrg, or of a plain text file; `longest` as for `read`."""
     if not zipfile.is_zipfile(path) and path.suffix != ".zip":
-        try:
-            return read(str(path), path.read_text(encoding="utf-8"), longest)
-        except UnicodeDecodeError:
-            raise DataError(f"{path} is no text in UTF-8; convert it") from None
+        return read(str(path), text_of(path.read_bytes(), path), longest)
     texts = zip_files(path, lambda name: name.endswith(".mrg"))
     if not texts:
         raise DataError(f"{path} has no member combined/*.mrg; use the treebank archive of nltk_data")
     return [
-        tree for name, text in texts.items() for tree in read(f"{path}/{name}", text.decode("utf-8"), longest)
+        tree
+        for name, content in texts.items()
+        for tree in read(f"{path}/{name}", text_of(content, f"{path}/{name}"), longest)
     ]
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from structmargin_suite import baselines, datasets
 from structmargin_suite.methods.kinds import LibraryModel
-from structmargin_suite.storage.files import read_yaml
+from structmargin_suite.storage.records import read_claims
 
 FIGURES = Path(__file__).parent.parent / "figures"
 
@@ -36,7 +36,7 @@ class Catalogue:
     @functools.cached_property
     def claims(self) -> dict[str, dict[str, Any]]:
         """What the papers assert, by id."""
-        return {claim["id"]: claim for claim in read_yaml(self.root / "data" / "published" / "claims.yaml")}
+        return {claim["id"]: claim for claim in read_claims(self.root / "data" / "published" / "claims.yaml")}
 
     @functools.cached_property
     def datasets(self) -> list[str]:

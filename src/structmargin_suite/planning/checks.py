@@ -13,11 +13,12 @@ from functools import cached_property
 from typing import Any
 
 from structmargin_suite.datasets import dataset
+from structmargin_suite.methods.choice import Choice
 from structmargin_suite.methods.kinds import LibraryModel
 from structmargin_suite.methods.method import COMMON_KEYS, Method
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.config import Document, Faults, located, short, unknown, validate
-from structmargin_suite.storage.names import alike, inside
+from structmargin_suite.storage.names import OutsideError, alike, inside
 from structmargin_suite.storage.yaml_text import Key
 
 RESULT_FILES = ("runs", "timings", "summary", "index")
@@ -27,7 +28,7 @@ RESULT_FILES = ("runs", "timings", "summary", "index")
 @dataclass(frozen=True)
 class Checks:
     """One experiment's config at one scale: `config` is what is left of `written` without what its
-    schema refuses; what is wrong is added to `faults`."""
+    `schema` refuses; what is wrong is added to `faults`."""
 
     name: str
     config: Mapping[str, Any]
@@ -36,6 +37,7 @@ class Checks:
     scale: str
     catalogue: Catalogue
     faults: Faults
+    schema: Mapping[str, Any]
 
     def fault(self, key: Key, message: str) -> None:
         """One fault, at the line of the key or of the scale that overrides it."""
@@ -104,8 +106,19 @@ class Checks:
             self.check_values(method.given, {**options, **{key: {} for key in COMMON_KEYS}}, where)
             for key, message in method.faults():
                 self.fault((*where, *key), message)
+            if method.choice is not None:
+                self.check_choice(method.choice, options, (*where, "choose"))
             if method.library is not None:
                 self.check_library(method.library, where)
+
+    def check_choice(self, choice: Choice, options: Mapping[str, Any], where: Key) -> None:
+        """Values to choose among that the option may have."""
+        listed: dict[Key, tuple[str, tuple[Any, ...]]] = {("among",): (choice.option, choice.among)}
+        listed |= {("with", option): (option, values) for option, values in choice.others.items()}
+        for key, (option, values) in listed.items():
+            for position, value in enumerate(values):
+                place = (*where, *key, str(position))
+                validate(value, options.get(option, {}), self.document, self.faults, place, self.scale)
 
     def check_library(self, model: LibraryModel, where: Key) -> None:
         """A model of the library: its problem, and its formulation and solver apart from the problem."""
@@ -126,7 +139,8 @@ class Checks:
         """The options of a method as schemas by name; None if its baseline does not exist."""
         if method.baseline is not None and method.baseline not in self.catalogue.baselines:
             return None
-        return method.kind.schemas()
+        in_schema = self.schema["properties"]["methods"]["additionalProperties"]["properties"]
+        return {name: own or in_schema.get(name, {}) for name, own in method.kind.schemas().items()}
 
     def check_values(self, given: Mapping[str, Any], known: Mapping[str, Any], where: Key) -> None:
         """Values against a flat table of schemas."""
@@ -154,7 +168,12 @@ class Checks:
             for study in studies:
                 self.check_defined(("tables", table, "study"), study, "studies")
             published = given.get("published")
-            if published and not inside(folder, published).is_file():
+            try:
+                there = published is None or inside(folder, published).is_file()
+            except OutsideError as error:
+                self.fault(("tables", table, "published"), str(error))
+                continue
+            if not there:
                 files = sorted(path.name for path in folder.glob("*.csv"))
                 self.fault(("tables", table, "published"), unknown(published, files, "value"))
 

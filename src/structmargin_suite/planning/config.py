@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema import Draft202012Validator, FormatChecker, validators
 
 from structmargin.names import nearest
 from structmargin_suite.storage.errors import DamagedFile, one_line
 from structmargin_suite.storage.files import read_bytes
-from structmargin_suite.storage.names import file_name_fault, title_fault
+from structmargin_suite.storage.names import file_name_fault, label_fault, title_fault
 from structmargin_suite.storage.yaml_text import MAX_BYTES, MAX_KEY, Key, read_text
 
 Change = tuple[Key, object, object]
@@ -28,11 +28,18 @@ MAX_FAULTS = 40
 """Of more faults than this, the first are listed and the others counted."""
 MAX_MESSAGE = 1200
 
-FORMATS = {"file name": file_name_fault, "title": title_fault}
+FORMATS = {"file name": file_name_fault, "title": title_fault, "label": label_fault}
 """What `format` in a schema may ask of a text: functions that say what is wrong with it."""
 _FORMAT_CHECKER = FormatChecker(formats=())
 for _name, _fault in FORMATS.items():
     _FORMAT_CHECKER.checks(_name)(lambda text, fault=_fault: not isinstance(text, str) or fault(text) is None)
+_Validator = validators.extend(
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    ),
+)
+"""JSON Schema's validator, for which 2.0 is not a whole number: nothing counts to it."""
 
 
 class ConfigError(ValueError):
@@ -137,7 +144,7 @@ def validate(
 
 
 def _errors(values: object, schema: Mapping[str, Any]) -> Iterator[Any]:
-    return Draft202012Validator(schema, format_checker=_FORMAT_CHECKER).iter_errors(values)
+    return _Validator(schema, format_checker=_FORMAT_CHECKER).iter_errors(values)
 
 
 def _known_as_refused(document: Document, place: Key, validator: str) -> bool:

@@ -38,6 +38,7 @@ from structmargin_suite.planning.runs import (
     without_duplicates,
 )
 from structmargin_suite.planning.studies import expand
+from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import read_yaml
 from structmargin_suite.storage.names import alike, file_name_fault
 
@@ -124,6 +125,16 @@ def load(
     ConfigError
         With every fault there is.
     """
+    try:
+        return _load(root, scale, library, only)
+    except DamagedFile as error:  # of those that come with the project: schemas, claims
+        raise ConfigError(f"1 problem in the configuration:\n  {error}") from None
+    except OSError as error:
+        what = f"{error.filename}: cannot be read ({error.strerror}); put it back, or correct its permissions"
+        raise ConfigError(f"1 problem in the configuration:\n  {what}") from None
+
+
+def _load(root: Path, scale: str | None, library: bool, only: Sequence[str] | None) -> Suite:
     faults = Faults()
     catalogue = Catalogue(root, library)
     document = read(root / "configs" / "suite.yaml", faults)
@@ -202,6 +213,7 @@ def _experiment(
             scale=each,
             catalogue=catalogue,
             faults=faults,
+            schema=schema,
         )
         runs = expand(checks)
         if len(faults.messages) > before or each != scale:

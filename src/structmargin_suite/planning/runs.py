@@ -217,7 +217,7 @@ def _part_name(run: Run, varying: Sequence[str]) -> str:
 def _refuse_equal_names(runs: Sequence[Run]) -> None:
     """Raise where two runs, or two parts, have one name, or a name is too long for a file.
 
-    Values may look alike in a file's name ("a b", "a-b"), and on some systems so do names that differ in case.
+    Values may look alike in a file's name ("a b", "a-b"), and on some systems so do upper and lower case.
     """
     seen: dict[str, Run] = {}
     parts: dict[str, Run] = {}

@@ -109,7 +109,7 @@ class Expansion:
             key: range(v) if isinstance(v, int) else v for key, v in given.get("vary", {}).items()
         }
         if "repetitions" in self.config and "repetition" not in vary:
-            vary["repetition"] = range(int(self.config["repetitions"]))
+            vary["repetition"] = range(self.config["repetitions"])
         choice = method.choice
         if choice is not None and choice.over_all_runs and choice.option not in vary:
             vary[choice.option] = choice.among
@@ -182,8 +182,14 @@ class Expansion:
         whole = all(isinstance(given.get(key), (int, float, str, bool)) for key in given)
         try:
             reason = module.refuse(run.prepare, run.view) if whole else None
-        except (KeyError, TypeError):
-            reason = None  # a parameter is missing or faulty, which is a fault of its own
+        except (
+            KeyError,
+            TypeError,
+        ) as error:  # a parameter is missing or faulty, which is a fault of its own
+            missing = isinstance(error, KeyError) and error.args[0] not in given
+            if not missing and not self.checks.faults.messages:
+                raise
+            reason = None
         if reason:
             self.checks.fault(where, reason)
         model = run.configured.library

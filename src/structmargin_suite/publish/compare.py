@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from structmargin_suite.publish.page import volatile_blocks
 from structmargin_suite.publish.snapshot import RECORD
 from structmargin_suite.storage.csv_files import read_csv
+from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.layout import BENCHMARKS, CLOCKS, LOGS
 from structmargin_suite.storage.seal import SEAL
@@ -90,7 +91,7 @@ def exact(first: Path, second: Path, volatile_claims: frozenset[str] = frozenset
     names = {*files, *other_files}
     for folder, held in ((first, files), (second, other_files)):
         if (folder / RECORD).is_file():
-            names &= set(held) - {"index.html", *read_json(folder / RECORD)["replaced"]}
+            names &= set(held) - {"index.html", *read_json(folder / RECORD, ("replaced",))["replaced"]}
     result = []
     for name in sorted(names):
         a, b = files.get(name), other_files.get(name)
@@ -161,7 +162,7 @@ def _experiments(folder: Path) -> set[str]:
 
 def _scale(folder: Path) -> str | None:
     path = folder / "summary.json"
-    return str(read_json(path)["scale"]) if path.is_file() else None
+    return str(read_json(path, ("scale",))["scale"]) if path.is_file() else None
 
 
 def _values(folder: Path) -> dict[tuple[str, ...], dict[str, Any]]:
@@ -175,7 +176,12 @@ def _values(folder: Path) -> dict[tuple[str, ...], dict[str, Any]]:
 
 def _verdicts(folder: Path) -> dict[str, str]:
     path = folder / "claims.csv"
-    return {row["id"]: row["verdict"] for row in read_csv(path)} if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    rows = read_csv(path)
+    if rows and not {"id", "verdict"} <= set(rows[0]):
+        raise DamagedFile(path, "the file has no columns id and verdict")
+    return {row["id"]: row["verdict"] for row in rows}
 
 
 def _short(value: Any) -> str:
@@ -185,17 +191,20 @@ def _short(value: Any) -> str:
 def _tidy(path: Path) -> dict[tuple[str, ...], dict[str, Any]] | None:
     """The rows of a tidy table by their keys, or None for another kind of file."""
     rows = read_csv(path)
-    if not rows or "spread_kind" not in rows[0] or "measure" not in rows[0]:
+    numbers = ("value", "spread", "runs")
+    if not rows or not {"measure", "spread_kind", *numbers} <= set(rows[0]):
         return None
     keys = list(rows[0])[: list(rows[0]).index("value")]
-    numbers = ("value", "spread", "runs")
-    return {
-        tuple(row[key] for key in keys): {
-            "spread_kind": row["spread_kind"],
-            **{name: float(row[name]) if row[name] else None for name in numbers},
+    try:
+        return {
+            tuple(row[key] for key in keys): {
+                "spread_kind": row["spread_kind"],
+                **{name: float(row[name]) if row[name] else None for name in numbers},
+            }
+            for row in rows
         }
-        for row in rows
-    }
+    except ValueError as error:
+        raise DamagedFile(path, f"value, spread and runs must be numbers ({error})") from None
 
 
 def _standard_error(row: dict[str, Any]) -> float:

@@ -18,6 +18,7 @@ from typing import Any
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.config import Faults, read
 from structmargin_suite.publish.architecture import architecture
+from structmargin_suite.publish.escapes import markdown, markdown_cell, markdown_with_code
 from structmargin_suite.publish.page import PAPERS
 from structmargin_suite.publish.readme import front
 
@@ -47,12 +48,12 @@ def readings(root: Path) -> str:
     for name, config in _configs(root):
         lines += [
             "",
-            f"## {config['title']} (`{name}`)",
+            f"## {markdown_cell(config['title'])} (`{name}`)",
             "",
-            f"{PAPERS[config['paper']]}: {config['where']}.",
+            f"{PAPERS[config['paper']]}: {markdown_cell(config['where'])}.",
         ]
         readings = list(config.get("reading", [])) or ["Nothing was left open."]
-        lines += ["", *(f"- {_line(text)}" for text in readings)]
+        lines += ["", *(f"- {markdown_with_code(text)}" for text in readings)]
         notes = {
             method.label: method.note
             for method in (Method.parse(key, given) for key, given in config["methods"].items())
@@ -63,7 +64,7 @@ def readings(root: Path) -> str:
                 "",
                 "Notes on single methods:",
                 "",
-                *(f"- {key}: {_line(text)}" for key, text in notes.items()),
+                *(f"- {markdown(key)}: {markdown_with_code(text)}" for key, text in notes.items()),
             ]
     return "\n".join(lines) + "\n"
 

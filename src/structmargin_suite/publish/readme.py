@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from structmargin_suite.publish.escapes import markdown_cell
 from structmargin_suite.results import ExperimentResults, Results
 from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.frames import records
@@ -41,7 +42,10 @@ def front(root: Path) -> str | None:
 
 def _score(snapshot: Results) -> list[str]:
     """How many claims hold, fail, and are left open, and on what that rests."""
-    statements, record = snapshot.statements(), read_json(snapshot.folder / "record.json")
+    statements, record = (
+        snapshot.statements(),
+        read_json(snapshot.folder / "record.json", ("experiments", "scale")),
+    )
     counts = Counter(statements["verdict"])
     kinds = Counter(
         kind for experiment in record["experiments"].values() for kind in experiment["data"].values()
@@ -77,4 +81,4 @@ def _table(experiment: ExperimentResults) -> list[str]:
 
 def _figure(snapshot: Results) -> list[str]:
     caption = snapshot[SHOWN].config["figures"][FIGURE]["caption"]
-    return [f"![{caption}](results/snapshot/{SHOWN}/figures/{FIGURE}.svg)"]
+    return [f"![{markdown_cell(caption)}](results/snapshot/{SHOWN}/figures/{FIGURE}.svg)"]

@@ -24,9 +24,10 @@ from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.publish.page import clocks, page, webp
 from structmargin_suite.rerun import machine
 from structmargin_suite.results import ExperimentResults, Results
-from structmargin_suite.storage.files import plain, read_yaml, write_bytes, write_json, write_text
+from structmargin_suite.storage.files import plain, write_bytes, write_json, write_text
 from structmargin_suite.storage.frames import records
 from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.records import read_claims
 
 LARGEST = {"svg": 250_000, "png": 60_000}
 RECORD = "record.json"
@@ -51,13 +52,25 @@ def snapshot(root: Path) -> list[str]:
     shutil.copy(layout.claims, beside / "claims.csv")
     copied = Results(root, beside)
     order = [name for name in suite.experiments if name in copied]
-    known = {statement["id"]: statement for statement in read_yaml(layout.published / "claims.yaml")}
-    claims = [{"volatile": False, **known[row["id"]], **row} for row in records(copied.statements())]
+    claims = _claims(layout, copied)
     write_text(beside / "index.html", page([copied[name] for name in order], claims, suite, []))
     write_json(beside / RECORD, _record(suite, copied, replaced))
     shutil.rmtree(target, ignore_errors=True)
     beside.rename(target)
     return left_out
+
+
+def _claims(layout: Layout, results: Results) -> list[dict[str, Any]]:
+    """The verdicts with what the papers' list says of each claim."""
+    known = {statement["id"]: statement for statement in read_claims(layout.published / "claims.yaml")}
+    rows = records(results.statements())
+    strange = [row["id"] for row in rows if row["id"] not in known]
+    if strange:
+        raise ConfigError(
+            f"{layout.claims} judges {', '.join(strange)}, which data/published/claims.yaml does not list: "
+            "run make reproduce first"
+        )
+    return [{"volatile": False, **known[row["id"]], **row} for row in rows]
 
 
 def withheld(results: ExperimentResults, figure: str) -> str | None:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from structmargin_suite.methods.method import Method
+from structmargin_suite.publish import escapes
 from structmargin_suite.results import column
 from structmargin_suite.storage.frames import is_missing, records
 
@@ -214,35 +215,24 @@ def named(key: str, value: Any, methods: Mapping[str, Method]) -> str:
 
 def markdown(caption: str, header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     """A table in Markdown, its caption above."""
-    lines = [caption, "", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(text.replace("|", "\\|") for text in line) + " |" for line in cells]
-    return "\n".join(lines) + "\n"
+    lines = [escapes.markdown(caption), "", _row(header), "|" + "---|" * len(header)]
+    return "\n".join([*lines, *(_row(line) for line in cells)]) + "\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(escapes.markdown_cell(text) for text in cells) + " |"
 
 
 def latex(caption: str, label: str, header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     """A table in LaTeX (needs the booktabs package)."""
     lines = [
         "\\begin{table}",
-        f"\\caption{{{escaped(caption)}}}",
+        f"\\caption{{{escapes.latex(caption)}}}",
         f"\\label{{tab:{label}}}",
         "\\begin{tabular}{" + "l" + "r" * (len(header) - 1) + "}",
         "\\toprule",
-        " & ".join(escaped(text) for text in header) + " \\\\",
+        " & ".join(escapes.latex(text) for text in header) + " \\\\",
         "\\midrule",
     ]
-    lines += [" & ".join(escaped(text) for text in line) + " \\\\" for line in cells]
+    lines += [" & ".join(escapes.latex(text) for text in line) + " \\\\" for line in cells]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", "\\end{table}"]) + "\n"
-
-
-def escaped(text: str) -> str:
-    """Text with LaTeX's own characters made plain."""
-    for plain, tex in (
-        ("\\", "\\textbackslash "),
-        ("&", "\\&"),
-        ("%", "\\%"),
-        ("#", "\\#"),
-        ("_", "\\_"),
-        ("±", "$\\pm$"),
-    ):
-        text = text.replace(plain, tex)
-    return text

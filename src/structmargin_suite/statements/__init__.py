@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from structmargin_suite.results import ExperimentResults, NotReadyError
@@ -82,18 +82,51 @@ def checks() -> dict[str, Check]:
     return dict(_CHECKS)
 
 
+class NoResultsError(Exception):
+    """A check asked for an experiment that has no results; any other KeyError is an error of the check."""
+
+    def __init__(self, experiment: str) -> None:
+        super().__init__(f"no results of {experiment!r} yet")
+        self.experiment = experiment
+
+
+class _Available(Mapping[str, ExperimentResults]):
+    """Results in which an experiment that is not there is a NoResultsError."""
+
+    def __init__(self, results: Mapping[str, ExperimentResults]) -> None:
+        self._results = results
+
+    def __getitem__(self, name: str) -> ExperimentResults:
+        if name not in self._results:
+            raise NoResultsError(name)
+        return self._results[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._results
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+
 def judge(
     results: Mapping[str, ExperimentResults], claims: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """A row for every claim of the papers: id, verdict, evidence, and what the list says of it."""
+    """A row for every claim of the papers: id, verdict, evidence, and what the list says of it.
+
+    A check that asks for an experiment without results leaves its claim untested; whatever else it raises is
+    an error of ours, and is raised.
+    """
     known = checks()
     rows = []
     for statement in claims:
         check = known.get(statement["id"])
         try:
-            verdict = untested("no check of this claim yet") if check is None else check(results)
-        except KeyError as missing:
-            verdict = untested(f"no results of {missing.args[0]!r} yet")
+            verdict = untested("no check of this claim yet") if check is None else check(_Available(results))
+        except NoResultsError as missing:
+            verdict = untested(f"no results of {missing.experiment!r} yet")
         except NotReadyError as gone:
             verdict = untested(str(gone))
         rows.append(

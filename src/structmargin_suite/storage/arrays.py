@@ -17,6 +17,12 @@ import numpy as np
 
 from structmargin_suite.storage.errors import DamagedFile, one_line
 
+DAMAGED_ARRAYS = (
+    zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, SyntaxError, ValueError,
+    TypeError, KeyError, IndexError, OverflowError, RuntimeError, NotImplementedError, Warning,
+)  # fmt: skip
+"""What zipfile and numpy raise for data that are cut short or of another kind."""
+
 
 def npz_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
     """Arrays of numbers or text as .npz; equal arrays give equal bytes. Objects are refused."""
@@ -48,10 +54,7 @@ def arrays_of(data: bytes, path: Path) -> dict[str, np.ndarray]:
         if error.errno not in (None, errno.EINVAL):  # a fault of the disk, not of the file
             raise
         raise _no_arrays(path, error) from None
-    except (
-        zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, SyntaxError, ValueError,
-        TypeError, KeyError, IndexError, OverflowError, RuntimeError, NotImplementedError,
-    ) as error:  # fmt: skip
+    except DAMAGED_ARRAYS as error:
         raise _no_arrays(path, error) from None
 
 

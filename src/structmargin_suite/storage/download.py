@@ -1,9 +1,9 @@
 """One file from the network, within limits of size and time: whole, or a reason in one sentence.
 
 A server may send nothing, or a byte a minute, or more than it said; it may send another page, point to a file
-of this machine, or speak no HTTP at all. Sockets have a limit for one answer only, so the work is done in a
-thread of its own, which the caller waits for no longer than it means to. What was sent goes to a file that the
-caller opened: nobody sees it before it is whole.
+of this machine, or speak no HTTP at all. Sockets have a limit for a single answer only, so the work is done
+in a thread of its own, which the caller waits for no longer than it means to. What was sent goes to a file
+that the caller opened: nobody sees it before it is whole.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ class Refused(Exception):
     """Why a file was not fetched, in one line."""
 
 
-def download(url: str, out: IO[bytes], limits: Limits = Limits()) -> None:
+LIMITS = Limits()
+
+
+def download(url: str, out: IO[bytes], limits: Limits = LIMITS) -> None:
     """Write the file at an address to `out`.
 
     Parameters

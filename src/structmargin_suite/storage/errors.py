@@ -1,4 +1,4 @@
-"""Errors of files, each one sentence that a user can act on, and text from elsewhere made fit for a sentence."""
+"""Errors of files, each one sentence that a user can act on, and text from elsewhere within a sentence."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class DataError(RuntimeError):
 class DamagedFile(DataError, ValueError):
     """A file of ours is cut short, of another kind, or larger than any that we write.
 
-    It is a DataError for commands, which show its sentence, and a ValueError for code that reads a file only to
-    see whether it can be used again. A file that is not there is a FileNotFoundError, as always.
+    It is a DataError for commands, which show its sentence, and a ValueError for code that reads a file only
+    to see whether it can be used again. A file that is not there is a FileNotFoundError, as always.
     """
 
     def __init__(self, path: Path, what: str, remedy: str = "make the file again, or delete it") -> None:

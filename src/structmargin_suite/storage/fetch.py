@@ -14,12 +14,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from structmargin_suite.storage.download import Limits, Refused, download
+from structmargin_suite.storage.download import LIMITS, Refused, download
 from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.errors import DataError as DataError
 from structmargin_suite.storage.files import read_json, sha256, write_json, write_with
 
-LIMITS = Limits()
 OwnFiles = str | Mapping[str, str]
 """What `path` in a config may say: a file, a folder, or a file for each name."""
 
@@ -91,20 +90,22 @@ def verify(path: Path, remote: Remote) -> None:
 def own_files(path: OwnFiles | None, files: Sequence[Remote], root: Path) -> dict[str, Path]:
     """A user's own files by the names of FILES: one file, a folder of them, or a mapping name to path."""
     names = [remote.name for remote in files]
-    if isinstance(path, Mapping):
-        places = {name: root / str(place) for name, place in path.items()}
-    elif (root / str(path)).is_dir():
-        places = {name: root / str(path) / name for name in names}
-    else:
-        places = {names[0]: root / str(path)}
-    missing = [name for name in names if name not in places]
-    if missing:
-        raise DataError(
-            f"path names no file for {', '.join(missing)}; give a folder or a mapping with all of {names}"
-        )
-    for place in places.values():
-        if not place.is_file():
-            raise DataError(f"there is no file {place}; correct `path` in the config")
+    try:
+        if isinstance(path, Mapping):
+            places = {name: root / str(place) for name, place in path.items()}
+        elif (root / str(path)).is_dir():
+            places = {name: root / str(path) / name for name in names}
+        else:
+            places = {names[0]: root / str(path)}
+        absent = [place for place in places.values() if not place.is_file()]
+    except OSError as error:  # a name that is too long, a folder that may not be looked into
+        raise DataError(f"{error.filename}: {error.strerror}; correct `path` in the config") from None
+    wrong = sorted({*names} ^ {*places})
+    if wrong:
+        what = "names no file for" if wrong[0] in names else "names a file that is not needed:"
+        raise DataError(f"path {what} {', '.join(wrong)}; give a folder or a mapping with all of {names}")
+    if absent:
+        raise DataError(f"there is no file {absent[0]}; correct `path` in the config")
     return places
 
 
@@ -129,8 +130,8 @@ def _download(url: str, target: Path, raw: Path, remote: Remote) -> str | None:
         if total not in (remote.sha256, remote.packed):
             raise DataError(
                 f"{url} sent a file with the SHA-256 sum {total}, but {remote.name} must have "
-                f"{remote.packed or remote.sha256}; nothing was kept: fetch the file by another way and put it "
-                "in the mirror folder"
+                f"{remote.packed or remote.sha256}; nothing was kept: fetch the file by another way and put "
+                "it in the mirror folder"
             )
 
     try:

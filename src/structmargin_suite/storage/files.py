@@ -2,8 +2,8 @@
 
 A killed process or a full disk leaves at most a hidden file with `.tmp` in its name, which nothing reads.
 Text is UTF-8 with \n line ends, JSON keeps the order given and has no NaN, numbers are written the
-same way everywhere, so that equal results are equal bytes. A file that cannot be read as what it should be is a
-DamagedFile (storage/errors.py): one sentence with its name.
+same way everywhere, so that equal results are equal bytes. A file that cannot be read as what it should be is
+a DamagedFile (storage/errors.py): one sentence with its name.
 """
 
 from __future__ import annotations

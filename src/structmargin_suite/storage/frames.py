@@ -128,9 +128,11 @@ def frame_from(
     for place, name in enumerate(columns):
         texts = [row[place] for row in rows]
         kind = types.get(name) or others or type_of_texts(texts)
+        if kind not in DTYPES:
+            raise DamagedFile(path, f"column {name!r} is said to be of the type {kind!r}, which there is not")
         try:
             typed[name] = _series([None if text == "" else PARSERS[kind](text) for text in texts], kind)
-        except (KeyError, ValueError):
+        except (KeyError, ValueError, OverflowError):
             wrong = next(k for k, text in enumerate(texts) if text != "" and not _reads_as(kind, text))
             what = f"column {name!r} is of type {kind}, but row {wrong + 1} has {texts[wrong]!r}"
             raise DamagedFile(path, what, "make the file again") from None

@@ -1,11 +1,10 @@
-"""Names from configs that become names of files, wildcards or words of a shell, and paths that must stay inside.
-
-There are two kinds, both ASCII at their beginning, so that a slug of either is a name of its own:
+"""Names from configs that become names of files, wildcards or words of a shell; paths that must stay inside.
 
     file names   experiments, corpora, tables, figures: letters, digits, `_`, `-` and `.`
-    titles       methods and studies, which results show as they are and files only as slugs: one line of text
+    titles       methods and studies, which results show as they are: spaces and `,=+/()` too
 
-Neither begins with `.` or `-`. Names that differ only in case are one file on some systems, so they count as equal.
+Files have titles and values as slugs, so that runs, parts and jobs have names of files too. No name begins
+with `.` or `-`. Names that differ only in case are one file on some systems, so they count as equal.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from structmargin_suite.storage.errors import DataError
 
 MAX_NAME = 64
 MAX_FILE_NAME = 180
-"""Of a file or folder that a run, a part or a job is called by; systems allow 255 bytes with what is added."""
+"""Of a run, a part or a job; systems allow 255 bytes with what is added."""
 FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
-TITLE = re.compile(r"[A-Za-z0-9][^\x00-\x1f\x7f;]*")
+TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._,=+/()-]*", re.ASCII)
 DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 """Names that mean a device on Windows, with any suffix."""
 
@@ -47,10 +46,18 @@ def title_fault(name: str) -> str | None:
     """What is wrong with a name that results show, and that files have as a slug; None if nothing."""
     if len(name) > MAX_NAME:
         return f"has {len(name)} characters; use at most {MAX_NAME}, and `label` or `about` for more"
-    if not TITLE.fullmatch(name) or not name.isprintable() or name != name.strip():
+    if not TITLE.fullmatch(name) or name != name.strip():
         return (
-            "cannot be a name; use one line of text without ';' that begins with a letter (a to z) or a digit"
+            "cannot be a name; use letters (a to z), digits, spaces and '._,=+/()-' only, begin with a "
+            "letter or a digit, and say the rest in `label` or `about`"
         )
+    return None
+
+
+def label_fault(label: str) -> str | None:
+    """What is wrong with a text that figures show; None if nothing."""
+    if "$" in label or "\n" in label:
+        return "has a '$', which figures take for mathematics, or a line's end; write it otherwise"
     return None
 
 

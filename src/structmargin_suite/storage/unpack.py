@@ -6,19 +6,33 @@ written through. Any such member makes the whole archive refused, before a byte 
 
 from __future__ import annotations
 
+import lzma
 import os
 import shutil
 import stat
+import struct
 import tarfile
 import zipfile
+import zlib
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
 
+from structmargin_suite.storage.errors import DataError, one_line
+
 MAX_UNPACKED_BYTES = 8 * 2**30
+MAX_MEMBERS = 200_000
+DAMAGED = (
+    tarfile.TarError, zipfile.BadZipFile, EOFError, lzma.LZMAError, zlib.error, NotImplementedError,
+    RuntimeError, ValueError, IndexError, struct.error, NotADirectoryError, FileExistsError,
+    IsADirectoryError,
+)  # fmt: skip
+"""What is raised for an archive that is cut short, of another kind or encrypted, or that has a file where it
+has a folder too."""
 
 
-class UnsafeArchive(ValueError):
-    """An archive with a member that must not be written."""
+class UnsafeArchive(DataError, ValueError):
+    """An archive with a member that must not be written, or that cannot be read."""
 
 
 def unpack(archive: Path, folder: Path) -> Path:
@@ -39,9 +53,13 @@ def unpack(archive: Path, folder: Path) -> Path:
         else:
             raise UnsafeArchive(f"{archive} is neither a zip nor a tar archive; fetch it again")
         os.replace(temporary, folder)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
+    except UnsafeArchive:
         raise
+    except DAMAGED as error:
+        what = f"is damaged, cut short, encrypted or contradicts itself ({one_line(error, 100)})"
+        raise UnsafeArchive(f"{archive} {what}; fetch it again") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
     return folder
 
 
@@ -55,7 +73,7 @@ def _unzip(archive: Path, folder: Path) -> None:
                     f"{archive}: member {member.filename!r} is a link or a device; do not use this file"
                 )
             _inside(archive, member.filename)
-        _bounded(archive, sum(member.file_size for member in members))
+        _bounded(archive, sum(member.file_size for member in members), [m.filename for m in members])
         for member in members:
             if not member.is_dir():
                 with opened.open(member) as source:
@@ -64,14 +82,17 @@ def _unzip(archive: Path, folder: Path) -> None:
 
 def _untar(archive: Path, folder: Path) -> None:
     with tarfile.open(archive) as opened:
-        members = opened.getmembers()
-        for member in members:
+        members = []
+        for member in opened:  # a list of all could be endless
+            members.append(member)
+            if len(members) > MAX_MEMBERS:
+                break
             if not (member.isfile() or member.isdir()):
                 raise UnsafeArchive(
                     f"{archive}: member {member.name!r} is a link or a device; do not use this file"
                 )
             _inside(archive, member.name)
-        _bounded(archive, sum(member.size for member in members))
+        _bounded(archive, sum(member.size for member in members), [m.name for m in members if m.isfile()])
         for member in members:
             source = opened.extractfile(member) if member.isfile() else None
             if source is not None:
@@ -87,16 +108,22 @@ def _inside(archive: Path, name: str) -> None:
         or windows.drive
         or ".." in posix.parts
         or ".." in windows.parts
+        or "\0" in name
     )
     if outside:
         raise UnsafeArchive(f"{archive}: member {name!r} points outside the folder; do not use this file")
 
 
-def _bounded(archive: Path, size: int) -> None:
+def _bounded(archive: Path, size: int, names: Sequence[str]) -> None:
+    """Raise where an archive would unpack to too much, or writes one file twice."""
     if size > MAX_UNPACKED_BYTES:
         raise UnsafeArchive(
             f"{archive} would unpack to {size} bytes, more than {MAX_UNPACKED_BYTES}; do not use this file"
         )
+    if len(names) > MAX_MEMBERS:
+        raise UnsafeArchive(f"{archive} has more than {MAX_MEMBERS} members; do not use this file")
+    if len(set(names)) < len(names):
+        raise UnsafeArchive(f"{archive} has two members of one name; do not use this file")
 
 
 def _write(source: IO[bytes], target: Path) -> None:

@@ -1,8 +1,8 @@
 """YAML as this project reads it: JSON's kinds of values in bounded numbers, each with its line.
 
 YAML can say more than a config should: objects of any class, the same list a million times over by aliases,
-numbers in base 60, dates, keys merged from elsewhere. Here a text is keys, lists, words, decimal numbers that are
-finite (but where a caller says otherwise), true, false and null; an alias stands for a copy. Everything else is a fault with its line, and all
+numbers in base 60, dates, keys merged from elsewhere. Here a text is keys, lists, words, finite decimal
+numbers, true, false and null; an alias stands for a copy. Everything else is a fault with its line, and all
 faults of single values are found in one reading.
 """
 
@@ -23,7 +23,7 @@ MAX_BYTES = 256 * 1024
 MAX_DEPTH = 20
 MAX_VALUES = 10_000
 """Values with their copies by aliases; the largest config of the project has a tenth of them."""
-MAX_ENTRIES = 1_000
+MAX_ENTRIES = 500
 """Of one list or mapping."""
 MAX_KEY = 100
 MAX_TEXT = 10_000
@@ -87,7 +87,7 @@ def nowhere(key: Key) -> bool:
 
 
 def read_text(data: bytes, infinite: Callable[[Key], bool] = nowhere) -> Reading:
-    """The values in the bytes of a YAML file; never raises. `infinite` says which keys may have the value .inf."""
+    """The values in the bytes of a YAML file; never raises. `infinite` says which keys may be .inf."""
     reading = Reading()
     try:
         text = _decoded(data)
@@ -128,13 +128,12 @@ def _no_text(character: str) -> str:
 
 def _check_events(text: str) -> None:
     """Raise where a text is nested too deeply to be read at all: parsers recurse."""
-    depth = count = 0
-    for event in yaml.parse(text, Loader):
+    depth = 0
+    for count, event in enumerate(yaml.parse(text, Loader)):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-        count += 1
         line = event.start_mark.line + 1
         if depth > MAX_DEPTH:
             raise _Stop(line, f"values are nested more than {MAX_DEPTH} deep; write them flatter")

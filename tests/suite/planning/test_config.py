@@ -104,6 +104,20 @@ def test_faults_of_meaning_come_together(tmp_path):
         (lambda c: c["methods"]["margin"].update(problem={"n_clases": 2}), "n_clases"),
         (lambda c: c["data"]["clusters"].update(source="real"), "has no files; use source: synthetic"),
         (lambda c: c["data"]["clusters"].update({"from": "cluster"}), "the nearest known is 'clusters'"),
+        (
+            lambda c: c["studies"]["sizes"]["vary"].update(C=[1.0, -2.0]),
+            "vary.C: is -2.0, but must be above 0",
+        ),
+        (
+            lambda c: c["studies"]["sizes"].update(fixed={"eps": "small"}),
+            "fixed.eps: is 'small', but must be a number",
+        ),
+        (
+            lambda c: c["methods"]["margin"].update(
+                choose={"option": "C", "among": [1.0, 0], "by": "inner_error"}
+            ),
+            "methods.margin.choose.among.1: is 0, but must be above 0",
+        ),
         (lambda c: c["scales"]["smoke"].update(repetitions=-1), "is -1, but must be at least 1"),
         (lambda c: c["scales"]["smoke"].update(methds={}), "the nearest known is 'methods'"),
         (lambda c: c["tables"]["toy"].update(keys=["n_trian"]), "the nearest known is 'n_train'"),

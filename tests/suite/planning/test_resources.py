@@ -45,7 +45,9 @@ def test_a_new_measurement_replaces_its_scale_and_leaves_the_others(tmp_path):
     text = write_resources(tmp_path).read_text()
     assert Resources.read(tmp_path).measured == {
         "ner": {"smoke": {"train": {"mb": 100, "seconds": 2}}},
-        "ocr": {"paper": {"train": {"mb": 4000, "seconds": 600}}, "smoke": {"train": {"mb": 100, "seconds": 2}}},
+        "ocr": {
+            "paper": {"train": {"mb": 4000, "seconds": 600}}, "smoke": {"train": {"mb": 100, "seconds": 2}},
+        },
     }  # fmt: skip
     assert write_resources(tmp_path).read_text() == text and text.startswith("# Peak memory")
     assert Resources.read(tmp_path / "nowhere").asked("ocr", "paper", "train").mem_mb == UNKNOWN_MB

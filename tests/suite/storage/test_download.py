@@ -94,7 +94,7 @@ def test_every_way_to_answer_gives_the_file_or_a_sentence(server, places, name, 
 )
 def test_only_http_is_spoken(url):
     out = io.BytesIO()
-    with pytest.raises(Refused, match="only http and https|no host given"):
+    with pytest.raises(Refused, match=r"only http and https|no host given"):
         download(url, out)
     assert out.getvalue() == b""
 
@@ -131,8 +131,9 @@ def test_what_comes_too_late_is_not_written(server):
         st.one_of(
             st.binary(max_size=40),
             st.sampled_from(
-                [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.0 ", b"Content-Length: 12000\r\n", b"\r\n", b"\r\n\r\n", b"5\r\n",
-                 b"Transfer-Encoding: chunked\r\n", b"Location: /good\r\n", b"HTTP/1.1 301 x\r\n", CONTENT, b"0\r\n"]
+                [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.0 ", b"Content-Length: 12000\r\n", b"\r\n", b"\r\n\r\n",
+                 b"5\r\n", b"Transfer-Encoding: chunked\r\n", b"Location: /good\r\n", b"HTTP/1.1 301 x\r\n",
+                 CONTENT, b"0\r\n"]
             ),
         ),
         max_size=8,

@@ -9,7 +9,9 @@ import zipfile
 
 import pytest
 
+from helpers.foreign_files import foreign
 from structmargin_suite.storage import unpack as module
+from structmargin_suite.storage.fetch import DataError
 from structmargin_suite.storage.unpack import UnsafeArchive, unpack
 
 
@@ -94,3 +96,43 @@ def test_a_bomb_and_a_text_file_are_refused(tmp_path, monkeypatch):
     with pytest.raises(UnsafeArchive, match="neither a zip nor a tar"):
         unpack(tmp_path / "x.txt", tmp_path / "d")
     assert not (tmp_path / "d").exists()
+
+
+def test_two_members_of_one_name_too_many_and_a_file_in_a_file_are_refused(tmp_path, monkeypatch):
+    twice = [(tarfile.TarInfo("x"), b"one"), (tarfile.TarInfo("x"), b"two")]
+    with pytest.raises(UnsafeArchive, match="two members of one name"):
+        unpack(tarred(tmp_path / "a.tgz", twice), tmp_path / "d")
+    within = [(tarfile.TarInfo("x"), b"one"), (tarfile.TarInfo("x/y"), b"two")]
+    with pytest.raises(UnsafeArchive, match="contradicts itself"):
+        unpack(tarred(tmp_path / "b.tgz", within), tmp_path / "d")
+    monkeypatch.setattr(module, "MAX_MEMBERS", 3)
+    many = [(f"{k}.txt", "x") for k in range(4)]
+    with pytest.raises(UnsafeArchive, match="more than 3 members"):
+        unpack(zipped(tmp_path / "a.zip", many), tmp_path / "d")
+    with pytest.raises(UnsafeArchive, match="more than 3 members"):
+        unpack(tarred(tmp_path / "c.tgz", [(tarfile.TarInfo(n), b"x") for n, _ in many]), tmp_path / "d")
+    assert not (tmp_path / "d").exists() and not list(tmp_path.glob(".*"))
+
+
+def test_files_of_other_kinds_are_unpacked_whole_or_refused_with_their_name(tmp_path):
+    """Also archives with one byte changed."""
+    archive, folder = tmp_path / "x.tar", tmp_path / "d"
+    refused = 0
+    files = list(foreign())[::2]
+    for number, data in enumerate([*files, *(flipped(data) for data in files if len(data) > 99)]):
+        archive.write_bytes(data)
+        try:
+            made = unpack(archive, folder / str(number))
+        except DataError as error:
+            refused += 1
+            assert str(archive) in str(error) and str(error).isprintable()
+            assert not (folder / str(number)).exists()
+        else:
+            assert made.is_dir()
+    assert refused > 100 and not list(folder.glob(".*"))
+
+
+def flipped(data: bytes) -> bytes:
+    """The data with a bit changed in the middle."""
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 4]) + data[middle + 1 :]

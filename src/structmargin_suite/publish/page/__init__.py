@@ -21,6 +21,7 @@ import jinja2
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Suite
 from structmargin_suite.publish import tables
+from structmargin_suite.publish.escapes import from_markdown
 from structmargin_suite.rerun import machine
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.storage.files import cell
@@ -122,7 +123,7 @@ def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[s
     text = (results.folder / f"{name}.md").read_text(encoding="utf-8")
     return {
         "name": name,
-        "caption": text.splitlines()[0],
+        "caption": from_markdown(text.split("\n")[0]),
         "header": header,
         "cells": cells,
         "keys": len(spec["keys"]) + ("data" in header and "data" not in spec["keys"]),
