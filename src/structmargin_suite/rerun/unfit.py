@@ -20,7 +20,7 @@ from structmargin_suite.rerun import job_keys
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.fetch import at_hand
-from structmargin_suite.storage.layout import Layout, ScaleLayout
+from structmargin_suite.storage.layout import RECORD_FILE, Layout, ScaleLayout
 from structmargin_suite.storage.seal import SEAL, verified
 
 OTHER = "was made from another configuration, other data or other code"
@@ -120,8 +120,8 @@ class Check:
             run.name: job_keys.training_key(self.experiment, run, corpora[run.corpus]) for run in job.runs
         }
         problem = self._problem(trained, keys)
-        skipped = {run.name for run in job.runs if run.skip is not None}
-        if not problem and {name for name in keys if trained.status(name) == "skipped"} != skipped:
+        skipped = {run.name: run.skip for run in job.runs if run.skip is not None}
+        if not problem and _skipped(trained) != skipped:
             problem = OTHER
         problem = problem or self._problem(clocks, keys)
         if problem:
@@ -137,6 +137,15 @@ class Check:
             return OTHER
         failed = not self.allowed and any(bundle.status(name) == "failed" for name in keys)
         return "has failed runs" if failed else None
+
+
+def _skipped(trained: Bundle) -> dict[str, str]:
+    """Why runs were skipped, by their names."""
+    return {
+        name: trained.json(name, RECORD_FILE)["reason"]
+        for name in trained.entries
+        if trained.status(name) == "skipped"
+    }
 
 
 def _opened(path: Path) -> tuple[Bundle | None, str | None]:
