@@ -6,47 +6,20 @@ import copy
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import nbclient
 import nbformat
 import pytest
-import yaml
 
-from helpers.toy_project import HERE, TOY, project, write_config
+from helpers.toy_project import TOY, project, write_config
+from helpers.workflow_runs import SNAKEMAKE, attempt, copied_source, environment, snakemake, workflow_in
 from structmargin_suite.publish.compare import exact
 
 AFTER_JOBS = {"tabulate_toy", "show_toy", "report", "complete"}
-SNAKEMAKE = [sys.executable, "-m", "snakemake"]
-
-
-def environment(source: Path) -> dict[str, str]:
-    """The environment of a run on the modules in `source`."""
-    return {**os.environ, "PYTHONPATH": str(source), "PYTHONWARNINGS": "ignore"}
-
-
-def attempt(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run the workflow in a folder, on the modules that lie in it."""
-    return subprocess.run(
-        [*SNAKEMAKE, *options],
-        cwd=root,
-        env=environment(root / "src"),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-
-
-def snakemake(root: Path, *options: str) -> str:
-    """Run the workflow in a folder and expect success; returns all it says."""
-    done = attempt(root, *options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
 
 
 def planned(root: Path, *options: str) -> set[str]:
@@ -62,21 +35,7 @@ def planned(root: Path, *options: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    """A copy of the modules, compiled code and all, that nobody edits while tests run."""
-    return shutil.copytree(HERE / "src", tmp_path_factory.mktemp("source") / "src")
-
-
-def workflow_in(root: Path, source: Path, *folders: str) -> Path:
-    """The workflow's own files in a folder, and more of the project's; of its experiments only two."""
-    root.mkdir(parents=True, exist_ok=True)
-    shutil.copy(HERE / "Snakefile", root / "Snakefile")
-    (root / "src").symlink_to(source)
-    for folder in ("workflow", "profiles", *folders):
-        shutil.copytree(HERE / folder, root / folder)
-    if "configs" in folders:
-        suite = {"seed": 1, "scale": "standard", "experiments": ["alignment", "theory"]}
-        (root / "configs" / "suite.yaml").write_text(yaml.safe_dump(suite))
-    return root
+    return copied_source(tmp_path_factory.mktemp("source"))
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +51,7 @@ def test_it_runs_to_the_page_and_says_what_it_leaves_out(toy):
     assert (root / "results" / "index.html").is_file() and (root / "results" / "claims.csv").is_file()
     assert "see results/index.html: of the papers' claims 2 hold, 0 fail, 34 are not tested" in output
     assert "toy: 10 runs in 3 jobs, scale standard" in output and "left out: solver 'bcfw'" in output
-    assert planned(root) == set()
+    assert planned(root) == set() and "made again" not in snakemake(root, "-n")
 
 
 def test_a_comment_reruns_nothing_and_a_value_only_what_depends_on_it(toy):

@@ -72,10 +72,14 @@ def data_of(run: Run, corpus: Bundle) -> dict[str, object]:
 def training_key(experiment: Experiment, run: Run, corpus: Bundle) -> str:
     """What the training of one run depends on: its whole specification, its code and its data.
 
-    Whether the run is skipped does not count: it is known only where a plan was made with the library.
+    Whether the run is skipped does not count (`_spec`).
     """
-    spec = {name: value for name, value in run.spec.items() if name != "skip"}
-    return digest([spec, run_code(experiment, run), data_of(run, corpus)])
+    return digest([_spec(run), run_code(experiment, run), data_of(run, corpus)])
+
+
+def _spec(run: Run) -> dict[str, object]:
+    """A run's specification but for `skip`, which is known only where a plan was made with the library."""
+    return {name: value for name, value in run.spec.items() if name != "skip"}
 
 
 def train_key(suite: Suite, job: Job) -> str:
@@ -83,7 +87,7 @@ def train_key(suite: Suite, job: Job) -> str:
     experiment = suite.experiments[job.experiment]
     corpora = dict.fromkeys(run.corpus for run in job.runs)
     data = [prepare_key(suite, job.experiment, corpus) for corpus in corpora]
-    return digest([data, [[run.spec, run_code(experiment, run)] for run in job.runs]])
+    return digest([data, [[_spec(run), run_code(experiment, run)] for run in job.runs]])
 
 
 def evaluation_code(run: Run) -> str:

@@ -20,12 +20,13 @@ from structmargin_suite.rerun import job_keys
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.fetch import at_hand
-from structmargin_suite.storage.layout import Layout, ScaleLayout
+from structmargin_suite.storage.layout import RECORD_FILE, Layout, ScaleLayout, tabulated
 from structmargin_suite.storage.seal import SEAL, verified
 
 OTHER = "was made from another configuration, other data or other code"
 DAMAGED = "is not as it was written"
 MISSING = "is missing"
+FOLDER = "is a folder where a file belongs"
 
 
 class Unfit(NamedTuple):
@@ -42,6 +43,9 @@ def unfit(suite: Suite, names: Sequence[str]) -> Iterator[Unfit]:
     layout = ScaleLayout(suite.root, suite.scale)
     for name in names:
         yield from Check(suite, suite.experiments[name], layout).faults()
+    for path in (layout.claims, layout.page, layout.complete):
+        if path.is_dir():
+            yield Unfit(path, FOLDER, True, (layout.results / SEAL, layout.complete))
     for why, damaged in _of_folder(layout.results, job_keys.report_key(suite)):
         yield Unfit(layout.results / SEAL, why, damaged, (layout.complete,))
 
@@ -61,6 +65,10 @@ class Check:
         """Everything that does not fit."""
         name, jobs = self.experiment.name, self.experiment.jobs
         corpora, whole = {}, True
+        for position, folder in enumerate(self.folders):
+            for path in (folder / file for file in tabulated(self.experiment.config)):
+                if path.is_dir():
+                    yield Unfit(path, FOLDER, True, self.after_jobs[position:])
         for corpus in self.experiment.corpora:
             path = self.layout.corpus(name, corpus)
             bundle, why = _opened(path)
@@ -120,8 +128,8 @@ class Check:
             run.name: job_keys.training_key(self.experiment, run, corpora[run.corpus]) for run in job.runs
         }
         problem = self._problem(trained, keys)
-        skipped = {run.name for run in job.runs if run.skip is not None}
-        if not problem and {name for name in keys if trained.status(name) == "skipped"} != skipped:
+        skipped = {run.name: run.skip for run in job.runs if run.skip is not None}
+        if not problem and _skipped(trained) != skipped:
             problem = OTHER
         problem = problem or self._problem(clocks, keys)
         if problem:
@@ -137,6 +145,15 @@ class Check:
             return OTHER
         failed = not self.allowed and any(bundle.status(name) == "failed" for name in keys)
         return "has failed runs" if failed else None
+
+
+def _skipped(trained: Bundle) -> dict[str, str]:
+    """Why runs were skipped, by their names."""
+    return {
+        name: trained.json(name, RECORD_FILE)["reason"]
+        for name in trained.entries
+        if trained.status(name) == "skipped"
+    }
 
 
 def _opened(path: Path) -> tuple[Bundle | None, str | None]:

@@ -88,14 +88,15 @@ def cached(path: Path, name: str, key: str) -> Entry | None:
         bundle = Bundle(path)
         if bundle.key(name) != key:
             return None
+        bundle.verify()
         return next(entry for entry in bundle.taken() if entry.name == name)
-    except (FileNotFoundError, DamagedFile):
+    except (OSError, DamagedFile):
         return None
 
 
 def _keep(path: Path, entry: Entry, progress: Progress) -> None:
-    """Put a finished run into the cache; a cache that may not be written is done without."""
+    """Put a finished run into the cache; a cache that cannot be written is done without."""
     try:
         write_bundle(path, {}, [entry])
-    except PermissionError as error:
+    except OSError as error:
         progress.tell(f"{entry.name} is not cached: {error}")

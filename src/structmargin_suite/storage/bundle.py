@@ -3,6 +3,7 @@
     X.zip     <entry>/<file>, ..., manifest.json
     manifest  for each entry its key (a digest of all that decides its contents), its status, and the size
               and SHA-256 sum of each of its files
+    comment   the SHA-256 sum of all bytes before it: of the headers and dates too, which no manifest covers
 
 A bundle is written whole or not at all, entry by entry, so that only one entry is in memory at a time. Equal
 entries give equal bytes. Nothing is read from a bundle without its sum being checked.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import os
 import struct
 import zipfile
 import zlib
@@ -33,6 +35,7 @@ AGAIN = "delete it and run again"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The date of every member: the same contents are the same bytes whenever they are written."""
 COMPRESSION = 1
+SUM_BYTES = 64
 BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, OverflowError, RuntimeError)
 """What Python's zip reader raises for bytes that are not an archive, beside an OSError for a wrong offset."""
 
@@ -68,8 +71,24 @@ def write_bundle(path: Path, about: Mapping[str, object], entries: Iterable[Entr
                 listed[entry.name] = {"key": entry.key, "status": entry.status, "files": files}
             manifest = {"format": FORMAT, "about": about, "entries": listed}
             _add(archive, MANIFEST, json_bytes(manifest))
+            archive.comment = bytes(SUM_BYTES)  # the last bytes of the file
+        total = _sum(temporary)
+        with open(temporary, "rb+") as handle:
+            handle.seek(-SUM_BYTES, os.SEEK_END)
+            handle.write(total)
 
     write_with(path, write)
+
+
+def _sum(path: Path) -> bytes:
+    """The SHA-256 sum of a bundle but for its comment, in hexadecimal."""
+    total = hashlib.sha256()
+    with open(path, "rb") as handle:
+        left = max(os.fstat(handle.fileno()).st_size - SUM_BYTES, 0)
+        while left and (block := handle.read(min(left, 2**20))):
+            total.update(block)
+            left -= len(block)
+    return total.hexdigest().encode()
 
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
@@ -175,10 +194,12 @@ class Bundle:
         return arrays_of(self.read(entry, file), self.path / entry / file)
 
     def verify(self) -> None:
-        """Read everything; raises DamagedFile for the first file that is not as it was written."""
-        for entry, listed in self.entries.items():
-            for file in listed["files"]:
-                self.read(entry, file)
+        """Raise DamagedFile unless every byte of the archive is as it was written."""
+        with open(self.path, "rb") as handle:
+            handle.seek(-SUM_BYTES, os.SEEK_END)
+            written = handle.read()
+        if written != _sum(self.path):
+            raise self._damaged("it has another SHA-256 sum than it ends with")
 
     def expect(self, keys: Mapping[str, str]) -> None:
         """Raise DamagedFile unless the entries are these, made from what the keys say."""

@@ -1,0 +1,67 @@
+"""Every kind of file, damaged in every way: the next run of the real workflow makes the same bytes again.
+
+A round damages one file in each of three experiments, so that one call of Snakemake tries three faults that
+do not touch each other. `make test` has a fixed sample, `make test-long` all; helpers/damage.py lists the kinds
+of files and of damage.
+"""
+
+from __future__ import annotations
+
+import copy
+from itertools import product
+
+import pytest
+
+from helpers.damage import COMMON_KINDS, DAMAGES, KINDS, inflict
+from helpers.outcomes import ALL, CONFIG, LANES, copy_of, finished_project, once, recover
+
+FEW = ("flip", "empty", "folder", "swap", "delete")
+"""What is tried on files that are checked by the same lines as others on which all is tried."""
+LIKE_OTHERS = ("timings.csv", "toy.csv", "toy.tex", "summary.json")
+FAULTS = [
+    (kind, damage)
+    for kind, damage in product(KINDS, DAMAGES)
+    if not (kind.endswith(LIKE_OTHERS) and damage not in FEW)
+    and not (kind == "Snakemake's note" and damage == "other configuration")
+]
+SAMPLE = [
+    ("corpus", "flip"), ("trained", "edit"), ("evaluated", "swap"),
+    ("clocks", "truncate"), ("cached training", "swap"), ("tabulated runs.csv", "edit"),
+    ("tabulated toy.tex", "delete"), ("shown toy.md", "folder"), ("trained", "meaningless"),
+]  # fmt: skip
+COMMON_FAULTS = [fault for fault in product(COMMON_KINDS, DAMAGES) if fault[1] != "other configuration"]
+COMMON_SAMPLE = [("claims.csv", "flip")]
+
+
+@pytest.fixture(scope="session")
+def another(tmp_path_factory):
+    """The same experiments with another value that is in no run's name."""
+    config = copy.deepcopy(CONFIG)
+    config["methods"]["margin"]["eps"] = 0.3
+    config["data"]["clusters"]["scatter"] = 1.5
+    config["tables"]["toy"]["caption"] = "Another."
+    return once(tmp_path_factory, "another", lambda folder: finished_project(folder, config)) / "project"
+
+
+def rounds(faults):
+    """The faults in groups, one for each experiment."""
+    return [faults[first : first + len(LANES)] for first in range(0, len(faults), len(LANES))]
+
+
+@pytest.mark.parametrize("faults", rounds(FAULTS if ALL else SAMPLE), ids=str)
+def test_a_damaged_file_of_an_experiment(faults, undisturbed, tmp_path, request, record_property):
+    root = copy_of(undisturbed, tmp_path / "project")
+    swaps_first = sorted(zip(LANES, faults, strict=False), key=lambda fault: fault[1][1] != "swap")
+    for experiment, (kind, damage) in swaps_first:
+        other = request.getfixturevalue("another") if damage == "other configuration" else None
+        inflict(root, experiment, kind, damage, other)
+    record_property("faults", len(faults))
+    record_property("outcome", recover(root, undisturbed))
+
+
+@pytest.mark.parametrize(("kind", "damage"), COMMON_FAULTS if ALL else COMMON_SAMPLE)
+def test_a_damaged_file_of_all(kind, damage, undisturbed, tmp_path, record_property):
+    root = copy_of(undisturbed, tmp_path / "project")
+    inflict(root, LANES[0], kind, damage)
+    record_property("faults", 1)
+    record_property("outcome", recover(root, undisturbed))
