@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from helpers.every_problem import examples
+from helpers.every_problem import example
 from structmargin import StructuredSVM
 from structmargin.problems.diversity.problem import Candidates, Selection
 
@@ -48,11 +48,11 @@ INPUTS: dict[str, list[Any]] = {
     ],
     "Alignment": [
         *(
-            (f"native {k}", lambda x, k=k: (put(x[0], k), x[1]), f"letter {k} at position 4")
+            (f"native {k}", lambda x, k=k: (put(x[0], k), x[1]), f"letter {k} at position 3")
             for k in (4, FAR, -1)
         ),
         *(
-            (f"candidate {k}", lambda x, k=k: candidate(x, k), f"letter {k} at position 4")
+            (f"candidate {k}", lambda x, k=k: candidate(x, k), f"letter {k} at position 2")
             for k in (4, FAR, -1)
         ),
         ("halves", lambda x: (x[0] + 0.5, x[1]), "1-d array of integers"),
@@ -146,7 +146,7 @@ OUTPUTS: dict[str, list[Any]] = {
 
 def messages(name: str) -> list[tuple[str, dict[str, str]]]:
     """(what is wrong, what each method says): fit, predict and score of inputs, fit and score of outputs."""
-    problem, X, Y = examples(name)
+    problem, X, Y, _ = example(name)
     model = StructuredSVM(problem).fit(X, Y)
     result = []
     for kind, spoil, _ in INPUTS[name]:

@@ -191,7 +191,7 @@ class JKSE(Structured, Saved):
         """
         check_is_fitted(self, "fit_")
         problem = adapt(self.problem_)
-        X, Y = problem.wrap(X, Y)
+        X, Y = problem.wrap(*gate.pairs(self._inputs(problem, X), Y, "set of pairs"))
         require_examples(problem, X, Y)
         return pair_scores(problem, self.scorer_, X, Y)
 

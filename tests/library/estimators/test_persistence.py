@@ -14,7 +14,7 @@ import joblib
 import numpy as np
 import pytest
 
-from helpers.small_problems import SMALL, points
+from helpers.every_problem import EVERY, example, points
 from structmargin import JKSE, ConvergenceWarning, StructuredSVM, registry
 from structmargin.kernels import RBF, Product
 from structmargin.problem import adapt
@@ -25,16 +25,15 @@ from structmargin.solvers.olarank import OLaRank
 SOLVERS = {name: name for name in registry.SOLVERS if name != "olarank"} | {"olarank": OLaRank(reprocess=1)}
 CASES = [
     (name, solver, kernel)
-    for name, make in SMALL.items()
+    for name in EVERY
     for solver in (*SOLVERS, "JKSE")
-    for kernel in ((False, True) if make().kernel is not None else (False,))
+    for kernel in ((False, True) if example(name).kernel is not None else (False,))
     if not (kernel and solver in ("one_slack", "bcfw"))  # these refuse kernels
-    and not (name == "ProteinAlignment" and solver == "perceptron")  # w = 0 matches nothing, which it refuses
 ]
 
 
 def fitted(name: str, solver: str, kernel: bool) -> tuple[Any, Any, Any]:
-    problem, X, Y, joint = SMALL[name]()
+    problem, X, Y, joint = example(name)
     joint = joint if kernel else None
     model: Any = JKSE(problem, kernel=joint, nu=0.5)
     if solver != "JKSE":
@@ -80,7 +79,7 @@ def test_a_copy_is_the_model(name: str, solver: str, kernel: bool, tmp_path: Pat
 
 
 def test_every_problem_of_the_registry_is_among_them() -> None:
-    assert set(SMALL) == set(registry.PROBLEMS)
+    assert set(EVERY) == set(registry.PROBLEMS)
 
 
 @pytest.mark.parametrize("kernel", [None, Product(RBF(0.2))], ids=["features", "kernel"])

@@ -15,7 +15,8 @@ import pytest
 import scipy.sparse as sp
 
 from helpers import bad_examples
-from helpers.every_problem import examples
+from helpers.data_kinds import KINDS, changed
+from helpers.every_problem import example
 from structmargin import JKSE, SearchError, StructuredSVM
 from structmargin.kernels import LinearKernel, Product
 from structmargin.problems import Multiclass, Sequence
@@ -24,7 +25,7 @@ ROWS = ("Multiclass", "Taxonomy", "Measure")
 
 
 def fitted(name: str, estimator: Any = StructuredSVM) -> tuple[Any, Any, Any]:
-    problem, X, Y = examples(name)
+    problem, X, Y, _ = example(name)
     return estimator(problem).fit(X, Y), X, Y
 
 
@@ -160,7 +161,7 @@ def test_a_loaded_model_has_the_same_gate(tmp_path: Path) -> None:
 def test_right_outputs_that_training_refuses_may_still_be_scored() -> None:
     """A loss is all that `score` needs: unknown rules, forbidden labels and single candidates have one."""
     model, X, Y = fitted("Grammar")
-    strange = [("S", ("NP", "DT"), ("VP", "NN", "VBZ")), Y[1]]
+    strange = [("S", ("NP", "DT"), ("VP", "NN", "VBZ")), *Y[1:]]
     with pytest.raises(ValueError, match="cannot derive the tree of example 0"):
         StructuredSVM(model.problem_).fit(X, strange)
     assert model.score(X, strange) == -np.mean(
@@ -224,3 +225,27 @@ def test_features_whose_squares_overflow(solver: str, kernel: Any) -> None:
 def test_tokens_that_are_texts() -> None:
     with pytest.raises(ValueError, match="token 0 of example 0 is the text 'Paris': give a dictionary"):
         StructuredSVM(Sequence()).fit([["Paris", "sleeps"]], [["N", "V"]])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_masked_arrays_are_refused(name: str) -> None:
+    """Around the examples, and inside of the second one: masked entries have no value."""
+    problem, X, Y, _ = example(name)
+
+    def masked(value: Any) -> Any:
+        return changed(value, np.ma.masked_array)
+
+    around = [np.ma.masked_array(np.fromiter(part, dtype=object, count=len(part))) for part in (X, Y)]
+    spoilt = [(around[0], Y, "X is a masked array"), (X, around[1], "Y is a masked array")]
+    if name not in ("Grammar", *ROWS):  # their inputs are texts, or rows of one matrix
+        spoilt.append(([X[0], masked(X[1]), *X[2:]], Y, "example 1.* is a masked array"))
+    if name in ("Sequence", "Localization", "Diversity", "ProteinAlignment"):
+        spoilt.append((X, [Y[0], masked(Y[1]), *Y[2:]], "example 1.* is a masked array"))
+    model, estimate = StructuredSVM(problem).fit(X, Y), JKSE(problem, nu=0.5).fit(X, Y)
+    for inputs, outputs, words in spoilt:
+        calls = [model.fit, model.score, estimate.fit, estimate.score, estimate.score_samples, estimate.add]
+        if inputs is not X:
+            calls += [lambda inputs, _: model.predict(inputs), lambda inputs, _: estimate.predict(inputs)]
+        for call in calls:
+            with pytest.raises(ValueError, match=words):
+                call(inputs, outputs)

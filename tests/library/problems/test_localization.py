@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import references
-from helpers.boxes import listed, pyramid, shared
+from helpers.all_outputs import boxes as outputs
+from helpers.boxes import pyramid, shared
 from structmargin import JKSE, StructuredSVM, registry
 from structmargin.formulation import FORMULATIONS
 from structmargin.problems import Localization
@@ -42,10 +43,6 @@ def scenes(n: int, seed: int = 0) -> tuple[list[Any], list[np.ndarray]]:
             X.append(x)
             Y.append(np.roll(boxes, -k, axis=0))
     return X[:n], Y[:n]
-
-
-def outputs(x: Any) -> list[np.ndarray]:
-    return [np.array([box]) for box in listed(*x[0].shape, x[1])]
 
 
 @settings(max_examples=50, deadline=None)

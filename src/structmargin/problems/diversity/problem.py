@@ -200,6 +200,9 @@ class Diversity(Params):
     def check_outputs(self, X: Sequence[Candidates], Y: Sequence[Selection]) -> None:
         """Raise unless every y selects K documents of its x and says who has which subtopic."""
         for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+            for part in y:
+                if part is not None:
+                    by_position(part, f"a part of the selection of example {i}")
             documents = np.asarray(y.documents)
             if len(documents) != self.K:
                 raise ValueError(f"example {i}: the selection has {len(documents)} documents, not K={self.K}")

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from structmargin.inputs.containers import by_position
 from structmargin.oracles.box_search import BOX, CELL, RAW, add_histogram, n_cells
 
 KINDS = {"none": RAW, "cell": CELL, "box": BOX}
@@ -20,7 +21,7 @@ NO_BOXES = np.zeros((0, 4), dtype=np.int64)
 def as_input(x: Image) -> tuple[np.ndarray, np.ndarray]:
     """(words (rows, columns), windows (k, 3)) of an example, as integers."""
     words, windows = x
-    words, windows = np.asarray(words), np.asarray(windows)
+    words, windows = np.asarray(by_position(words, "words")), np.asarray(by_position(windows, "windows"))
     if words.ndim != 2 or windows.ndim != 2 or windows.shape[1] != 3:
         raise ValueError(f"words of shape {words.shape} and windows of shape {windows.shape}")
     if words.dtype.kind not in "iu" or windows.dtype.kind not in "iu":
@@ -30,7 +31,7 @@ def as_input(x: Image) -> tuple[np.ndarray, np.ndarray]:
 
 def as_boxes(y: ArrayLike) -> np.ndarray:
     """An output as an integer array (k, 4)."""
-    boxes = np.asarray(y)
+    boxes = np.asarray(by_position(y, "an output"))
     if boxes.ndim != 2 or boxes.shape[1] != 4:
         raise ValueError(f"an output is an array (k, 4) of boxes, but this has shape {boxes.shape}")
     if boxes.dtype.kind not in "iu" and not (boxes.dtype.kind == "f" and np.all(boxes == np.floor(boxes))):
