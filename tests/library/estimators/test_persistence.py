@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from helpers.every_problem import EVERY, example, points
-from structmargin import JKSE, ConvergenceWarning, StructuredSVM, registry
+from structmargin import JKSE, ConvergenceWarning, ModelFileError, StructuredSVM, registry
 from structmargin.kernels import RBF, Product
 from structmargin.problem import adapt
 from structmargin.problems import Multiclass
@@ -133,7 +133,7 @@ def one_sentence(error: pytest.ExceptionInfo[BaseException]) -> str:
 def test_a_file_of_another_kind_is_one_sentence(tmp_path: Path) -> None:
     X, Y = points()
     JKSE(Multiclass(), nu=0.5).fit(X, Y).save(tmp_path / "jkse.npz")
-    with pytest.raises(ValueError, match=r"is a JKSE, not a StructuredSVM: load it with JKSE.load") as caught:
+    with pytest.raises(ValueError, match=r"is a JKSE, not a StructuredSVM; load it with JKSE.load") as caught:
         StructuredSVM.load(tmp_path / "jkse.npz")
     one_sentence(caught)
     model = StructuredSVM(Multiclass()).fit(X, Y)
@@ -150,12 +150,16 @@ def test_a_file_of_another_kind_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "cut.npz").write_bytes((tmp_path / "svm.npz").read_bytes()[:-40])
     foreign = ("text.npz", "array.npy", "pickle.npz", "ends.npz", "begins.npz", "objects.npz", "cut.npz")
     for name in foreign:
-        with pytest.raises(ValueError, match="is no structmargin model") as caught:
+        with pytest.raises(ModelFileError, match="is no structmargin model|is damaged or cut off") as caught:
             StructuredSVM.load(tmp_path / name)
         assert name in one_sentence(caught)
     np.savez(tmp_path / "arrays.npz", X=X)
-    with pytest.raises(ValueError, match="no structmargin model"):
+    with pytest.raises(ModelFileError, match="no structmargin model"):
         StructuredSVM.load(tmp_path / "arrays.npz")
+    (tmp_path / "empty.npz").touch()
+    for name in ("empty.npz", "."):
+        with pytest.raises(ModelFileError, match=r"is no structmargin model|is a folder; give the .npz file"):
+            StructuredSVM.load(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         StructuredSVM.load(tmp_path / "absent.npz")
 

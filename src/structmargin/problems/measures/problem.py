@@ -124,6 +124,8 @@ class Measure(Params):
     whole_sample = True
     explicit_only = "a sample is one example, and its Psi is a sum over rows that needs explicit features"
 
+    n_weights = None  # as many as the rows have columns, and the intercept
+
     # -- rows and labels as one example ------------------------------------------------------------
 
     def wrap(self, X: Matrix, Y: ArrayLike | None) -> tuple[list[Sample], list[np.ndarray] | None]:
@@ -160,7 +162,7 @@ class Measure(Params):
 
     def check_inputs(self, X: Sequence[Sample]) -> None:
         """Raise unless the parameters are right, all features finite, and there are k rows to choose."""
-        self._require_params()
+        self.check_params()
         for i, x in enumerate(X):
             row = row_not_finite(x.rows)
             if row is not None:
@@ -179,7 +181,7 @@ class Measure(Params):
     def _refuse_one_class(self, kind: str, n: int, where: str) -> None:
         raise ValueError(f"all {n} labels{where} are {kind}: {self.measure!r} needs rows of both classes")
 
-    def _require_params(self) -> None:
+    def check_params(self) -> None:
         if self.measure not in MEASURES:
             raise ValueError(f"unknown measure {self.measure!r}; known: {', '.join(MEASURES)}")
         if not (np.isfinite(self.beta) and self.beta > 0):
