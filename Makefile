@@ -24,7 +24,7 @@ help:
 	@echo '                     SCALE=smoke | standard | paper   how large (standard)'
 	@echo '                     ONLY="alignment ner"             which experiments (all)'
 	@echo '  make test        run every check: ruff, mypy, the workflow, the tests'
-	@echo '  make test-long   try ten thousand random problems where make test tries some hundreds'
+	@echo '  make test-long   try ten thousand random problems and damaged files where make test tries some hundreds'
 	@echo '  make bench       measure the speed of the library; ONLY=core for one benchmark'
 	@echo '  make env         set up .venv from requirements.lock; the three above do it themselves'
 	@echo '                     PYTHON=python3.12                which Python makes it (3.11 to 3.13)'
@@ -107,10 +107,11 @@ test: env
 	echo "-- pytest"; \
 	python -m pytest -q -n logical --maxprocesses 4 --dist worksteal && [ -z "$$failed" ]
 
-# The same properties on many more cases than `make test` has time for: about ten minutes.
+# The same properties on many more cases than `make test` has time for: about half an hour on two cores.
 test-long: env
 	@$(IN_ENV) STRUCTMARGIN_CASES=10000 python -m pytest -q -n logical --maxprocesses 4 --dist worksteal \
-		tests/library/training/test_random_problems.py
+		tests/library/training/test_random_problems.py tests/library/inputs/test_product.py \
+		tests/library/estimators/test_model_files.py
 
 BENCHES := $(patsubst benchmarks/bench_%.py,%,$(sort $(wildcard benchmarks/bench_*.py)))
 

@@ -59,7 +59,9 @@ def saved_models() -> dict[str, SavedModel]:
             model = StructuredSVM(brought.problem, C=5.0, kernel=space)
             models[f"{name} {kind}"] = saved(model, name, brought.X, brought.Y)
     grammar = replace(Grammar(), horizontal=1, parents=True, spans=True)
-    models["Grammar spans"] = saved(StructuredSVM(grammar, "SVM2", "n_slack_a"), "Grammar", *example("Grammar")[1:3])
+    models["Grammar spans"] = saved(
+        StructuredSVM(grammar, "SVM2", "n_slack_a"), "Grammar", *example("Grammar")[1:3]
+    )
     return models
 
 
@@ -116,7 +118,7 @@ def what_is_wrong(model: Any, original: SavedModel, outputs: Any) -> str | None:
     if name == "Sequence":
         known = set(model.classes_.tolist())
         for x, y in zip(X, outputs):
-            if len(y) != (len(x) if isinstance(x, list) else x.shape[0]) or not set(list(y)) <= known:
+            if len(y) != (len(x) if isinstance(x, list) else x.shape[0]) or not set(y) <= known:
                 return f"{y} of {known}"
         return None
     if name == "Grammar":

@@ -1,4 +1,4 @@
-"""Loads damaged models by the hundred, in a process of its own: `python -m helpers.model_fuzz SEED CASES FOLDER`.
+"""Damaged models by the hundred, in a process of its own: `python -m helpers.model_fuzz SEED CASES FOLDER`.
 
 Whatever was done to a file, `load` either raises one ModelFileError, or gives a model that predicts valid
 outputs for good inputs or says in one sentence why not: no crash, no hang, no other exception, and memory
@@ -71,7 +71,11 @@ def tried(path: Path, original: SavedModel) -> str:
 def calls(model: Any, original: SavedModel) -> dict[str, Any]:
     """Everything that a loaded model is asked for."""
     X, Y = original.X, original.Y
-    asked = {"predict": lambda: model.predict(X), "score": lambda: model.score(X, Y), "repr": lambda: repr(model.fit_)}
+    asked = {
+        "predict": lambda: model.predict(X),
+        "score": lambda: model.score(X, Y),
+        "repr": lambda: repr(model.fit_),
+    }
     if original.problem in ("Multiclass", "Taxonomy", "Sequence"):
         asked["k_best"] = lambda: model.k_best(X, 2)
         asked["decision_function"] = lambda: model.decision_function(X)
@@ -94,7 +98,10 @@ def main(seed: int, cases: int, folder: Path) -> None:
 
     @seeded(seed)
     @settings(
-        max_examples=cases, database=None, deadline=None, phases=[Phase.generate],
+        max_examples=cases,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
     @given(name=st.sampled_from(sorted(models)), changes=mutations)

@@ -1,7 +1,7 @@
 """Strategies that damage a saved model: its bytes, the entries of its archive, arrays, and the JSON header.
 
-`mutations` draws a list of changes, each a function from bytes to bytes. A change that cannot be made, because
-an earlier one left nothing to change, leaves the bytes as they are.
+`mutations` draws a list of changes, each a function from bytes to bytes. A change that cannot be made,
+because an earlier one left nothing to change, leaves the bytes as they are.
 """
 
 from __future__ import annotations
@@ -23,14 +23,28 @@ HUGE = [2**31 - 1, 2**31, 2**40, 2**62, 2**63, 10**30]
 NUMBERS = [0, 1, -1, 2, 3, 7, -7, 1000, 10**6, *HUGE, *(-n for n in HUGE), 0.5, -0.5, 1e-320, 1e200, -1e308]
 VALUES = [
     None, True, False, *NUMBERS, float("nan"), float("inf"), -float("inf"), "", "x", "SVM2", "RBF", "Grammar",
-    "Multiclass", "n_slack", "binary", "json", "a0", "\ud800", [], {}, [[]], {"list": []}, {"tuple": []}, {"dict": []},
-    {"array": "a0"}, {"list": {"joined": "a0", "cuts": "a1"}}, {"object": "RBF", "fields": {}},
+    "Multiclass", "n_slack", "binary", "json", "a0", "\ud800", [], {}, [[]], {"list": []}, {"tuple": []},
+    {"dict": []}, {"array": "a0"}, {"list": {"joined": "a0", "cuts": "a1"}}, {"object": "RBF", "fields": {}},
     {"object": "Product", "fields": {"kx": {"object": "RBF", "fields": {}}, "L": None}},
     {"sparse": {"data": "a0", "indices": "a1", "indptr": "a2"}, "shape": [3, 4]},
 ]  # fmt: skip
-TYPES = ["<f8", ">f8", "<f4", "<f2", "<i8", "<i4", "<u1", "<u8", "|b1", "<c16", "<U1", "<U40", "|S3", "<M8[s]", "|O",
-         "|V8", "<U0", "<f16", "(2,)<f8", "[('a', '<f8')]", "nonsense"]  # fmt: skip
-SHAPES = [(), (0,), (1,), (2, 2), (10**12,), (2**31, 2**31), (2**40, 2**40), (-1,), (0, 10**15), (3, -2), (True,)]
+TYPES = [
+    "<f8", ">f8", "<f4", "<f2", "<i8", "<i4", "<u1", "<u8", "|b1", "<c16", "<U1", "<U40", "|S3", "<M8[s]",
+    "|O", "|V8", "<U0", "<f16", "(2,)<f8", "[('a', '<f8')]", "nonsense",
+]  # fmt: skip
+SHAPES = [
+    (),
+    (0,),
+    (1,),
+    (2, 2),
+    (10**12,),
+    (2**31, 2**31),
+    (2**40, 2**40),
+    (-1,),
+    (0, 10**15),
+    (3, -2),
+    (True,),
+]
 
 
 def _some(items: list[Any], place: int) -> int:
@@ -276,7 +290,9 @@ OF_BYTES = st.one_of(
 OF_ENTRIES = st.one_of(
     _strategy(dropped),
     _strategy(doubled),
-    _strategy(renamed, st.sampled_from(["a0.npy", "a99.npy", "json.npy", "x", "../x.npy", "a0", ".npy", "b.npy"])),
+    _strategy(
+        renamed, st.sampled_from(["a0.npy", "a99.npy", "json.npy", "x", "../x.npy", "a0", ".npy", "b.npy"])
+    ),
     _strategy(swapped, PLACES),
     _strategy(cut_entry, PLACES),
     _strategy(header_edited, st.sampled_from([None, *TYPES]), st.none(), st.none()),
@@ -295,12 +311,20 @@ NUMERIC, TEXTS = st.just((int, float)), st.just((str,))
 OF_HEADER = st.one_of(
     *(_strategy(leaf_replaced, NUMERIC, st.sampled_from(NUMBERS)) for _ in range(8)),
     *(_strategy(texts_swapped, PLACES) for _ in range(4)),
-    _strategy(leaf_replaced, TEXTS, st.sampled_from(["", "x", "none", "cell", "box", "anova2", "profile", "roc_area"])),
+    _strategy(
+        leaf_replaced,
+        TEXTS,
+        st.sampled_from(["", "x", "none", "cell", "box", "anova2", "profile", "roc_area"]),
+    ),
     _strategy(leaf_replaced, st.just((bool,)), st.booleans()),
     _strategy(node_replaced, st.sampled_from(VALUES)),
     _strategy(node_dropped),
     _strategy(node_copied, PLACES),
-    _strategy(key_added, st.sampled_from(["x", "Y", "array", "kernel", "support", "n_classes"]), st.sampled_from(VALUES)),
+    _strategy(
+        key_added,
+        st.sampled_from(["x", "Y", "array", "kernel", "support", "n_classes"]),
+        st.sampled_from(VALUES),
+    ),
     _strategy(deepened, st.sampled_from([5, 63, 64, 65, 500, 20_000])),
 )
 # Most changes are small ones: what is plainly no archive is refused before anything else is looked at.

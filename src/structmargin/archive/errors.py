@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-
 MAX_REASON = 300
 """How many characters of another error's message are kept: it may quote a whole file."""
 
@@ -48,8 +47,8 @@ def reading(what: str) -> Iterator[None]:
         raise ModelFileError(f"{what} cannot be loaded: {error}") from error.__cause__
     except MemoryError as error:
         raise ModelFileError(
-            f"{what} cannot be loaded: it asks for more memory than there is, so that it is damaged or needs a "
-            "larger machine"
+            f"{what} cannot be loaded: it asks for more memory than there is; save the model again, or "
+            "take a larger machine"
         ) from error
     except RecursionError as error:
         raise ModelFileError(
@@ -58,6 +57,6 @@ def reading(what: str) -> Iterator[None]:
     except Exception as error:
         reason = " ".join(str(error).split()).replace(". ", "; ").rstrip(".")[:MAX_REASON]
         raise ModelFileError(
-            f"{what} cannot be loaded: it is damaged or no structmargin model ({reason or type(error).__name__}); "
-            "save the model again"
+            f"{what} cannot be loaded: it is damaged or no structmargin model "
+            f"({reason or type(error).__name__}); save the model again"
         ) from error

@@ -60,7 +60,9 @@ def unpacked(path: str | os.PathLike[str], max_bytes: int) -> dict[str, np.ndarr
         raise ModelFileError("it is a folder; give the .npz file in it")
     with Path(path).open("rb") as file:
         if file.read(len(ZIP_MAGIC)) != ZIP_MAGIC:
-            raise ModelFileError("it is no structmargin model, which is an .npz file that save wrote; give one")
+            raise ModelFileError(
+                "it is no structmargin model, which is an .npz file that save wrote; give one"
+            )
         file.seek(0)
         try:
             with zipfile.ZipFile(file) as archive:
@@ -78,8 +80,8 @@ def _require_sizes(members: list[zipfile.ZipInfo], max_bytes: int) -> None:
     for info in members:
         if not info.filename.endswith(".npy") or info.flag_bits & ENCRYPTED:
             raise ModelFileError(
-                f"it has the entry {info.filename!r}, which is no array, so that it is no structmargin model; "
-                "give a file that save wrote"
+                f"it has the entry {short(info.filename)}, which is no array, so it is no structmargin "
+                "model; give a file that save wrote"
             )
         limits = {zipfile.ZIP_STORED: info.compress_size, zipfile.ZIP_DEFLATED: _inflated(info)}
         if info.file_size > limits.get(info.compress_type, -1):
@@ -89,8 +91,8 @@ def _require_sizes(members: list[zipfile.ZipInfo], max_bytes: int) -> None:
     total = sum(info.file_size for info in members)
     if total > max_bytes:
         raise ModelFileError(
-            f"its arrays have {total} bytes, more than the limit of {max_bytes}; if you trust it, give a larger "
-            "max_bytes"
+            f"its arrays have {total} bytes, more than the limit of {max_bytes}; if you trust it, give a "
+            "larger max_bytes"
         )
 
 
@@ -126,8 +128,8 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
 
 
 def _fill(entry: IO[bytes], flat: np.ndarray) -> None:
-    """Read as many bytes as the array has; the end of the entry is asked for too, which tests its checksum."""
-    room = memoryview(flat.view(np.uint8)) if flat.size else memoryview(b"")
+    """Read as many bytes as the array has; asking for the end of the entry too tests its checksum."""
+    room = memoryview(flat.view(np.uint8).data) if flat.size else memoryview(b"")
     done = 0
     while done < len(room):
         n = entry.readinto(room[done:])  # type: ignore[attr-defined]
@@ -142,7 +144,7 @@ def checked(array: Any) -> np.ndarray:
     """The array, if it holds what its type says: bytes of booleans are 0 or 1, texts have characters."""
     if not isinstance(array, np.ndarray) or array.dtype.kind not in KINDS or not array.dtype.isnative:
         raise ModelFileError(
-            f"it holds {getattr(array, 'dtype', type(array).__name__)} where models have native numbers; {AGAIN}"
+            f"it holds {getattr(array, 'dtype', type(array).__name__)} where models have numbers; {AGAIN}"
         )
     if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         raise ModelFileError(f"it holds booleans that are neither true nor false; {AGAIN}")

@@ -93,15 +93,17 @@ def unpack(arrays: Mapping[str, np.ndarray], classes: Mapping[str, type]) -> Any
     tree = reader.value(document["tree"])
     left = set(arrays) - reader.used - {"json"}
     if left:
-        raise ModelFileError(f"it holds {sorted(map(str, left))[0]!r}, which its header does not name; {AGAIN}")
+        raise ModelFileError(
+            f"it holds {sorted(map(str, left))[0]!r}, which its header does not name; {AGAIN}"
+        )
     return tree
 
 
 def _document(arrays: Any) -> dict[str, Any]:
     if not isinstance(arrays, Mapping) or "json" not in arrays:
         raise ModelFileError(
-            "there is no entry 'json', so it is no structmargin model; give the arrays that to_arrays returned, "
-            "or a file that save wrote"
+            "there is no entry 'json', so it is no structmargin model; give the arrays that to_arrays "
+            "returned, or a file that save wrote"
         )
     header = checked(arrays["json"])
     if header.dtype != np.uint8 or header.ndim != 1 or header.nbytes > MAX_HEADER_BYTES:
@@ -114,8 +116,8 @@ def _document(arrays: Any) -> dict[str, Any]:
         raise ModelFileError(f"its header is not that of a structmargin model; {AGAIN}")
     if document["format"] != FORMAT:
         raise ModelFileError(
-            f"its format is {short(document['format'])}, but this version reads {FORMAT!r}; load it with the version "
-            "that saved it"
+            f"its format is {short(document['format'])}, but this version reads {FORMAT!r}; load it with the "
+            "version that saved it"
         )
     return document
 
@@ -136,7 +138,7 @@ class _Reader:
             return node
         if type(node) is int and abs(node) < 2**63:
             return node
-        keys = frozenset(node) if isinstance(node, dict) else None
+        keys = set(node) if isinstance(node, dict) else set()
         if keys == {"array"}:
             return self.array(node["array"])
         if keys == {"sparse", "shape"}:
@@ -203,8 +205,8 @@ class _Reader:
     def _object(self, name: Any, members: Any, depth: int) -> Any:
         if not isinstance(name, str) or name not in self.classes:
             raise ModelFileError(
-                f"the model needs the class {short(name)}, which is not known here; load it with the version that "
-                "saved it"
+                f"the model needs the class {short(name)}, which is not known here; load it with the version "
+                "that saved it"
             )
         kind: Any = self.classes[name]
         if not isinstance(members, dict):

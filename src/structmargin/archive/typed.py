@@ -43,11 +43,12 @@ def require_options(what: str, given: Any, annotations: Mapping[str, Any]) -> No
     for name, value in given.items():
         if name not in annotations:
             raise ModelFileError(
-                f"its {what} has the option {short(name)}, which is not known here; load it with the version that "
-                "saved it"
+                f"its {what} has the option {short(name)}, which is not known here; load it with the version "
+                "that saved it"
             )
         parts = str(annotations[name]).split(" | ")
         if all(part in PLAIN for part in parts) and not any(PLAIN[part](value) for part in parts):
             raise ModelFileError(
-                f"{name} of its {what} is {short(value)}, which is no {' or '.join(parts)}; save the model again"
+                f"{name} of its {what} is {short(value)}, which is no {' or '.join(parts)}; save the model "
+                "again"
             )

@@ -25,7 +25,9 @@ from structmargin.problem import AdaptedProblem, adapt
 AGAIN = "save the model again"
 
 
-def require_parts(what: str, given: Any, names: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
+def require_parts(
+    what: str, given: Any, names: Sequence[str], optional: Sequence[str] = ()
+) -> dict[str, Any]:
     """The parts by name; all of `names` must be there, and none but those and the optional ones."""
     if type(given) is not dict or not set(names) <= set(given) <= {*names, *optional}:
         raise ModelFileError(f"{what} has other parts than a model of this version; {AGAIN}")
@@ -36,7 +38,7 @@ def require_settings(estimator: type, settings: Any, names: Sequence[str]) -> di
     """The settings of an estimator, which has these parameters: names and types as its constructor says."""
     parameters = inspect.signature(estimator).parameters
     archive.require_options("settings", settings, {name: parameters[name].annotation for name in names})
-    return settings
+    return dict(settings)
 
 
 def require_vector(what: str, values: Any, n: int | None = None) -> np.ndarray:
@@ -75,9 +77,10 @@ def require_support(support: Any, names: Sequence[str], n: int, n_weights: int |
     rows = parts["rows"]
     if isinstance(rows, FactoredRows):
         _require_factors(rows, m, n_weights)
-    elif n_weights is not None or rows is not None:
-        if not isinstance(rows, sp.csr_matrix) or rows.shape != (m, n_weights):
-            raise ModelFileError(f"the rows of cuts do not fit the weights; {AGAIN}")
+    elif (n_weights is not None or rows is not None) and (
+        not isinstance(rows, sp.csr_matrix) or rows.shape != (m, n_weights)
+    ):
+        raise ModelFileError(f"the rows of cuts do not fit the weights; {AGAIN}")
     return parts
 
 

@@ -98,14 +98,16 @@ class Saved(ABC):
     def _unpacked(
         cls, arrays: Any, problem: Problem | None, settings: tuple[str, ...]
     ) -> tuple[Self, Any, dict[str, Any]]:
-        """(an unfitted model with these settings, its scorer, what was kept of the fit), all but the last checked."""
+        """(an unfitted model with these settings, its scorer, what was kept of the fit); not yet the last."""
         parts = ("kind", "settings", "problem", "w", "fit")
         tree = require_parts("it", archive.unpack(arrays, cls._classes()), parts, ("expansion",))
         kind = tree["kind"]
         if not isinstance(kind, str) or not kind.isidentifier():
             raise ModelFileError("it does not say which estimator it is of; save the model again")
         if kind != cls.__name__:
-            raise ModelFileError(f"the model is a {kind[:60]}, not a {cls.__name__}; load it with {kind[:60]}.load")
+            raise ModelFileError(
+                f"the model is a {kind[:60]}, not a {cls.__name__}; load it with {kind[:60]}.load"
+            )
         used = require_problem(tree["problem"], problem)
         options = require_settings(cls, tree["settings"], settings)
         make: Any = cls

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from structmargin import registry
-from structmargin.archive import ModelFileError
 from structmargin.cuts import Cuts, SearchError
 from structmargin.estimators.base import seed_of
 from structmargin.estimators.loaded import require_parts, require_record, require_support
@@ -305,7 +304,7 @@ class StructuredSVM(LearnsInChunks, Saved):
             support = Cuts(outputs=None, **require_support(support, SUPPORT, len(saved["xi"]), n_weights))
         reason = solver.needs.refuse(solver.name, formulation, scorer.w is not None)
         if reason:
-            raise ModelFileError(f"{reason}; save the model again")
+            raise ValueError(reason)
         fit = Fit(scorer, formulation, eps=model.eps, support=support, **saved)
         model._keep(model.problem, fit)
         return model

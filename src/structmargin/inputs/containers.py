@@ -89,11 +89,11 @@ def csr(values: Any, name: str) -> sp.csr_matrix:
 def _require_structure(values: Any, name: str) -> None:
     """Raise where another format than CSR points outside of itself: scipy would read there to convert it."""
     if values.format == "coo":
-        for axis, places in enumerate(values.coords):
-            if len(places) and not (places.min() >= 0 and places.max() < values.shape[axis]):
+        for axis, places, n in zip(("row", "column"), values.coords, values.shape, strict=True):
+            if len(places) and not (places.min() >= 0 and places.max() < n):
                 raise ValueError(
-                    f"{name} has an entry in {('row', 'column')[axis]} {_first_outside(places, values.shape[axis])}"
-                    f", but the sparse matrix has shape {values.shape}: make it anew with the right shape"
+                    f"{name} has an entry in {axis} {_first_outside(places, n)}, but the sparse matrix has "
+                    f"shape {values.shape}: make it anew with the right shape"
                 )
     elif values.format in ("csc", "bsr"):
         R, C = getattr(values, "blocksize", (1, 1))
@@ -105,7 +105,7 @@ def _require_structure(values: Any, name: str) -> None:
 def require_csr(
     indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, ...], n_data: int, name: str, kind: str = "csr"
 ) -> None:
-    """Raise unless these are the arrays of a sparse matrix: scipy does not look, and compiled code trusts them.
+    """Raise unless these are the arrays of a sparse matrix: scipy does not look, compiled code trusts them.
 
     Parameters
     ----------

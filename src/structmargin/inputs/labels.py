@@ -138,7 +138,9 @@ def require_names(names: Names | None, n: int, name: str) -> None:
         raise ValueError(f"{name} must be {n} labels, one for each number")
     for label in values_of(names):
         if not _is_value(label):
-            raise ValueError(f"{name} has {label!r}, which names no class: a label must be hashable and no NaN")
+            raise ValueError(
+                f"{name} has {label!r}, which names no class: a label must be hashable and no NaN"
+            )
     require_different(names, name)
 
 

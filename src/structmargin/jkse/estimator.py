@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from structmargin import registry
-from structmargin.archive import ModelFileError
 from structmargin.estimators.base import Structured, seed_of
 from structmargin.estimators.loaded import require_parts, require_record
 from structmargin.estimators.persistence import Saved
@@ -261,7 +260,7 @@ class JKSE(Structured, Saved):
         require_parts("the certificate", saved, SAVED)
         require_record(Estimate, saved, SAVED, ("alpha", "xi"))
         if not len(saved["xi"]) == len(saved["alpha"]) >= 1 or not 0.0 <= saved["nu"] <= 1.0:
-            raise ModelFileError("its alpha, xi and nu do not go together; save the model again")
+            raise ValueError("alpha, xi and nu do not go together")
         return model._keep(model.problem, Estimate(scorer=scorer, **saved))
 
     def _keep(self, problem: Problem, estimate: Estimate) -> Self:

@@ -26,7 +26,10 @@ class Params:
                 )
         return replace(self, **params)  # type: ignore[type-var]
 
-    n_weights: int | None
+    @property
+    def n_weights(self) -> int | None:
+        """The length of w; None where it depends on the inputs."""
+        return None
 
     def check_params(self) -> None:
         """Raise ValueError unless the parameters fit together."""

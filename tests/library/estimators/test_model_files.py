@@ -40,8 +40,12 @@ def in_a_process(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_damaged_models_are_refused_or_predict(seed: int, tmp_path: Path) -> None:
     """In a process of its own, since a crash would end this one; see `helpers.model_fuzz`."""
     run = in_a_process("helpers.model_fuzz", str(seed), str(CASES // BATCHES), str(tmp_path))
-    case = (tmp_path / "case.json").read_text() if (tmp_path / "case.json").exists() else "before the first case"
-    assert run.returncode == 0, f"ended by {run.returncode} at {case}, file {tmp_path / 'model.npz'}\n{run.stderr[-5000:]}"
+    case = (
+        (tmp_path / "case.json").read_text() if (tmp_path / "case.json").exists() else "before the first case"
+    )
+    assert run.returncode == 0, (
+        f"ended by {run.returncode} at {case}, file {tmp_path / 'model.npz'}\n{run.stderr[-5000:]}"
+    )
     counts = json.loads((tmp_path / "counts.json").read_text())
     assert sum(counts[end] for end in counts if end != "grown") >= CASES // BATCHES
     assert counts["refused"] > counts["predicts"] > 0
@@ -109,7 +113,9 @@ def test_names_types_and_sizes_that_a_header_claims(model: Path, tmp_path: Path)
         "unknown solver": document.replace('"n_slack"', '"simplex"'),
         "gamma of RBF must be": document.replace('"gamma": 0.2', '"gamma": -0.2'),
         "features": document.replace('"n_features": 4', '"n_features": 5'),
-        "classes must be 1000000000000 labels": document.replace('"n_classes": 3', '"n_classes": 1000000000000'),
+        "classes must be 1000000000000 labels": document.replace(
+            '"n_classes": 3', '"n_classes": 1000000000000'
+        ),
         "nested too deep": document.replace('"C", 5.0', '"C", ' + "[" * 10**5 + "]" * 10**5, 1),
         "no JSON": document[:-1],
     }

@@ -150,7 +150,7 @@ def test_a_file_of_another_kind_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "cut.npz").write_bytes((tmp_path / "svm.npz").read_bytes()[:-40])
     foreign = ("text.npz", "array.npy", "pickle.npz", "ends.npz", "begins.npz", "objects.npz", "cut.npz")
     for name in foreign:
-        with pytest.raises(ModelFileError, match="is no structmargin model|is damaged or cut off") as caught:
+        with pytest.raises(ModelFileError, match=r"is no structmargin model|is damaged or cut off") as caught:
             StructuredSVM.load(tmp_path / name)
         assert name in one_sentence(caught)
     np.savez(tmp_path / "arrays.npz", X=X)

@@ -204,7 +204,9 @@ def compare(case: Case, examples: Example, seed: int, folder: Path) -> None:
 GROUPS = sorted({(case.problem, case.solver) for case in PRODUCT})
 
 
-@pytest.mark.parametrize(("problem", "solver"), GROUPS, ids=[f"{p}-{s.name}{'-kernel' * s.kernel}" for p, s in GROUPS])
+@pytest.mark.parametrize(
+    ("problem", "solver"), GROUPS, ids=[f"{p}-{s.name}{'-kernel' * s.kernel}" for p, s in GROUPS]
+)
 def test_the_model_is_that_of_plain_arrays(problem: str, solver: Solver, tmp_path: Path) -> None:
     cases = [case for case in DESIGN if (case.problem, case.solver) == (problem, solver)]
     assert cases

@@ -206,6 +206,19 @@ def test_several_true_boxes() -> None:
     assert problem.delta(np.zeros((0, 4), int), y) == 1.0
 
 
+def test_a_kernel_that_knows_fewer_words_than_the_problem() -> None:
+    """Its compiled code would count the others outside of its arrays."""
+    X, Y = scenes(2)
+    for estimator in (StructuredSVM, JKSE):
+        for gamma in (None, 1.0):
+            with pytest.raises(ValueError, match=r"example.* has word \d, but n_words is 2"):
+                estimator(Localization(WORDS, 2), kernel=BoxChi2(2, 2, gamma=gamma)).fit(X, Y)
+    problem = Localization(WORDS, levels=1, scale=1.0)
+    for box in ([0, 0, 9, 3], [-1, 0, 3, 3], [2, 2, 2, 5], [0, 0, 10**9, 10**9]):
+        with pytest.raises(ValueError, match="is empty or outside its map of 8 x 12"):
+            problem.psi(X[0], np.array([box]))
+
+
 def test_bad_input_is_named() -> None:
     X, Y = scenes(2)
     words, windows = X[0]

@@ -40,7 +40,7 @@ def as_boxes(y: ArrayLike) -> np.ndarray:
 
 
 def require_known_words(words: np.ndarray, n_words: int, where: str) -> None:
-    """Raise where a map has a word that is not counted: compiled code would count it outside of its arrays."""
+    """Raise where a map has an unknown word: compiled code would count it outside of its arrays."""
     if words.size and int(words.max()) >= n_words:
         raise ValueError(
             f"{where} has word {words.max()}, but n_words is {n_words}: words are 0 to "

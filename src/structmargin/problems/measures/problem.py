@@ -53,6 +53,8 @@ def _recall_at(P: int, N: int, k: int) -> Table:
     return Table(float(min(k, P)), -1.0, 0.0, float(P), 0.0, 0.0, k)
 
 
+MAX_BETA = 1e100
+"""Beyond it beta^2 is no number, and recall alone counts long before."""
 MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "error_rate", "roc_area")
 
 
@@ -124,8 +126,6 @@ class Measure(Params):
     whole_sample = True
     explicit_only = "a sample is one example, and its Psi is a sum over rows that needs explicit features"
 
-    n_weights = None  # as many as the rows have columns, and the intercept
-
     # -- rows and labels as one example ------------------------------------------------------------
 
     def wrap(self, X: Matrix, Y: ArrayLike | None) -> tuple[list[Sample], list[np.ndarray] | None]:
@@ -184,8 +184,8 @@ class Measure(Params):
     def check_params(self) -> None:
         if self.measure not in MEASURES:
             raise ValueError(f"unknown measure {self.measure!r}; known: {', '.join(MEASURES)}")
-        if not (np.isfinite(self.beta) and self.beta > 0):
-            raise ValueError(f"beta must be a finite number above 0, but it is {self.beta!r}")
+        if not 0 < self.beta <= MAX_BETA:
+            raise ValueError(f"beta must be above 0 and at most {MAX_BETA:g}, but it is {self.beta!r}")
         if not (np.isfinite(self.intercept) and self.intercept >= 0):
             raise ValueError(f"intercept must be a finite number, 0 for none, but it is {self.intercept!r}")
         if self._at_k and (self.k is None or self.k < 1 or self.k != int(self.k)):
