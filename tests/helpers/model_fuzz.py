@@ -1,4 +1,4 @@
-"""Damaged models by the hundred, in a process of its own: `python -m helpers.model_fuzz SEED CASES FOLDER`.
+"""Damaged models by the hundred in a process of its own: `python -m helpers.model_fuzz SEED CASES FOLDER N`.
 
 Whatever was done to a file, `load` either raises one ModelFileError, or gives a model that predicts valid
 outputs for good inputs or says in one sentence why not: no crash, no hang, no other exception, and memory
@@ -23,7 +23,7 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from helpers.model_files import SavedModel, saved_models, what_is_wrong
-from helpers.mutations import mutated, mutations
+from helpers.mutations import mutated, mutations, sweep
 from structmargin import JKSE, ModelFileError, StructuredSVM
 
 MAX_BYTES = 2**25
@@ -86,7 +86,8 @@ def calls(model: Any, original: SavedModel) -> dict[str, Any]:
     return asked
 
 
-def main(seed: int, cases: int, folder: Path) -> None:
+def main(seed: int, cases: int, folder: Path, processes: int) -> None:
+    """Some hundred drawn cases, and this process's share of the sweep over all indices."""
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     models = saved_models()
@@ -95,6 +96,15 @@ def main(seed: int, cases: int, folder: Path) -> None:
         path.write_bytes(original.content)
         assert tried(path, original) == "predicts"
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    def case(name: str, content: bytes) -> None:
+        path.write_bytes(content)
+        note = {"seed": seed, "case": sum(ends.values()), "model": name}
+        (folder / "case.json").write_text(json.dumps(note))
+        faulthandler.dump_traceback_later(MAX_SECONDS, exit=True)
+        ends["unchanged" if content == models[name].content else tried(path, models[name])] += 1
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+        assert grown <= MAX_GROWTH, f"memory grew by {grown} bytes"
 
     @seeded(seed)
     @settings(
@@ -106,22 +116,17 @@ def main(seed: int, cases: int, folder: Path) -> None:
     )
     @given(name=st.sampled_from(sorted(models)), changes=mutations)
     def all_cases(name: str, changes: Any) -> None:
-        original = models[name]
-        content = mutated(original.content, changes)
-        path.write_bytes(content)
-        note = {"seed": seed, "case": sum(ends.values()), "model": name}
-        (folder / "case.json").write_text(json.dumps(note))
-        faulthandler.dump_traceback_later(MAX_SECONDS, exit=True)
-        end = "unchanged" if content == original.content else tried(path, original)
-        ends[end] += 1
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-        assert grown <= MAX_GROWTH, f"memory grew by {grown} bytes"
+        case(name, mutated(models[name].content, changes))
 
+    for k, (name, content) in enumerate((n, c) for n, model in models.items() for c in sweep(model.content)):
+        if k % processes == seed % processes:
+            case(name, content)
+    swept = sum(ends.values())
     all_cases()
     faulthandler.cancel_dump_traceback_later()
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-    (folder / "counts.json").write_text(json.dumps({**ends, "grown": grown}))
+    (folder / "counts.json").write_text(json.dumps({"ends": ends, "swept": swept, "grown": grown}))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]))
