@@ -174,10 +174,9 @@ class Diversity(Params):
 
     def check_params(self) -> None:
         """Raise unless there are features, and documents to select."""
-        if self.K < 1 or self.n_features < 1:
-            raise ValueError(
-                f"K and n_features must be at least 1, but are {self.K!r} and {self.n_features!r}"
-            )
+        for name, value in (("K", self.K), ("n_features", self.n_features)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, but it is {value!r}")
 
     def check_inputs(self, X: Sequence[Candidates]) -> None:
         """Raise unless every x has K documents or more, items with features, and finite features."""
