@@ -7,9 +7,17 @@ with what a class says of its arguments. What is wrong with a file is one `Model
 from structmargin.archive.errors import ModelFileError, reading
 from structmargin.archive.npz import MAX_BYTES, read_arrays, unpacked
 from structmargin.archive.tree import FORMAT, pack, unpack
-from structmargin.archive.typed import require_options
+from structmargin.archive.typed import LENIENT, require_options
 
 __all__ = [
-    "FORMAT", "MAX_BYTES", "ModelFileError", "pack", "read_arrays", "reading", "require_options", "unpack",
+    "FORMAT",
+    "LENIENT",
+    "MAX_BYTES",
+    "ModelFileError",
+    "pack",
+    "read_arrays",
+    "reading",
+    "require_options",
+    "unpack",
     "unpacked",
-]  # fmt: skip
+]

@@ -27,7 +27,17 @@ PLAIN: dict[str, Any] = {
 """What each plain annotation accepts; infinity is a float, NaN is no value of any option."""
 
 
-def require_options(what: str, given: Any, annotations: Mapping[str, Any]) -> None:
+def _number(value: Any) -> bool:
+    return type(value) is bool or bool(PLAIN["float"](value))
+
+
+LENIENT: dict[str, Any] = {**PLAIN, "int": _number, "float": _number, "bool": _number}
+"""The same for settings that are only numbers until training looks at them, such as verbose=True."""
+
+
+def require_options(
+    what: str, given: Any, annotations: Mapping[str, Any], accepts: Mapping[str, Any] = PLAIN
+) -> None:
     """Raise unless all names are known, and all values of the type that their annotation says.
 
     Parameters
@@ -37,6 +47,8 @@ def require_options(what: str, given: Any, annotations: Mapping[str, Any]) -> No
     given : dict of str to value
     annotations : mapping of str to str
         By the names that are known; annotations as they stand in the source.
+    accepts : mapping of str to callable, default=PLAIN
+        Whether a value is of the type that a plain annotation says.
     """
     if type(given) is not dict:
         raise ModelFileError(f"its {what} are no options by name; save the model again")
@@ -47,7 +59,7 @@ def require_options(what: str, given: Any, annotations: Mapping[str, Any]) -> No
                 "that saved it"
             )
         parts = str(annotations[name]).split(" | ")
-        if all(part in PLAIN for part in parts) and not any(PLAIN[part](value) for part in parts):
+        if all(part in PLAIN for part in parts) and not any(accepts[part](value) for part in parts):
             raise ModelFileError(
                 f"{name} of its {what} is {short(value)}, which is no {' or '.join(parts)}; save the model "
                 "again"

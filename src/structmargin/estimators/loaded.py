@@ -37,7 +37,8 @@ def require_parts(
 def require_settings(estimator: type, settings: Any, names: Sequence[str]) -> dict[str, Any]:
     """The settings of an estimator, which has these parameters: names and types as its constructor says."""
     parameters = inspect.signature(estimator).parameters
-    archive.require_options("settings", settings, {name: parameters[name].annotation for name in names})
+    annotations = {name: parameters[name].annotation for name in names}
+    archive.require_options("settings", settings, annotations, archive.LENIENT)
     return dict(settings)
 
 

@@ -120,6 +120,9 @@ def test_settings_come_back() -> None:
     assert again.fit_.C == model.fit_.C == 12.0
     assert repr(again.fit_) == repr(model.fit_)
     assert again.fit(X, Y).fit_.primal == model.fit_.primal
+    loose = StructuredSVM(Multiclass(), C=1, max_iter=1e4, warm_start=1, verbose=False, gap_tol=1).fit(X, Y)
+    again = StructuredSVM.from_arrays(loose.to_arrays())
+    assert again.get_params(deep=False) == {**loose.get_params(deep=False), "problem": again.problem}
     generator = StructuredSVM(Multiclass(), random_state=np.random.default_rng(0)).fit(X, Y)
     assert StructuredSVM.from_arrays(generator.to_arrays()).random_state is None
 
