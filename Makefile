@@ -107,8 +107,9 @@ test: env
 	echo "-- pytest"; \
 	python -m pytest -q -n logical --maxprocesses 4 --dist worksteal && [ -z "$$failed" ]
 
-# The same properties on many more cases than `make test` has time for: about a quarter of an hour.
-LONG := tests/library/training/test_random_problems.py tests/suite/planning/test_hostile_configs.py \
+# The same properties on many more cases than `make test` has time for: about an hour on two cores.
+LONG := tests/library/training/test_random_problems.py tests/library/inputs/test_product.py \
+	tests/library/estimators/test_model_files.py tests/suite/planning/test_hostile_configs.py \
 	tests/suite/storage/test_download.py tests/suite/storage/test_damaged_files.py \
 	tests/suite/datasets/test_foreign_files.py tests/suite/publish/test_escapes.py
 test-long: env

@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from structmargin.archive.errors import ModelFileError
     from structmargin.cuts import SearchError
     from structmargin.dual.working_set import NotSeparableError
     from structmargin.estimators.structured_svm import StructuredSVM
@@ -32,6 +33,7 @@ __all__ = [
     "ConvergenceWarning",
     "Fit",
     "Formulation",
+    "ModelFileError",
     "NoParseWarning",
     "NotSeparableError",
     "SearchError",
@@ -49,6 +51,7 @@ _HOME = {
     "ConvergenceWarning": "fit",
     "Fit": "fit",
     "Formulation": "formulation",
+    "ModelFileError": "archive.errors",
     "NoParseWarning": "problems.grammar.unparsed",
     "NotSeparableError": "dual.working_set",
     "SearchError": "cuts",

@@ -194,6 +194,18 @@ class Product:
             )
         return self.kx, L
 
+    def check_expansion(self, problem: Any, X: Any, Y: Any, coef: np.ndarray, max_bytes: int) -> None:
+        """Raise unless classes, L and coefficients fit together: for expansions that come from a file."""
+        n_classes: int = problem.K
+        if coef.ndim == 2 and coef.shape[1] != n_classes:
+            raise ValueError(f"{coef.shape[1]} coefficients per input do not go with {n_classes} classes")
+        if 8 * n_classes * max(len(coef), 1) > max_bytes:
+            raise ValueError(f"{n_classes} classes of {len(coef)} inputs need more than {max_bytes} bytes")
+        if self.L is not None:
+            L = np.asarray(self.L, dtype=float)
+            if L.shape != (n_classes, n_classes) or not np.isfinite(L).all():
+                raise ValueError(f"L of the product kernel is no finite matrix of {n_classes} x {n_classes}")
+
     def potentials(
         self, problem: HasClasses, X_new: Matrix, X: Matrix, Y: Sequence[int], coef: np.ndarray
     ) -> np.ndarray:

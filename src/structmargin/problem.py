@@ -188,6 +188,9 @@ class AdaptedProblem:
     check_outputs : callable (X, Y)
         The same for right outputs of checked inputs, before `score` asks for losses: `delta` must be able to
         take them, but no more. Default: accepts all.
+    check_loaded : callable (n_weights)
+        Raises ValueError unless the parameters fit together, with so many weights, or None under a kernel:
+        asked of a problem that comes from a file. Default: accepts all.
     factors : callable (X) -> (Phi, Lambda), or None
         For Psi = Phi(x) ⊗ Lambda(y) with class numbers as outputs, where ⊗ is the outer product: the matrices
         of all Phi(x_i) and of all Lambda(y); then cuts are kept as labels instead of rows. Default: None, Psi
@@ -233,6 +236,7 @@ class AdaptedProblem:
     check: Callable[[Any, Any], None]
     check_inputs: Callable[[Any], None]
     check_outputs: Callable[[Any, Any], None]
+    check_loaded: Callable[[int | None], None]
     factors: Callable[[Any], tuple[Any, Any]] | None
     radius: Callable[[Any], float] | None
     max_delta: Callable[[Any], float] | None
@@ -317,6 +321,7 @@ def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:
         check=get("check", _anything_fits),
         check_inputs=get("check_inputs", _anything_fits),
         check_outputs=get("check_outputs", _anything_fits),
+        check_loaded=get("check_loaded", _anything_fits),
         factors=get("factors", None),
         radius=get("radius", None),
         max_delta=get("max_delta", None),

@@ -1,4 +1,4 @@
-"""Second examples that do not fit their problem, and what fit, predict and score say of them.
+"""Second examples that do not fit their problem, and what every method says that takes examples.
 
 `INPUTS` and `OUTPUTS` hold, for each problem with compiled searches, (what is wrong, a function of the good
 second input or output, words of the message).
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from helpers.every_problem import examples
-from structmargin import StructuredSVM
+from helpers.every_problem import example
+from structmargin import JKSE, StructuredSVM
+from structmargin.problem import adapt
 from structmargin.problems.diversity.problem import Candidates, Selection
 
 
@@ -48,11 +49,11 @@ INPUTS: dict[str, list[Any]] = {
     ],
     "Alignment": [
         *(
-            (f"native {k}", lambda x, k=k: (put(x[0], k), x[1]), f"letter {k} at position 4")
+            (f"native {k}", lambda x, k=k: (put(x[0], k), x[1]), f"letter {k} at position 3")
             for k in (4, FAR, -1)
         ),
         *(
-            (f"candidate {k}", lambda x, k=k: candidate(x, k), f"letter {k} at position 4")
+            (f"candidate {k}", lambda x, k=k: candidate(x, k), f"letter {k} at position 2")
             for k in (4, FAR, -1)
         ),
         ("halves", lambda x: (x[0] + 0.5, x[1]), "1-d array of integers"),
@@ -145,24 +146,46 @@ OUTPUTS: dict[str, list[Any]] = {
 
 
 def messages(name: str) -> list[tuple[str, dict[str, str]]]:
-    """(what is wrong, what each method says): fit, predict and score of inputs, fit and score of outputs."""
-    problem, X, Y = examples(name)
-    model = StructuredSVM(problem).fit(X, Y)
+    """(what is wrong, what each method says): all that take inputs, and all that take outputs.
+
+    A problem with a kernel is asked with it too, as the kernel's own compiled code trusts indices.
+    """
+    problem, X, Y, kernel = example(name)
+    model, estimates = StructuredSVM(problem).fit(X, Y), {"": JKSE(problem, nu=0.5).fit(X, Y)}
+    if kernel is not None:
+        estimates[" with a kernel"] = JKSE(problem, kernel, nu=0.5).fit(X, Y)
     result = []
     for kind, spoil, _ in INPUTS[name]:
         bad = [X[0], spoil(X[1]), *X[2:]]
-        result.append((kind, {
-            "fit": said(lambda bad=bad: StructuredSVM(problem).fit(bad, Y)),
-            "predict": said(lambda bad=bad: model.predict(bad)),
-            "score": said(lambda bad=bad: model.score(bad, Y)),
-        }))  # fmt: skip
+        calls = {
+            "fit": lambda bad=bad: StructuredSVM(problem).fit(bad, Y),
+            "predict": lambda bad=bad: model.predict(bad),
+            "score": lambda bad=bad: model.score(bad, Y),
+        }
+        if adapt(problem).k_best is not None:
+            calls["k_best"] = lambda bad=bad: model.k_best(bad, 2)
+            calls["decision_function"] = lambda bad=bad: model.decision_function(bad)
+        for which, estimate in estimates.items():
+            calls |= _of_estimate(estimate, which, bad, Y)
+            calls[f"predict{which}"] = lambda bad=bad, estimate=estimate: estimate.predict(bad)
+        result.append((kind, {method: said(call) for method, call in calls.items()}))
     for kind, spoil, _ in OUTPUTS[name]:
         bad = [Y[0], spoil(Y[1]), *Y[2:]]
-        result.append((kind, {
-            "fit": said(lambda bad=bad: StructuredSVM(problem).fit(X, bad)),
-            "score": said(lambda bad=bad: model.score(X, bad)),
-        }))  # fmt: skip
+        calls = {
+            "fit": lambda bad=bad: StructuredSVM(problem).fit(X, bad),
+            "score": lambda bad=bad: model.score(X, bad),
+        }
+        for which, estimate in estimates.items():
+            calls |= _of_estimate(estimate, which, X, bad)
+        result.append((kind, {method: said(call) for method, call in calls.items()}))
     return result
+
+
+def _of_estimate(estimate: JKSE, which: str, X: Any, Y: Any) -> dict[str, Any]:
+    return {
+        f"{method.__name__} of an estimate{which}": lambda method=method: method(X, Y)
+        for method in (estimate.fit, estimate.score, estimate.score_samples, estimate.is_novel, estimate.add)
+    }
 
 
 def said(call: Any) -> str:

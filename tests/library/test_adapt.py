@@ -72,6 +72,9 @@ class Rich(Sign):
     def check_outputs(self, X, Y):
         raise ValueError("y of example 0")
 
+    def check_loaded(self, n_weights):
+        raise ValueError("too many weights")
+
     def class_labels(self):
         return np.array([-1, 1])
 
@@ -119,6 +122,7 @@ def test_four_functions_get_every_default() -> None:
     adapted.check(X, Y)
     adapted.check_inputs(X)
     adapted.check_outputs(X, Y)
+    adapted.check_loaded(7)
     assert adapted.class_labels is None
     assert adapted.factors is None and adapted.radius is None and adapted.max_delta is None
     assert adapted.draw is None and adapted.k_best is None and adapted.exact is True

@@ -141,7 +141,7 @@ def test_a_problem_of_ones_own_is_handed_over_again(tmp_path: Path) -> None:
     inputs, outputs = chains(6, noise=0.3)
     model = StructuredSVM(ToyChain(), "SVM2 margin", C=5.0).fit(inputs, outputs)
     model.save(tmp_path / "own.npz")
-    with pytest.raises(ValueError, match="problem of your own: pass it as problem="):
+    with pytest.raises(ValueError, match="problem of your own; pass it as problem="):
         StructuredSVM.load(tmp_path / "own.npz")
     again = StructuredSVM.load(tmp_path / "own.npz", problem=ToyChain())
     assert again.predict(inputs) == model.predict(inputs)

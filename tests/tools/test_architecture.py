@@ -17,13 +17,13 @@ SRC = HERE / "src"
 
 LIBRARY = {
     "compiled": "",
-    "archive": "",
     "kernels": "",
     "names": "",
     "formulation": "compiled",
     "cuts": "formulation",
     "problem": "formulation cuts",
     "inputs": "problem",
+    "archive": "inputs",
     "scorer": "problem",
     "fit": "formulation cuts problem",
     "oracles": "compiled formulation",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import uuid
-import zipfile
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, Self
@@ -12,11 +11,16 @@ from typing import Any, Self
 import numpy as np
 
 from structmargin import archive, registry
+from structmargin.archive import ModelFileError
+from structmargin.estimators.loaded import (
+    require_expansion,
+    require_parts,
+    require_problem,
+    require_settings,
+    require_weights,
+)
 from structmargin.problem import Problem
 from structmargin.scorer import LinearScorer, expanded
-
-ZIP_MAGIC = b"PK\x03\x04"
-"""How an .npz file begins. That these bytes occur further on does not make a file one."""
 
 
 class Saved(ABC):
@@ -38,9 +42,8 @@ class Saved(ABC):
         """
 
     @classmethod
-    @abstractmethod
     def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:
-        """The model that `to_arrays` was called on.
+        """The model that `to_arrays` was called on; a JKSE without its pairs: `add` needs a new `fit`.
 
         Parameters
         ----------
@@ -52,7 +55,14 @@ class Saved(ABC):
         Returns
         -------
         The fitted model.
+
+        Raises
+        ------
+        ModelFileError
+            If the arrays are no model of this estimator, or do not fit together.
         """
+        with archive.reading("these arrays"):
+            return cls._restored(arrays, problem)
 
     @classmethod
     def _classes(cls) -> dict[str, Any]:
@@ -80,21 +90,34 @@ class Saved(ABC):
         return archive.pack(tree, classes)
 
     @classmethod
-    def _unpacked(cls, arrays: Any, problem: Problem | None) -> tuple[Self, Any, dict[str, Any]]:
-        """(an unfitted model, its scorer, what was kept of the fit)."""
-        tree = archive.unpack(arrays, cls._classes())
-        kind = tree.get("kind", cls.__name__)
+    @abstractmethod
+    def _restored(cls, arrays: Any, problem: Problem | None) -> Self:
+        """`from_arrays`, with errors of any type that say only what is wrong."""
+
+    @classmethod
+    def _unpacked(
+        cls, arrays: Any, problem: Problem | None, settings: tuple[str, ...]
+    ) -> tuple[Self, Any, dict[str, Any]]:
+        """(an unfitted model with these settings, its scorer, what was kept of the fit); not yet the last."""
+        parts = ("kind", "settings", "problem", "w", "fit")
+        tree = require_parts("it", archive.unpack(arrays, cls._classes()), parts, ("expansion",))
+        kind = tree["kind"]
+        if not isinstance(kind, str) or not kind.isidentifier():
+            raise ModelFileError("it does not say which estimator it is of; save the model again")
         if kind != cls.__name__:
-            raise ValueError(f"the model is a {kind}, not a {cls.__name__}: load it with {kind}.load")
-        problem = tree["problem"] if problem is None else problem
-        if problem is None:
-            raise ValueError("this model was trained on a problem of your own: pass it as problem=...")
+            raise ModelFileError(
+                f"the model is a {kind[:60]}, not a {cls.__name__}; load it with {kind[:60]}.load"
+            )
+        used = require_problem(tree["problem"], problem)
+        options = require_settings(cls, tree["settings"], settings)
         make: Any = cls
-        e = tree.get("expansion")
-        if e is None:
-            return make(problem, **tree["settings"]), LinearScorer(problem, tree["w"]), tree["fit"]
-        model = make(problem, kernel=e["kernel"], **tree["settings"])
-        return model, expanded(problem, **e), tree["fit"]
+        if (tree["w"] is None) != ("expansion" in tree):
+            raise ModelFileError("it has not either weights or a kernel; save the model again")
+        if tree["w"] is not None:
+            w = require_weights(used, tree["w"])
+            return make(used.given, **options), LinearScorer(used.given, w), tree["fit"]
+        e = require_expansion(used, tree["expansion"])
+        return make(used.given, kernel=e["kernel"], **options), expanded(used.given, **e), tree["fit"]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to an .npz file, whole or not at all.
@@ -122,8 +145,10 @@ class Saved(ABC):
             raise
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], problem: Problem | None = None) -> Self:
-        """Read a model that `save` wrote; nothing in the file is executed.
+    def load(
+        cls, path: str | os.PathLike[str], problem: Problem | None = None, max_bytes: int = archive.MAX_BYTES
+    ) -> Self:
+        """Read a model that `save` wrote; nothing in the file is executed, and nothing in it is trusted.
 
         Parameters
         ----------
@@ -131,22 +156,18 @@ class Saved(ABC):
             The file.
         problem : Problem, optional
             Needed if the model was trained on a problem of your own: files hold the library's only.
+        max_bytes : int, default=2**30
+            How large the arrays of the file may be together once they are unpacked: a small file may unpack
+            to more than the machine has.
 
         Returns
         -------
         The fitted model, with all settings but callbacks and a random generator.
+
+        Raises
+        ------
+        ModelFileError
+            If the file is none of this estimator's models, or is damaged, or is larger than the limit.
         """
-        with Path(path).open("rb") as file:
-            if file.read(len(ZIP_MAGIC)) != ZIP_MAGIC:
-                raise ValueError(
-                    f"{str(path)!r} is no structmargin model: it is not an .npz file that save wrote"
-                )
-            file.seek(0)
-            try:
-                with np.load(file, allow_pickle=False) as stored:
-                    arrays = {name: stored[name] for name in stored.files}
-            except (ValueError, EOFError, zipfile.BadZipFile) as error:
-                raise ValueError(
-                    f"{str(path)!r} is no structmargin model, or it is damaged: save it again"
-                ) from error
-        return cls.from_arrays(arrays, problem)
+        with archive.reading(repr(os.fspath(path))):
+            return cls._restored(archive.unpacked(path, max_bytes), problem)

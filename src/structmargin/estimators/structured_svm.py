@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from structmargin import registry
 from structmargin.cuts import Cuts, SearchError
 from structmargin.estimators.base import seed_of
+from structmargin.estimators.loaded import require_parts, require_record, require_support
 from structmargin.estimators.persistence import Saved
 from structmargin.estimators.stream import LearnsInChunks
 from structmargin.estimators.verbosity import reporting
@@ -291,11 +292,19 @@ class StructuredSVM(LearnsInChunks, Saved):
         return self._packed(settings, {"C": self.fit_.C, **saved})
 
     @classmethod
-    def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:
-        model, scorer, saved = cls._unpacked(arrays, problem)
+    def _restored(cls, arrays: Any, problem: Problem | None) -> Self:
+        model, scorer, saved = cls._unpacked(arrays, problem, ("formulation", *SETTINGS))
+        formulation, solver = registry.formulation(model.formulation), registry.solver(model.solver)
+        seed_of(model.random_state)
+        require_parts("the certificate", saved, ("C", *SAVED), ("support",))
         support = saved.pop("support", None)
+        require_record(Fit, saved, ("C", *SAVED), ("xi",))
         if support is not None:
-            support = Cuts(outputs=None, **support)
-        formulation, C = registry.formulation(model.formulation), saved.pop("C", model.C)
-        model._keep(model.problem, Fit(scorer, formulation, C, model.eps, support=support, **saved))
+            n_weights = None if scorer.w is None else len(scorer.w)
+            support = Cuts(outputs=None, **require_support(support, SUPPORT, len(saved["xi"]), n_weights))
+        reason = solver.needs.refuse(solver.name, formulation, scorer.w is not None)
+        if reason:
+            raise ValueError(reason)
+        fit = Fit(scorer, formulation, eps=model.eps, support=support, **saved)
+        model._keep(model.problem, fit)
         return model

@@ -74,8 +74,9 @@ def csr(values: Any, name: str) -> sp.csr_matrix:
         raise ValueError(
             f"{name} is a sparse array of {values.ndim} dimensions: give one with a row per example"
         )
+    _require_structure(values, name)
     matrix = values if isinstance(values, sp.csr_matrix) else sp.csr_matrix(values)
-    _require_columns(matrix, name)
+    require_csr(matrix.indices, matrix.indptr, matrix.shape, len(matrix.data), name)
     arrays = (matrix.data, matrix.indices, matrix.indptr)
     if not matrix.has_canonical_format:
         summed = matrix.copy()
@@ -85,13 +86,53 @@ def csr(values: Any, name: str) -> sp.csr_matrix:
     return matrix if all(part.flags.writeable for part in arrays) else matrix.copy()
 
 
-def _require_columns(matrix: sp.csr_matrix, name: str) -> None:
-    """Raise where an entry lies outside of the matrix: scipy does not look, and compiled code would crash."""
-    columns = matrix.indices
-    if len(columns) and not (columns.min() >= 0 and columns.max() < matrix.shape[1]):
-        entry = int(np.flatnonzero((columns < 0) | (columns >= matrix.shape[1]))[0])
-        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+def _require_structure(values: Any, name: str) -> None:
+    """Raise where another format than CSR points outside of itself: scipy would read there to convert it."""
+    if values.format == "coo":
+        for axis, places, n in zip(("row", "column"), values.coords, values.shape, strict=True):
+            if len(places) and not (places.min() >= 0 and places.max() < n):
+                raise ValueError(
+                    f"{name} has an entry in {axis} {_first_outside(places, n)}, but the sparse matrix has "
+                    f"shape {values.shape}: make it anew with the right shape"
+                )
+    elif values.format in ("csc", "bsr"):
+        R, C = getattr(values, "blocksize", (1, 1))
+        shape = values.shape[0] // R, values.shape[1] // C
+        shape = shape[::-1] if values.format == "csc" else shape
+        require_csr(values.indices, values.indptr, shape, len(values.data), name, values.format)
+
+
+def require_csr(
+    indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, ...], n_data: int, name: str, kind: str = "csr"
+) -> None:
+    """Raise unless these are the arrays of a sparse matrix: scipy does not look, compiled code trusts them.
+
+    Parameters
+    ----------
+    indices, indptr : ndarray of int
+        Row i has the entries indptr[i] .. indptr[i + 1] - 1, in the columns `indices`.
+    shape : (rows, columns)
+    n_data : int
+        How many values there are.
+    name, kind : str
+        What messages call the matrix, and its format: of csc, rows are columns; of bsr, entries are blocks.
+    """
+    rises = len(indptr) == shape[0] + 1 and indptr[0] == 0 and not np.any(indptr[1:] < indptr[:-1])
+    if not rises or indptr[-1] > min(len(indices), n_data):
         raise ValueError(
-            f"row {row} of {name} has an entry in column {columns[entry]}, but the sparse matrix has "
-            f"{matrix.shape[1]} columns: make it anew with the right shape"
+            f"indptr of {name}, a sparse matrix in {kind} format of shape {shape}, must rise from 0 to its "
+            f"{n_data} values: make it anew with scipy"
         )
+    used = indices[: indptr[-1]]
+    if len(used) and not (used.min() >= 0 and used.max() < shape[1]):
+        column = _first_outside(used, shape[1])
+        row = int(np.searchsorted(indptr, np.flatnonzero(used == column)[0], side="right")) - 1
+        row_name, column_name = ("column", "row") if kind == "csc" else ("row", "column")
+        raise ValueError(
+            f"{row_name} {row} of {name} has an entry in {column_name} {column}, but the sparse matrix has "
+            f"{shape[1]} {column_name}s: make it anew with the right shape"
+        )
+
+
+def _first_outside(places: np.ndarray, n: int) -> int:
+    return int(places[np.flatnonzero((places < 0) | (places >= n))[0]])

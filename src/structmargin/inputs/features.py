@@ -45,6 +45,15 @@ def learnt(items: Sequence[Any], place: Place = "example {}".format) -> tuple[st
     return tuple(vectorizer.feature_names_)
 
 
+def require_columns(names: Sequence[str] | None, n: int) -> None:
+    """Raise unless names of columns, where there are some, are n different texts."""
+    if names is None:
+        return
+    texts = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
+    if not texts or len(names) != n or len(set(names)) != n:
+        raise ValueError(f"features must be {n} different texts, one for each column")
+
+
 def columns(items: Sequence[Any], names: Sequence[str], place: Place = "example {}".format) -> sp.csr_matrix:
     """Features by name as a CSR matrix, one row per item, with a column for each of the names."""
     vectorizer = _vectorizer()

@@ -130,6 +130,20 @@ def require_different(names: Names, name: str) -> None:
         seen.add(label)
 
 
+def require_names(names: Names | None, n: int, name: str) -> None:
+    """Raise unless names, where there are some, are n different labels."""
+    if names is None:
+        return
+    if not isinstance(names, (np.ndarray, list, tuple)) or np.ndim(as_array(names)) != 1 or len(names) != n:
+        raise ValueError(f"{name} must be {n} labels, one for each number")
+    for label in values_of(names):
+        if not _is_value(label):
+            raise ValueError(
+                f"{name} has {label!r}, which names no class: a label must be hashable and no NaN"
+            )
+    require_different(names, name)
+
+
 def values_of(names: Names) -> list[Any]:
     """Names as a list of Python values."""
     return names.tolist() if isinstance(names, np.ndarray) else list(names)

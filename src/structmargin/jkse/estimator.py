@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from structmargin import registry
 from structmargin.estimators.base import Structured, seed_of
+from structmargin.estimators.loaded import require_parts, require_record
 from structmargin.estimators.persistence import Saved
 from structmargin.inputs import gate
 from structmargin.jkse.estimate import Estimate, Pairs, beside
@@ -191,7 +192,7 @@ class JKSE(Structured, Saved):
         """
         check_is_fitted(self, "fit_")
         problem = adapt(self.problem_)
-        X, Y = problem.wrap(X, Y)
+        X, Y = problem.wrap(*gate.pairs(self._inputs(problem, X), Y, "set of pairs"))
         require_examples(problem, X, Y)
         return pair_scores(problem, self.scorer_, X, Y)
 
@@ -252,22 +253,14 @@ class JKSE(Structured, Saved):
         return self._packed(self._settings(SETTINGS), {name: getattr(self.fit_, name) for name in SAVED})
 
     @classmethod
-    def from_arrays(cls, arrays: Any, problem: Problem | None = None) -> Self:
-        """The model that `to_arrays` was called on; without its training pairs: `add` needs a new `fit`.
-
-        Parameters
-        ----------
-        arrays : mapping of str to ndarray
-            What `to_arrays` returned.
-        problem : Problem, optional
-            The problem, where it is not one of the library's.
-
-        Returns
-        -------
-        JKSE
-            The fitted model.
-        """
-        model, scorer, saved = cls._unpacked(arrays, problem)
+    def _restored(cls, arrays: Any, problem: Problem | None) -> Self:
+        model, scorer, saved = cls._unpacked(arrays, problem, SETTINGS)
+        trainer(model.trainer)
+        seed_of(model.random_state)
+        require_parts("the certificate", saved, SAVED)
+        require_record(Estimate, saved, SAVED, ("alpha", "xi"))
+        if not len(saved["xi"]) == len(saved["alpha"]) >= 1 or not 0.0 <= saved["nu"] <= 1.0:
+            raise ValueError("alpha, xi and nu do not go together")
         return model._keep(model.problem, Estimate(scorer=scorer, **saved))
 
     def _keep(self, problem: Problem, estimate: Estimate) -> Self:

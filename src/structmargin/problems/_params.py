@@ -25,3 +25,18 @@ class Params:
                     f"{type(self).__name__} has no parameter {name!r}{hint} (it has {', '.join(known)})"
                 )
         return replace(self, **params)  # type: ignore[type-var]
+
+    @property
+    def n_weights(self) -> int | None:
+        """The length of w; None where it depends on the inputs."""
+        return None
+
+    def check_params(self) -> None:
+        """Raise ValueError unless the parameters fit together."""
+
+    def check_loaded(self, n_weights: int | None) -> None:
+        """Raise ValueError unless the parameters fit together, with so many weights where these are known."""
+        self.check_params()
+        known = self.n_weights
+        if None not in (n_weights, known) and n_weights != known:
+            raise ValueError(f"there are {n_weights} weights, but {type(self).__name__} has {known}")

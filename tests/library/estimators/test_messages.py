@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from helpers.small_problems import SMALL, points
+from helpers.every_problem import example, points
 from structmargin import JKSE, StructuredSVM
 from structmargin.jkse.trainers import OneClass
 from structmargin.kernels import RBF, Polynomial, Product
@@ -67,14 +67,14 @@ def test_one_sentence_with_the_remedy(settings: dict[str, Any], sentence: str) -
 
 
 def test_the_remedy_is_that_of_the_problem() -> None:
-    problem, X, Y, _ = SMALL["Sequence"]()
+    problem, X, Y, _ = example("Sequence")
     with pytest.raises(
         ValueError, match=r"give SequenceKernel\(Polynomial\(degree=3, gamma=1.0, coef0=1.0\)\)"
     ):
         StructuredSVM(problem, kernel=Polynomial(3)).fit(X, Y)
     model = StructuredSVM(problem, kernel=SequenceKernel(Polynomial(3))).fit(X, Y)  # and it works
     assert model.w_ is None and model.score(X, Y) > -1.0
-    problem, X, Y, _ = SMALL["Localization"]()
+    problem, X, Y, _ = example("Localization")
     with pytest.raises(ValueError, match=r"give one with a method gram\(X, Y, X2, Y2\)"):
         StructuredSVM(problem, kernel=RBF()).fit(X, Y)
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from helpers.small_problems import SMALL, points
+from helpers.every_problem import example, points
 from helpers.toy_chain import ToyChain, chains
 from structmargin import ConvergenceWarning, SearchError, StructuredSVM, certify
 from structmargin.formulation import FORMULATIONS
@@ -46,7 +46,7 @@ def in_chunks(model: StructuredSVM, X: Any, Y: Any, ends: list[int]) -> Structur
 @pytest.mark.parametrize("name", ["Multiclass", "Taxonomy", "Sequence", "Localization"])
 @pytest.mark.parametrize("solver", IN_ORDER)
 def test_chunks_in_order_are_one_pass(solver: str, name: str, kernel: bool) -> None:
-    problem, X, Y, joint = SMALL[name]()
+    problem, X, Y, joint = example(name)
     whole, chunks = IN_ORDER[solver]
     options: dict[str, Any] = {"C_per_example": 2.0, "kernel": joint if kernel else None}
     with warnings.catch_warnings():
@@ -137,11 +137,11 @@ def test_a_copy_of_a_stream_goes_on_as_the_stream_does(solver: str) -> None:
 @pytest.mark.parametrize("kernel", [False, True], ids=["features", "kernel"])
 @pytest.mark.parametrize("solver", ["olarank", "perceptron", LAST_W], ids=str)
 def test_the_model_of_an_earlier_chunk_stays_as_it_was(solver: Any, kernel: bool, name: str) -> None:
-    problem, X, Y, joint = SMALL[name]()
+    problem, X, Y, joint = example(name)
     model = StructuredSVM(problem, solver=solver, C_per_example=1.0, kernel=joint if kernel else None)
-    before = model.partial_fit(X[:8], Y[:8]).fit_.scorer
+    before = model.partial_fit(X[:4], Y[:4]).fit_.scorer
     scores = [before(x, y) for x, y in zip(X, Y)]
-    model.partial_fit(X[8:], Y[8:])
+    model.partial_fit(X[4:], Y[4:])
     assert [before(x, y) for x, y in zip(X, Y)] == scores
     assert [model.scorer_(x, y) for x, y in zip(X, Y)] != scores
 

@@ -14,8 +14,8 @@ import joblib
 import numpy as np
 import pytest
 
-from helpers.small_problems import SMALL, points
-from structmargin import JKSE, ConvergenceWarning, StructuredSVM, registry
+from helpers.every_problem import EVERY, example, points
+from structmargin import JKSE, ConvergenceWarning, ModelFileError, StructuredSVM, registry
 from structmargin.kernels import RBF, Product
 from structmargin.problem import adapt
 from structmargin.problems import Multiclass
@@ -25,16 +25,15 @@ from structmargin.solvers.olarank import OLaRank
 SOLVERS = {name: name for name in registry.SOLVERS if name != "olarank"} | {"olarank": OLaRank(reprocess=1)}
 CASES = [
     (name, solver, kernel)
-    for name, make in SMALL.items()
+    for name in EVERY
     for solver in (*SOLVERS, "JKSE")
-    for kernel in ((False, True) if make().kernel is not None else (False,))
+    for kernel in ((False, True) if example(name).kernel is not None else (False,))
     if not (kernel and solver in ("one_slack", "bcfw"))  # these refuse kernels
-    and not (name == "ProteinAlignment" and solver == "perceptron")  # w = 0 matches nothing, which it refuses
 ]
 
 
 def fitted(name: str, solver: str, kernel: bool) -> tuple[Any, Any, Any]:
-    problem, X, Y, joint = SMALL[name]()
+    problem, X, Y, joint = example(name)
     joint = joint if kernel else None
     model: Any = JKSE(problem, kernel=joint, nu=0.5)
     if solver != "JKSE":
@@ -80,7 +79,7 @@ def test_a_copy_is_the_model(name: str, solver: str, kernel: bool, tmp_path: Pat
 
 
 def test_every_problem_of_the_registry_is_among_them() -> None:
-    assert set(SMALL) == set(registry.PROBLEMS)
+    assert set(EVERY) == set(registry.PROBLEMS)
 
 
 @pytest.mark.parametrize("kernel", [None, Product(RBF(0.2))], ids=["features", "kernel"])
@@ -121,6 +120,9 @@ def test_settings_come_back() -> None:
     assert again.fit_.C == model.fit_.C == 12.0
     assert repr(again.fit_) == repr(model.fit_)
     assert again.fit(X, Y).fit_.primal == model.fit_.primal
+    loose = StructuredSVM(Multiclass(), C=1, max_iter=1e4, warm_start=1, verbose=False, gap_tol=1).fit(X, Y)
+    again = StructuredSVM.from_arrays(loose.to_arrays())
+    assert again.get_params(deep=False) == {**loose.get_params(deep=False), "problem": again.problem}
     generator = StructuredSVM(Multiclass(), random_state=np.random.default_rng(0)).fit(X, Y)
     assert StructuredSVM.from_arrays(generator.to_arrays()).random_state is None
 
@@ -134,7 +136,7 @@ def one_sentence(error: pytest.ExceptionInfo[BaseException]) -> str:
 def test_a_file_of_another_kind_is_one_sentence(tmp_path: Path) -> None:
     X, Y = points()
     JKSE(Multiclass(), nu=0.5).fit(X, Y).save(tmp_path / "jkse.npz")
-    with pytest.raises(ValueError, match=r"is a JKSE, not a StructuredSVM: load it with JKSE.load") as caught:
+    with pytest.raises(ValueError, match=r"is a JKSE, not a StructuredSVM; load it with JKSE.load") as caught:
         StructuredSVM.load(tmp_path / "jkse.npz")
     one_sentence(caught)
     model = StructuredSVM(Multiclass()).fit(X, Y)
@@ -151,12 +153,16 @@ def test_a_file_of_another_kind_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "cut.npz").write_bytes((tmp_path / "svm.npz").read_bytes()[:-40])
     foreign = ("text.npz", "array.npy", "pickle.npz", "ends.npz", "begins.npz", "objects.npz", "cut.npz")
     for name in foreign:
-        with pytest.raises(ValueError, match="is no structmargin model") as caught:
+        with pytest.raises(ModelFileError, match=r"is no structmargin model|is damaged or cut off") as caught:
             StructuredSVM.load(tmp_path / name)
         assert name in one_sentence(caught)
     np.savez(tmp_path / "arrays.npz", X=X)
-    with pytest.raises(ValueError, match="no structmargin model"):
+    with pytest.raises(ModelFileError, match="no structmargin model"):
         StructuredSVM.load(tmp_path / "arrays.npz")
+    (tmp_path / "empty.npz").touch()
+    for name in ("empty.npz", "."):
+        with pytest.raises(ModelFileError, match=r"is no structmargin model|is a folder; give the .npz file"):
+            StructuredSVM.load(tmp_path / name)
     with pytest.raises(FileNotFoundError):
         StructuredSVM.load(tmp_path / "absent.npz")
 

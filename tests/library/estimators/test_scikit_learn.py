@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
-from helpers.small_problems import SMALL, points
+from helpers.every_problem import example, points
 from helpers.toy_chain import ToyChain, chains
 from structmargin import JKSE, SearchError, StructuredSVM
 from structmargin.kernels import RBF, Product
@@ -145,7 +145,7 @@ def test_columns_of_a_table_are_known_by_name() -> None:
             model.predict(X)
         with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 features"):
             clone(model).fit(X, Y).predict(X[:, :3])
-    problem, X, Y, _ = SMALL["Sequence"]()
+    problem, X, Y, _ = example("Sequence")
     assert not hasattr(StructuredSVM(problem).fit(X, Y), "n_features_in_")
 
 

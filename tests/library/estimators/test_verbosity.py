@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 
-from helpers.small_problems import points
+from helpers.every_problem import points
 from structmargin import StructuredSVM
 from structmargin.compiled import on_compiling
 from structmargin.problems import Multiclass

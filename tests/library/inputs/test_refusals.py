@@ -15,16 +15,18 @@ import pytest
 import scipy.sparse as sp
 
 from helpers import bad_examples
-from helpers.every_problem import examples
+from helpers.data_kinds import KINDS, changed
+from helpers.every_problem import example
 from structmargin import JKSE, SearchError, StructuredSVM
 from structmargin.kernels import LinearKernel, Product
+from structmargin.problem import adapt
 from structmargin.problems import Multiclass, Sequence
 
 ROWS = ("Multiclass", "Taxonomy", "Measure")
 
 
 def fitted(name: str, estimator: Any = StructuredSVM) -> tuple[Any, Any, Any]:
-    problem, X, Y = examples(name)
+    problem, X, Y, _ = example(name)
     return estimator(problem).fit(X, Y), X, Y
 
 
@@ -36,7 +38,9 @@ def refusals(model: Any, X: Any, Y: Any) -> list[str]:
         lambda: model.score(X, Y),
     ]
     if hasattr(model, "add"):
-        calls.append(lambda: model.add(X, Y))
+        calls += [lambda: model.add(X, Y), lambda: model.score_samples(X, Y), lambda: model.is_novel(X, Y)]
+    if adapt(model.problem).k_best is not None:
+        calls += [lambda: model.k_best(X, 2), lambda: model.decision_function(X)]
     messages = []
     for call in calls:
         with pytest.raises((ValueError, TypeError)) as caught:
@@ -126,24 +130,27 @@ def test_width_and_length_must_agree(name: str, estimator: Any) -> None:
             call(X[:0], Y[:0])
 
 
-@pytest.mark.parametrize("name", bad_examples.INPUTS)
-def test_bad_inputs_are_refused_before_compiled_code_sees_them(name: str) -> None:
+@pytest.mark.parametrize(
+    "names", [("Sequence", "Alignment", "Grammar"), ("Localization", "Diversity", "ProteinAlignment")]
+)
+def test_bad_inputs_are_refused_before_compiled_code_sees_them(names: tuple[str, ...]) -> None:
     """In a process of its own: an index out of range in compiled code may end the process."""
+    assert set(names) <= set(bad_examples.INPUTS)
     code = (
         "import json, sys\n"
         f"sys.path.insert(0, {str(Path(bad_examples.__file__).parents[1])!r})\n"
         "from helpers.bad_examples import messages\n"
-        f"json.dump(messages({name!r}), sys.stdout)\n"
+        f"json.dump([messages(name) for name in {names!r}], sys.stdout)\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    found = json.loads(run.stdout)
-    wanted = [(kind, words) for kind, _, words in bad_examples.INPUTS[name]]
-    wanted += [(kind, words) for kind, _, words in bad_examples.OUTPUTS[name]]
-    assert [kind for kind, _ in found] == [kind for kind, _ in wanted]
-    for (kind, said), (_, words) in zip(found, wanted, strict=True):
-        for method, message in said.items():
-            assert words in message and "example 1" in message, (kind, method, message)
+    for name, found in zip(names, json.loads(run.stdout), strict=True):
+        wanted = [(kind, words) for kind, _, words in bad_examples.INPUTS[name]]
+        wanted += [(kind, words) for kind, _, words in bad_examples.OUTPUTS[name]]
+        assert [kind for kind, _ in found] == [kind for kind, _ in wanted]
+        for (kind, said), (_, words) in zip(found, wanted, strict=True):
+            for method, message in said.items():
+                assert words in message and "example 1" in message, (name, kind, method, message)
 
 
 def test_a_loaded_model_has_the_same_gate(tmp_path: Path) -> None:
@@ -160,7 +167,7 @@ def test_a_loaded_model_has_the_same_gate(tmp_path: Path) -> None:
 def test_right_outputs_that_training_refuses_may_still_be_scored() -> None:
     """A loss is all that `score` needs: unknown rules, forbidden labels and single candidates have one."""
     model, X, Y = fitted("Grammar")
-    strange = [("S", ("NP", "DT"), ("VP", "NN", "VBZ")), Y[1]]
+    strange = [("S", ("NP", "DT"), ("VP", "NN", "VBZ")), *Y[1:]]
     with pytest.raises(ValueError, match="cannot derive the tree of example 0"):
         StructuredSVM(model.problem_).fit(X, strange)
     assert model.score(X, strange) == -np.mean(
@@ -204,6 +211,40 @@ def test_a_sparse_matrix_with_an_entry_outside_of_it(name: str, column: int) -> 
     assert all(message.startswith(sentence) for message in refusals(model, bad, Y))
 
 
+def pointing_outside() -> dict[str, Any]:
+    """Sparse matrices whose arrays were changed after they were made: scipy does not look again."""
+    X = np.ones((12, 4))
+
+    def changed(matrix: Any, part: str, place: Any, value: Any) -> Any:
+        getattr(matrix, part)[place] = value
+        return matrix
+
+    coo = sp.coo_matrix(X)
+    return {
+        "csr falls": changed(sp.csr_matrix(X), "indptr", 3, 40),
+        "csr begins late": changed(sp.csr_matrix(X), "indptr", 0, 2),
+        "csr begins before": changed(sp.csr_matrix(X), "indptr", 0, -2),
+        "csr ends late": changed(sp.csr_matrix(X), "indptr", -1, 10**6),
+        "csc row": changed(sp.csc_array(X), "indices", 5, 12),
+        "csc ends late": changed(sp.csc_matrix(X), "indptr", -1, 10**6),
+        "bsr block": changed(sp.bsr_matrix(X, blocksize=(2, 2)), "indices", 1, 2),
+        "bsr ends late": changed(sp.bsr_array(X, blocksize=(2, 2)), "indptr", -1, 10**6),
+        "coo row": changed(coo, "row", 7, 10**6),
+        "coo column": changed(sp.coo_array(X), "col", 7, -1),
+        "lil column": changed(sp.lil_matrix(X), "rows", 2, [0, 1, 2, 99]),
+    }
+
+
+@pytest.mark.parametrize("kind", pointing_outside())
+@pytest.mark.parametrize("name", ROWS)
+def test_a_sparse_matrix_that_points_outside_of_itself(name: str, kind: str) -> None:
+    for model, _, Y in (fitted(name), fitted(name, JKSE)):
+        assert all(
+            re.search("make it anew with (scipy|the right shape)", message)
+            for message in refusals(model, pointing_outside()[kind], Y)
+        )
+
+
 @pytest.mark.parametrize(
     ("solver", "kernel"),
     [
@@ -224,3 +265,27 @@ def test_features_whose_squares_overflow(solver: str, kernel: Any) -> None:
 def test_tokens_that_are_texts() -> None:
     with pytest.raises(ValueError, match="token 0 of example 0 is the text 'Paris': give a dictionary"):
         StructuredSVM(Sequence()).fit([["Paris", "sleeps"]], [["N", "V"]])
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_masked_arrays_are_refused(name: str) -> None:
+    """Around the examples, and inside of the second one: masked entries have no value."""
+    problem, X, Y, _ = example(name)
+
+    def masked(value: Any) -> Any:
+        return changed(value, np.ma.masked_array)
+
+    around = [np.ma.masked_array(np.fromiter(part, dtype=object, count=len(part))) for part in (X, Y)]
+    spoilt = [(around[0], Y, "X is a masked array"), (X, around[1], "Y is a masked array")]
+    if name not in ("Grammar", *ROWS):  # their inputs are texts, or rows of one matrix
+        spoilt.append(([X[0], masked(X[1]), *X[2:]], Y, "example 1.* is a masked array"))
+    if name in ("Sequence", "Localization", "Diversity", "ProteinAlignment"):
+        spoilt.append((X, [Y[0], masked(Y[1]), *Y[2:]], "example 1.* is a masked array"))
+    model, estimate = StructuredSVM(problem).fit(X, Y), JKSE(problem, nu=0.5).fit(X, Y)
+    for inputs, outputs, words in spoilt:
+        calls = [model.fit, model.score, estimate.fit, estimate.score, estimate.score_samples, estimate.add]
+        if inputs is not X:
+            calls += [lambda inputs, _: model.predict(inputs), lambda inputs, _: estimate.predict(inputs)]
+        for call in calls:
+            with pytest.raises(ValueError, match=words):
+                call(inputs, outputs)

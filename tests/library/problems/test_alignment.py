@@ -8,31 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from helpers.all_outputs import STEP
+from helpers.all_outputs import alignments as outputs
 from structmargin.formulation import FORMULATIONS
 from structmargin.problem import Problem
 from structmargin.problems.alignment.problem import Alignment
 from structmargin.scorer import LinearScorer
 
 PROBLEM = Alignment(n_letters=2)
-STEP = {"M": (1, 1), "D": (1, 0), "I": (0, 1)}
-
-
-def outputs(x):
-    """Every candidate with every path."""
-
-    def paths_from(n, m, i, j):
-        yield ""
-        for op, (di, dj) in STEP.items():
-            if i + di <= n and j + dj <= m:
-                for rest in paths_from(n, m, i + di, j + dj):
-                    yield op + rest
-
-    native, candidates = x
-    for c, candidate in enumerate(candidates):
-        for i in range(len(native) + 1):
-            for j in range(len(candidate) + 1):
-                for ops in paths_from(len(native), len(candidate), i, j):
-                    yield c, (i, j, ops)
 
 
 def features(x, y):

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import references
-from helpers.boxes import listed, pyramid, shared
+from helpers.all_outputs import boxes as outputs
+from helpers.boxes import pyramid, shared
 from structmargin import JKSE, StructuredSVM, registry
 from structmargin.formulation import FORMULATIONS
 from structmargin.problems import Localization
@@ -42,10 +43,6 @@ def scenes(n: int, seed: int = 0) -> tuple[list[Any], list[np.ndarray]]:
             X.append(x)
             Y.append(np.roll(boxes, -k, axis=0))
     return X[:n], Y[:n]
-
-
-def outputs(x: Any) -> list[np.ndarray]:
-    return [np.array([box]) for box in listed(*x[0].shape, x[1])]
 
 
 @settings(max_examples=50, deadline=None)
@@ -207,6 +204,19 @@ def test_several_true_boxes() -> None:
     assert problem.delta(y, y[::-1]) == 0.0
     assert problem.delta(y, np.array([[0, 7, 4, 12]])) == pytest.approx(1.0 - 16 / 24)
     assert problem.delta(np.zeros((0, 4), int), y) == 1.0
+
+
+def test_a_kernel_that_knows_fewer_words_than_the_problem() -> None:
+    """Its compiled code would count the others outside of its arrays."""
+    X, Y = scenes(2)
+    for estimator in (StructuredSVM, JKSE):
+        for gamma in (None, 1.0):
+            with pytest.raises(ValueError, match=r"example.* has word \d, but n_words is 2"):
+                estimator(Localization(WORDS, 2), kernel=BoxChi2(2, 2, gamma=gamma)).fit(X, Y)
+    problem = Localization(WORDS, levels=1, scale=1.0)
+    for box in ([0, 0, 9, 3], [-1, 0, 3, 3], [2, 2, 2, 5], [0, 0, 10**9, 10**9]):
+        with pytest.raises(ValueError, match="is empty or outside its map of 8 x 12"):
+            problem.psi(X[0], np.array([box]))
 
 
 def test_bad_input_is_named() -> None:

@@ -33,7 +33,7 @@ X4, Y4 = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -1.0]]), np.array([
         (Measure("f1"), X4, Y4[:3], "X has 4 examples but Y has 3"),
         (Measure("f1"), X4[:, 0], Y4, "X must be a matrix .* but has 1 dimensions"),
         (Measure("F1"), X4, Y4, "unknown measure 'F1'; known: f1, "),
-        (Measure("fbeta", beta=0.0), X4, Y4, "beta must be a finite number above 0, but it is 0.0"),
+        (Measure("fbeta", beta=0.0), X4, Y4, "beta must be above 0 and at most 1e.100, but it is 0.0"),
         (Measure("f1", intercept=-1.0), X4, Y4, "intercept must be .* -1.0"),
     ],
 )

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from helpers import references
+from helpers.all_outputs import constraints
 from helpers.protein_chains import chains, score
 from helpers.protein_pairs import random_pair
 from structmargin import StructuredSVM, registry
@@ -182,17 +183,7 @@ def test_the_optimum_of_the_problem_with_all_its_constraints(solver):
     X = [random_pair(rng, 3, 3, 3) for _ in range(4)]
     Y = [random_chain(rng, 3, 3) for _ in X]
 
-    class Listed(ProteinAlignment):
-        """Psi of the empty chain, which is no truth, for the list of all constraints."""
-
-        def psi(self, x, y):
-            y = np.array(y, int).reshape(-1, 2)
-            return super().psi(x, y) if len(y) else np.zeros(self.n_weights)
-
-        def delta(self, y, ybar):
-            return super().delta(y, np.array(ybar, int).reshape(-1, 2))
-
-    listed = references.constraints(Listed("simple", tolerance=0), X, Y, lambda x: chains(3, 3))
+    listed = constraints("ProteinAlignment", problem, X, Y)
     best = references.primal("SVM1 margin", 2.0, listed, len(Y)).value
     fit = registry.solver(solver).train(problem, (X, Y), MARGIN, C=2.0, eps=1e-9, gap_tol=1e-5, max_iter=3000)
     assert fit.exact

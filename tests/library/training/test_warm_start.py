@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helpers.small_problems import SMALL
+from helpers.every_problem import example
 from structmargin.fit import Fit
 from structmargin.formulation import FORMULATIONS
 from structmargin.solvers.n_slack import NSlack
@@ -19,7 +19,7 @@ def test_the_unit_of_slacks_is_that_of_the_cuts_held() -> None:
             units.append(task.separation.largest_b)
             return super().solve(task)
 
-    problem, X, Y, _ = SMALL["Taxonomy"]()
+    problem, X, Y, _ = example("Taxonomy")
     formulation = FORMULATIONS["SVM1 margin"]
     first = Watched().train(problem, (X, Y), formulation, C=5.0)
     Watched().train(problem, (X, Y), formulation, C=5.0, warm_start=first)

@@ -97,6 +97,11 @@ class Alignment(Params):
         """The length of w and of Psi(x, y)."""
         return self.n_letters**2 + 1
 
+    def check_params(self) -> None:
+        """Raise unless there is an alphabet."""
+        if self.n_letters < 1:
+            raise ValueError(f"n_letters must be at least 1, but it is {self.n_letters}")
+
     def psi(self, x: Input, y: Output) -> np.ndarray:
         """Psi(x, y), an array of shape (n_weights,)."""
         _check_output("this example", x, y)

@@ -172,10 +172,15 @@ class Diversity(Params):
         self.check_inputs(X)
         self.check_outputs(X, Y)
 
+    def check_params(self) -> None:
+        """Raise unless there are features, and documents to select."""
+        for name, value in (("K", self.K), ("n_features", self.n_features)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, but it is {value!r}")
+
     def check_inputs(self, X: Sequence[Candidates]) -> None:
         """Raise unless every x has K documents or more, items with features, and finite features."""
-        if self.K < 1:
-            raise ValueError(f"K must be at least 1, but it is {self.K!r}")
+        self.check_params()
         for i, x in enumerate(X):
             if len(x) < self.K:
                 raise ValueError(f"example {i} has {len(x)} documents, fewer than K={self.K}: leave it out")
@@ -200,6 +205,9 @@ class Diversity(Params):
     def check_outputs(self, X: Sequence[Candidates], Y: Sequence[Selection]) -> None:
         """Raise unless every y selects K documents of its x and says who has which subtopic."""
         for i, (x, y) in enumerate(zip(X, Y, strict=True)):
+            for part in y:
+                if part is not None:
+                    by_position(part, f"a part of the selection of example {i}")
             documents = np.asarray(y.documents)
             if len(documents) != self.K:
                 raise ValueError(f"example {i}: the selection has {len(documents)} documents, not K={self.K}")
@@ -230,7 +238,11 @@ class Diversity(Params):
         """What covering each item is worth: (m,)."""
         if x.phi.shape[1] != len(w):
             raise ValueError(f"items have {x.phi.shape[1]} features, but the weights are for {len(w)}")
-        return np.asarray(x.phi @ w, dtype=float)
+        with np.errstate(over="ignore", invalid="ignore"):
+            worth = np.asarray(x.phi @ w, dtype=float)
+        if not np.isfinite(worth).all():  # no set would be the best, and the searches would return any number
+            raise ValueError("the worth of an item is not finite: scale the features of items")
+        return worth
 
     # -- searches ----------------------------------------------------------------------------------
 

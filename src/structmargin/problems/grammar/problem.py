@@ -123,6 +123,22 @@ class Grammar(Params):
         if h is not None and (not isinstance(h, int) or isinstance(h, bool) or h < 0):
             raise ValueError(f"horizontal must be None or a number of children from 0 on, but it is {h!r}")
 
+    def check_params(self) -> None:
+        """Raise unless rules and start symbols are texts and tuples of texts that make a grammar."""
+        for name, values in (("rules", self.rules), ("start", self.start)):
+            if not isinstance(values, (list, tuple)) or not len(values):
+                raise ValueError(f"{name} must be a list with at least one entry, but are {values!r}")
+        if not all(isinstance(label, str) for label in self.start or ()):
+            raise ValueError("start must be labels, which are texts")
+        n = 2 if self.parents else 1
+        for k, rule in enumerate(self.rules or ()):
+            parts = rule if isinstance(rule, (list, tuple)) else ()
+            symbols = [part for part in parts if isinstance(part, (list, tuple))]
+            texts = all(len(s) == n and all(isinstance(t, str) for t in s) for s in symbols)
+            if len(symbols) + sum(isinstance(part, str) for part in parts) != len(parts) or not texts:
+                raise ValueError(f"rule {k} is {rule!r}, but a rule has texts and tuples of {n} texts alone")
+        self.tables  # noqa: B018 - says what else is wrong with the rules
+
     def bind(self, X: Sequence[Sequence[str]], Y: Sequence[Node]) -> Self:
         """The grammar of all rules that occur in the trees Y; rules and start symbols given stay."""
         self.check_inputs(X)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +27,7 @@ from structmargin.oracles.box_search_chi2 import (
     exponential_scan,
 )
 from structmargin.problems._memory import KernelMemory
-from structmargin.problems.localization.boxes import KINDS, Image, as_input, pyramids
+from structmargin.problems.localization.boxes import KINDS, Image, as_input, pyramids, require_known_words
 
 Images = Sequence[Image]
 Boxes = Sequence[np.ndarray]
@@ -106,10 +106,21 @@ class BoxChi2:
     )
 
     def __post_init__(self) -> None:
+        if self.n_words < 1 or self.levels < 1:
+            raise ValueError(
+                f"n_words and levels must be at least 1, but they are {self.n_words} and {self.levels}"
+            )
         if self.normalise not in KINDS:
             raise ValueError(f"normalise must be one of {', '.join(KINDS)}, but it is {self.normalise!r}")
         if self.gamma is not None and not 0.0 < self.gamma < np.inf:
             raise ValueError(f"gamma must be None or a finite number above 0, but it is {self.gamma!r}")
+
+    def check_expansion(self, problem: Any, X: Images, Y: Boxes, coef: np.ndarray, max_bytes: int) -> None:
+        """Raise unless the pyramids fit into memory: for expansions that come from a file."""
+        if 8 * n_cells(self.levels) * self.n_words * max(len(coef), 1) > max_bytes:
+            raise ValueError(f"pyramids of {self.levels} levels need more than {max_bytes} bytes")
+        for i, x in enumerate(X):
+            require_known_words(as_input(x)[0], self.n_words, f"example {i}")
 
     def gram(self, X: Images, Y: Boxes, X2: Images, Y2: Boxes) -> np.ndarray:
         """The kernel between two lists of pairs; a pair that occurs again is worked out once."""
@@ -125,6 +136,7 @@ class BoxChi2:
     def potentials(self, problem: object, x: Image, X: Images, Y: Boxes, coef: np.ndarray) -> np.ndarray:
         """Scores (m,) of all boxes of x under sum_j coef_j k((x_j, y_j), .)."""
         words, windows = as_input(x)
+        require_known_words(words, self.n_words, "this example")
         support, tables = self._expansion(X, Y, coef)
         if self.gamma is not None:
             exponential: np.ndarray = exponential_scan(

@@ -19,7 +19,15 @@ from structmargin.inputs.gate import require_equal
 from structmargin.oracles.box_search import box_loss, n_cells
 from structmargin.problem import Scorer
 from structmargin.problems._params import Params
-from structmargin.problems.localization.boxes import KINDS, Image, as_boxes, as_input, pyramids
+from structmargin.problems.localization.boxes import (
+    KINDS,
+    Image,
+    as_boxes,
+    as_input,
+    pyramids,
+    require_inside,
+    require_known_words,
+)
 from structmargin.problems.localization.search import SEARCHES, Detections, SignedIntegrals
 
 MAX_PREPARED_BYTES = 1 << 28
@@ -130,6 +138,11 @@ class Localization(Params):
         """The length of w and of Psi(x, y)."""
         return n_cells(self.levels) * self.n_words
 
+    def check_params(self) -> None:
+        """Raise unless the scale, where it is known, is a number above 0."""
+        if self.scale is not None and not 0.0 < self.scale < np.inf:
+            raise ValueError(f"scale must be a finite number above 0, but it is {self.scale!r}")
+
     @property
     def explicit_only(self) -> str | None:
         """Why no joint kernel can be used, where that is so."""
@@ -167,7 +180,7 @@ class Localization(Params):
 
     def potentials(self, w: np.ndarray, x: Image) -> np.ndarray | SignedIntegrals:
         """Scores (m,) of all boxes of x; for branch and bound, integral images."""
-        self._require_known_words(as_input(x)[0], "this example")
+        require_known_words(as_input(x)[0], self.n_words, "this example")
         potentials: np.ndarray | SignedIntegrals = SEARCHES[self.search].potentials(self, w, x)
         return potentials
 
@@ -242,7 +255,7 @@ class Localization(Params):
                 words, windows = as_input(x)
             except (TypeError, ValueError) as error:
                 raise ValueError(f"x of example {i} is not (words, windows): {error}") from None
-            self._require_known_words(words, f"example {i}")
+            require_known_words(words, self.n_words, f"example {i}")
             if np.any(windows < 1):
                 raise ValueError(f"a window of example {i} is not of three numbers of at least 1")
             if not np.any((windows[:, 0] <= words.shape[0]) & (windows[:, 1] <= words.shape[1])):
@@ -250,13 +263,6 @@ class Localization(Params):
                     f"no window of example {i} fits its map of {words.shape[0]} x {words.shape[1]}: leave "
                     "the image out, or give smaller windows"
                 )
-
-    def _require_known_words(self, words: np.ndarray, where: str) -> None:
-        if words.size and int(words.max()) >= self.n_words:
-            raise ValueError(
-                f"{where} has word {words.max()}, but n_words is {self.n_words}: words are 0 to "
-                f"{self.n_words - 1}, and below 0 where there is none"
-            )
 
     def check_outputs(self, X: Sequence[Image], Y: Sequence[np.ndarray]) -> None:
         """Raise unless every y has boxes, all of them inside the map of its x."""
@@ -267,14 +273,7 @@ class Localization(Params):
                 raise ValueError(f"y of example {i} has no boxes: {error}") from None
             if not len(boxes):
                 raise ValueError(f"example {i} has no box: an image without an object cannot be trained on")
-            empty = (boxes[:, 2] <= boxes[:, 0]) | (boxes[:, 3] <= boxes[:, 1])
-            outside = (boxes[:, :2] < 0).any(axis=1) | (boxes[:, 2:] > words.shape).any(axis=1)
-            if empty.any() or outside.any():
-                k = int(np.flatnonzero(empty | outside)[0])
-                raise ValueError(
-                    f"box {k} of example {i}, {boxes[k].tolist()}, is empty or outside its map of "
-                    f"{words.shape[0]} x {words.shape[1]}: clip it, or leave it out"
-                )
+            require_inside(boxes, words, f"example {i}")
 
 
 class PreparedSearches:

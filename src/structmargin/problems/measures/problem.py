@@ -53,6 +53,8 @@ def _recall_at(P: int, N: int, k: int) -> Table:
     return Table(float(min(k, P)), -1.0, 0.0, float(P), 0.0, 0.0, k)
 
 
+MAX_BETA = 1e100
+"""Beyond it beta^2 is no number, and recall alone counts long before."""
 MEASURES = ("f1", "fbeta", "prbep", "precision_at_k", "recall_at_k", "error_rate", "roc_area")
 
 
@@ -160,7 +162,7 @@ class Measure(Params):
 
     def check_inputs(self, X: Sequence[Sample]) -> None:
         """Raise unless the parameters are right, all features finite, and there are k rows to choose."""
-        self._require_params()
+        self.check_params()
         for i, x in enumerate(X):
             row = row_not_finite(x.rows)
             if row is not None:
@@ -179,11 +181,11 @@ class Measure(Params):
     def _refuse_one_class(self, kind: str, n: int, where: str) -> None:
         raise ValueError(f"all {n} labels{where} are {kind}: {self.measure!r} needs rows of both classes")
 
-    def _require_params(self) -> None:
+    def check_params(self) -> None:
         if self.measure not in MEASURES:
             raise ValueError(f"unknown measure {self.measure!r}; known: {', '.join(MEASURES)}")
-        if not (np.isfinite(self.beta) and self.beta > 0):
-            raise ValueError(f"beta must be a finite number above 0, but it is {self.beta!r}")
+        if not 0 < self.beta <= MAX_BETA:
+            raise ValueError(f"beta must be above 0 and at most {MAX_BETA:g}, but it is {self.beta!r}")
         if not (np.isfinite(self.intercept) and self.intercept >= 0):
             raise ValueError(f"intercept must be a finite number, 0 for none, but it is {self.intercept!r}")
         if self._at_k and (self.k is None or self.k < 1 or self.k != int(self.k)):

@@ -111,6 +111,19 @@ class MulticlassData(Params):
                 f"{self.K - 1}: name labels of another kind with classes=[...], in the order of their numbers"
             )
 
+    def check_params(self) -> None:
+        """Sizes of at least 1, names that are as many and differ, a loss matrix with a zero diagonal."""
+        if self.K < 1 or self.D < 1:
+            raise ValueError(f"there must be classes and features, but they are {self.K} and {self.D}")
+        labels.require_names(self.classes, self.K, "classes")
+        features.require_columns(self.features, self.D)
+        if self.loss is not None:
+            losses = np.asarray(self.loss, dtype=float)
+            if losses.shape != (self.K, self.K):
+                raise ValueError(f"loss must be a {self.K} x {self.K} matrix, but has shape {losses.shape}")
+            if np.any(np.diag(losses) != 0) or np.any(~(losses >= 0)) or not np.all(np.isfinite(losses)):
+                raise ValueError("loss must be finite and >= 0 everywhere, and 0 on the diagonal")
+
     def check_inputs(self, X: Matrix) -> None:
         """Raise unless X is a matrix of n_features finite columns."""
         matrix = as_matrix(X)

@@ -153,11 +153,7 @@ class Multiclass(MulticlassData):
         require_equal(X, Y)
         self.check_inputs(X)
         self.require_class_numbers(np.asarray(Y))
-        losses = self.losses()
-        if losses.shape != (self.K, self.K):
-            raise ValueError(f"loss must be a {self.K} x {self.K} matrix, but has shape {losses.shape}")
-        if np.any(np.diag(losses) != 0) or np.any(~(losses >= 0)) or not np.all(np.isfinite(losses)):
-            raise ValueError("loss must be finite and >= 0 everywhere, and 0 on the diagonal")
+        self.check_params()
 
     def radius(self, x: Matrix) -> float:
         """Proposition 20: |Psi(x, y) - Psi(x, y')|^2 <= 2 |x|^2."""
@@ -177,7 +173,7 @@ class MulticlassBatch:
     def __init__(self, problem: Multiclass, X: Matrix, Y: Labels | None) -> None:
         self.problem, self.X = problem, as_matrix(X)
         self.Y = np.zeros(0, dtype=np.int64) if Y is None else np.asarray(Y, dtype=np.int64)
-        self.losses = problem.losses()
+        self.losses = np.zeros((0, 0)) if Y is None else problem.losses()  # predicting needs none
 
     def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts:
         """The most violated output of each example in `indices`."""

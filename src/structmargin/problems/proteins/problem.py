@@ -133,7 +133,9 @@ class ProteinAlignment(Params):
         return np.ascontiguousarray(table if self.gaps == "affine" else np.repeat(table, 2, axis=1))
 
     def psi(self, x: Pair, y: np.ndarray) -> sp.csr_matrix:
-        """Psi(x, y), a sparse row of shape (1, n_weights)."""
+        """Psi(x, y), a sparse row of shape (1, n_weights); that of the empty alignment is 0."""
+        if len(y) == 0:
+            return sp.csr_matrix((1, self.n_weights))
         return self.batch([x], [y]).psi()
 
     def delta(self, y: np.ndarray, ybar: np.ndarray) -> float:

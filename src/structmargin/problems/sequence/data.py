@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from structmargin.inputs import labels
+from structmargin.inputs import features, labels
 from structmargin.inputs.tokens import Tokens
 from structmargin.kernels import Matrix
 from structmargin.problems._params import Params
@@ -87,6 +87,18 @@ class SequenceData(Params):
         if isinstance(self.labels, np.ndarray):
             return [labels.named(y, self.labels) for y in Y]
         return [[self.labels[k] for k in y.tolist()] for y in Y]
+
+    def check_params(self) -> None:
+        """Sizes of at least 1, names that are as many and differ; masks are looked at when they are made."""
+        if self.L < 1 or self.n_columns < 1:
+            raise ValueError(f"there must be labels and features, but they are {self.L} and {self.n_columns}")
+        labels.require_names(self.labels, self.L, "labels")
+        features.require_columns(self.features, self.n_columns)
+        masks = {"allowed": (self.L, self.L), "first": (self.L,), "final": (self.L,)}
+        for name, shape in masks.items():
+            mask = getattr(self, name)
+            if mask is not None and np.shape(np.asarray(mask, dtype=bool)) != shape:
+                raise ValueError(f"{name} must be booleans of shape {shape}")
 
     def check_inputs(self, X: abc.Sequence[Matrix]) -> None:
         """Raise unless every x is a non-empty (T, n_features) array of finite numbers."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -235,6 +235,15 @@ class SequenceKernel:
             if len(held):
                 emissions = np.asarray(self.kx(x, store.tokens[held])) @ beta[held]
         return emissions, scores.transitions, scores.triplets
+
+    def check_expansion(self, problem: Any, X: Inputs, Y: Labels, coef: np.ndarray, max_bytes: int) -> None:
+        """Raise unless problem, kernel and tokens fit together: for expansions that come from a file."""
+        _require_plain(problem, self)
+        L, n_tokens = problem.L, sum(x.shape[0] for x in X)
+        if 8 * L * max(L * L if self.T == 2 else L, n_tokens) > max_bytes:
+            raise ValueError(f"{L} labels for {n_tokens} tokens need more than {max_bytes} bytes")
+        if len({sp.issparse(x) for x in X}) > 1:
+            raise ValueError("some of the sequences are sparse and some are not")
 
     def _expansion(self, problem: Chain, X: Inputs, Y: Labels, coef: np.ndarray) -> LabelScores:
         """sum_j coef_j k_seq((x_j, y_j), .) as scores of labels, pairs and triplets, computed once."""

@@ -103,7 +103,7 @@ class Taxonomy(Multiclass):
     @property
     def n_weights(self) -> int:
         """The length of w and of Psi(x, y)."""
-        return self.D * int(self.class_features.shape[1])
+        return self.D * (self.K if self.Lambda is None else int(self.class_features.shape[1]))
 
     def _one_row_per_class(self) -> list[Any]:
         return super()._one_row_per_class() + ([] if self.Lambda is None else [self.class_features])
@@ -128,9 +128,11 @@ class Taxonomy(Multiclass):
         """The examples packed, so that many are searched in one call."""
         return TaxonomyBatch(self, X, Y)
 
-    def check(self, X: Matrix, Y: Labels) -> None:
+    def check_params(self) -> None:
         """As for `Multiclass`; besides, a finite row of Lambda for each class."""
-        super().check(X, Y)
+        super().check_params()
+        if self.Lambda is None:
+            return
         Lambda = self.class_features
         if Lambda.shape[0] != self.K:
             raise ValueError(
