@@ -21,7 +21,7 @@ from typing import Any
 
 try:
     from structmargin_suite.planning.config import ConfigError
-    from structmargin_suite.storage.fetch import DataError
+    from structmargin_suite.storage.errors import DataError
 except ModuleNotFoundError as error:
     raise SystemExit(
         f"error: the experiments need packages that are not installed ({error.name} is missing): "
@@ -186,8 +186,8 @@ def _explain(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from structmargin_suite.datasets import dataset
+    from structmargin_suite.fetching.fetch import at_hand, own_files
     from structmargin_suite.planning.plan import load
-    from structmargin_suite.storage.fetch import at_hand, own_files
     from structmargin_suite.storage.layout import Layout
 
     suite = load(options.root, options.scale)

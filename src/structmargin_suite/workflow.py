@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from structmargin_suite.datasets import dataset
+from structmargin_suite.fetching.fetch import own_files
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
 from structmargin_suite.planning.resources import Asked, Resources
@@ -22,7 +23,7 @@ from structmargin_suite.rerun import job_keys
 from structmargin_suite.rerun.machine import THREAD_VARIABLES
 from structmargin_suite.rerun.unfit import unfit
 from structmargin_suite.storage.csv_files import read_csv
-from structmargin_suite.storage.fetch import own_files
+from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.layout import ScaleLayout, tabulated
 from structmargin_suite.storage.seal import SEAL
 
@@ -64,7 +65,7 @@ class Pipeline:
             raise _workflow_error(f"--config takes scale=smoke|standard|paper, but not {', '.join(extra)}")
         try:
             suite = load(Path("."), config.get("scale"))
-        except ConfigError as error:
+        except (ConfigError, DataError) as error:
             raise _workflow_error(str(error)) from None
         equip(suite.scale)
         return cls(suite, workflow)

@@ -38,19 +38,20 @@ LIBRARY = {
 }
 SUITE = {
     "storage": "",
-    "datasets": "storage structmargin",
+    "fetching": "storage",
+    "datasets": "storage fetching structmargin",
     "baselines": "structmargin",
     "methods": "storage datasets baselines structmargin",
-    "planning": "storage datasets baselines methods structmargin",
-    "rerun": "storage datasets methods planning",
+    "planning": "storage fetching datasets baselines methods structmargin",
+    "rerun": "storage fetching datasets methods planning",
     "results": "storage datasets methods",
     "analysis": "datasets results structmargin",
     "figures": "storage datasets results analysis structmargin",
     "statements": "datasets baselines results analysis structmargin",
     "publish": "storage methods planning rerun results",
-    "stages": "storage datasets methods planning rerun results figures statements publish",
-    "workflow": "storage datasets planning rerun",
-    "cli": "storage datasets methods planning results publish structmargin",
+    "stages": "storage fetching datasets methods planning rerun results figures statements publish",
+    "workflow": "storage fetching datasets planning rerun",
+    "cli": "storage fetching datasets methods planning results publish structmargin",
 }
 ROOMS = {
     package: {room: set(allowed.split()) for room, allowed in rooms.items()}

@@ -19,7 +19,7 @@ from typing import Any, Concatenate, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from structmargin_suite.storage.fetch import Remote
+from structmargin_suite.fetching.fetch import Remote
 
 Schemas = Mapping[str, Mapping[str, object]]
 """Parameters by name, each with the JSON schema of its values."""

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 
 DAMAGED = (
     tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, lzma.LZMAError, zlib.error, NotImplementedError,

@@ -20,7 +20,7 @@ import numpy as np
 
 from structmargin.problems.grammar.trees import Tree, leaves
 from structmargin_suite.datasets import Examples, Schemas, Split
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 
 RawTree: TypeAlias = list[Any]
 """[label, child, ...] as read, with such lists as children; [tag, word] is a leaf."""

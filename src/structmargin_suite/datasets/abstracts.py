@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from structmargin_suite.datasets import Schemas, _one_vs_rest
 from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
-from structmargin_suite.storage.fetch import Remote
+from structmargin_suite.fetching.fetch import Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "score", "synthesize", "view"]
 

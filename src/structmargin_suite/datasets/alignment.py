@@ -20,7 +20,7 @@ import numpy as np
 
 from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.datasets._pool import refuse
-from structmargin_suite.storage.fetch import Remote
+from structmargin_suite.fetching.fetch import Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "generate", "random_letters", "refuse", "score", "synthesize", "view"]
 

@@ -20,7 +20,8 @@ import numpy as np
 from structmargin_suite.datasets import Schemas, collection
 from structmargin_suite.datasets._sparse import count_matrix
 from structmargin_suite.datasets._subtopics import VIEW, Collection, score, view
-from structmargin_suite.storage.fetch import DataError, Remote
+from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.storage.errors import DataError
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from structmargin_suite.datasets import Schemas
 from structmargin_suite.datasets._subtopics import VIEW, Collection, score, view
-from structmargin_suite.storage.fetch import Remote
+from structmargin_suite.fetching.fetch import Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "score", "synthesize", "view"]
 

@@ -23,7 +23,8 @@ from structmargin_suite.datasets._treebanks import (
     view,
 )
 from structmargin_suite.datasets.gum import documents
-from structmargin_suite.storage.fetch import DataError, mirrored
+from structmargin_suite.fetching.fetch import mirrored
+from structmargin_suite.storage.errors import DataError
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 

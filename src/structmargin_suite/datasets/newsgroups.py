@@ -35,7 +35,8 @@ from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.datasets._archives import tar_files
 from structmargin_suite.datasets._sparse import count_matrix, csr_arrays, csr_of
 from structmargin_suite.datasets.patents import score, tfidf, word_counts
-from structmargin_suite.storage.fetch import DataError, Remote
+from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.storage.errors import DataError
 
 if TYPE_CHECKING:
     from nltk.stem import PorterStemmer

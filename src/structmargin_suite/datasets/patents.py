@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from structmargin.problems.taxonomy.taxonomies import node_features, tree_loss
 from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.datasets._sparse import csr_arrays, csr_of
-from structmargin_suite.storage.fetch import Remote
+from structmargin_suite.fetching.fetch import Remote
 
 FILES: tuple[Remote, ...] = ()
 PREPARE: Schemas = {

@@ -21,7 +21,8 @@ import scipy.sparse as sp
 from structmargin_suite.datasets import Schemas, _one_vs_rest, abstracts
 from structmargin_suite.datasets._archives import tar_files
 from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
-from structmargin_suite.storage.fetch import DataError, Remote
+from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.storage.errors import DataError
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 

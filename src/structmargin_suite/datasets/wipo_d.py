@@ -20,7 +20,8 @@ import numpy as np
 from structmargin_suite.datasets import Schemas, Split, patents
 from structmargin_suite.datasets._sparse import csr_of
 from structmargin_suite.datasets.patents import score, tfidf
-from structmargin_suite.storage.fetch import DataError, mirrored
+from structmargin_suite.fetching.fetch import mirrored
+from structmargin_suite.storage.errors import DataError
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 

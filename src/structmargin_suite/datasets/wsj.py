@@ -24,7 +24,8 @@ from structmargin_suite.datasets._treebanks import (
     tree_arrays,
     view,
 )
-from structmargin_suite.storage.fetch import DataError, Remote
+from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.storage.errors import DataError
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from structmargin_suite.fetching.fetch import OwnFiles
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.config import ConfigError
-from structmargin_suite.storage.fetch import OwnFiles
 from structmargin_suite.storage.files import cell, digest
 from structmargin_suite.storage.names import MAX_FILE_NAME, MAX_NAME, slug_of
 from structmargin_suite.storage.records import joined

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from structmargin_suite.datasets import dataset
+from structmargin_suite.fetching.fetch import at_hand
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job
 from structmargin_suite.rerun import job_keys
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.errors import DamagedFile
-from structmargin_suite.storage.fetch import at_hand
 from structmargin_suite.storage.layout import RECORD_FILE, Layout, ScaleLayout, tabulated
 from structmargin_suite.storage.seal import SEAL, verified
 

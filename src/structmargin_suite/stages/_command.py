@@ -12,7 +12,7 @@ from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
 from structmargin_suite.planning.runs import Job
 from structmargin_suite.rerun import machine
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.layout import ScaleLayout
 
 

@@ -13,7 +13,7 @@ from structmargin_suite.planning.plan import Experiment, Suite, load
 from structmargin_suite.planning.runs import Job
 from structmargin_suite.stages._command import arguments, guarded, layout_of
 from structmargin_suite.storage.csv_files import read_csv
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.files import write_json
 from structmargin_suite.storage.layout import ScaleLayout
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from structmargin_suite.datasets import DataSet, dataset
+from structmargin_suite.fetching.fetch import Unavailable, obtain, own_files
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.planning.runs import Part
 from structmargin_suite.rerun import job_keys, machine
@@ -20,7 +21,7 @@ from structmargin_suite.stages._command import arguments, guarded, layout_of
 from structmargin_suite.stages._progress import Progress
 from structmargin_suite.storage.arrays import npz_bytes
 from structmargin_suite.storage.bundle import Entry, write_bundle
-from structmargin_suite.storage.fetch import DataError, Unavailable, obtain, own_files
+from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.files import sha256
 from structmargin_suite.storage.layout import PART_FILE, Layout, ScaleLayout
 

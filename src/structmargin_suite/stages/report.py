@@ -16,8 +16,9 @@ from structmargin_suite.stages._command import arguments, guarded, layout_of
 from structmargin_suite.stages._progress import Progress
 from structmargin_suite.statements import judge
 from structmargin_suite.storage.csv_files import write_csv
-from structmargin_suite.storage.files import plain, read_yaml, write_text
+from structmargin_suite.storage.files import plain, write_text
 from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.records import read_claims
 from structmargin_suite.storage.seal import verified, write_seal
 
 
@@ -28,7 +29,7 @@ def report(suite: Suite, layout: Layout | None = None) -> None:
     results = Results(suite.root, layout.results, base=layout.root)
     for experiment in results.values():
         verified(experiment.folder)
-    claims = judge(results, read_yaml(suite.root / "data" / "published" / "claims.yaml"))
+    claims = judge(results, read_claims(suite.root / "data" / "published" / "claims.yaml"))
     write_csv(layout.claims, claims, ["id", "verdict", "evidence"])
     progress.step("claims.csv")
     current = {name: plain(experiment.config) for name, experiment in suite.experiments.items()}

@@ -1,1 +1,1 @@
-"""Files on disk: written whole, laid out, fetched and verified, unpacked safely."""
+"""Files on disk: written whole, read within limits, bound to what they were made from, laid out."""

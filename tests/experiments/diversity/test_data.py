@@ -11,7 +11,8 @@ import pytest
 from structmargin.problems import Diversity
 from structmargin.problems.diversity.problem import Selection
 from structmargin_suite.datasets import _subtopics, ambient, collection
-from structmargin_suite.storage.fetch import DataError, obtain
+from structmargin_suite.fetching.fetch import obtain
+from structmargin_suite.storage.errors import DataError
 
 TEXTS = {
     "topics.txt": "ID\tdescription\n1\tJaguar\n2\tBeagle dog\n",

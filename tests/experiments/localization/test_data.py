@@ -15,7 +15,7 @@ from helpers.pgm import write_pgm
 from structmargin_suite.datasets import uiuc_cars
 from structmargin_suite.datasets.uiuc_cars.detection import overlap
 from structmargin_suite.datasets.uiuc_cars.images import read_archive
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 
 SMALL = {"stride": 8, "surf_scale": 1, "n_words": 20, "train_images": 8, "test_images": 5, "crops": 10}
 

@@ -8,7 +8,7 @@ import pytest
 from helpers.pgm import write_pgm
 from structmargin_suite.datasets.uiuc_cars.pgm import read_pgm
 from structmargin_suite.datasets.uiuc_cars.surf import dense_surf, grid
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 
 
 def described(image: np.ndarray, stride: int, scale: int, a: int, b: int) -> np.ndarray:

@@ -16,7 +16,8 @@ from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
 from structmargin.problems import Measure
 from structmargin_suite.datasets import _one_vs_rest, abstracts, covertype, optdigits, reuters
-from structmargin_suite.storage.fetch import DataError, obtain
+from structmargin_suite.fetching.fetch import obtain
+from structmargin_suite.storage.errors import DataError
 
 
 def real(module, tmp_path: Path) -> dict[str, Path] | None:

@@ -20,7 +20,7 @@ from structmargin_suite.datasets import conll2002 as data
 from structmargin_suite.datasets.conll2002.features import binary, degree2, merged, spelling
 from structmargin_suite.planning.plan import load
 from structmargin_suite.stages.prepare import prepare
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 
 GOOD = "Ana NC B-PER\nvive VMI O\nen SP O\nNueva NC B-LOC\nYork NC I-LOC\n\n\nSí RG O\n. Fp O\n"
 

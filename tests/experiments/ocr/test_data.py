@@ -14,9 +14,10 @@ from helpers.toy_project import project
 from structmargin.problems import Sequence
 from structmargin_suite.datasets import ocr
 from structmargin_suite.datasets.ocr.handwriting import GLYPHS, WORDS, glyphs, write_letters
+from structmargin_suite.fetching.fetch import obtain
 from structmargin_suite.planning.plan import load
 from structmargin_suite.stages.prepare import prepare
-from structmargin_suite.storage.fetch import DataError, obtain
+from structmargin_suite.storage.errors import DataError
 
 RNG = np.random.default_rng(3)
 OWN_FILE = {

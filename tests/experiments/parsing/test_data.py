@@ -22,7 +22,7 @@ from structmargin_suite.datasets._treebanks import (
     tree_of,
     view,
 )
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 
 SENTENCE = """( (S (NP-SBJ-1 (DT The) (NN plan)) (VP (VBZ seems) (S (NP-SBJ (-NONE- *-1)) (VP (TO to)
    (VP (VB work) (PP=2 (-NONE- *ICH*)))))) (. .)) )"""

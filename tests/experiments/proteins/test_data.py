@@ -18,7 +18,7 @@ from structmargin_suite.datasets.homstrad import pir
 from structmargin_suite.datasets.homstrad.families import generate
 from structmargin_suite.datasets.homstrad.pairs import Truths, examples, usable_pairs
 from structmargin_suite.datasets.homstrad.profiles import STEP, blosum, expected, nearest, profile
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 
 ALIGNED = ">P1;1abca\nstructureX:1abc\nMK-\nVLA*\n>P1;2xyz\nstructureX:2xyz\n-RWV\nIA*\n"
 TABLE = "family\tmaster\tdssp_sequence\tdssp_ss8\tdssp_acc_A2\n"

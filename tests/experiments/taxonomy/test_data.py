@@ -13,7 +13,8 @@ import pytest
 from structmargin.problems import Taxonomy
 from structmargin_suite.datasets import dataset, newsgroups, patents, wipo_d
 from structmargin_suite.datasets._sparse import csr_of
-from structmargin_suite.storage.fetch import DataError, obtain
+from structmargin_suite.fetching.fetch import obtain
+from structmargin_suite.storage.errors import DataError
 
 CODES = ["D01D00", "D01F00", "D02G00"]
 

@@ -10,7 +10,7 @@ from helpers.foreign_files import foreign
 from helpers.toy_project import HERE
 from structmargin_suite.datasets import dataset
 from structmargin_suite.planning.plan import load
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 
 EVERY = 1 if "STRUCTMARGIN_CASES" in os.environ else 4
 """Of the files one in so many is tried."""

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from structmargin_suite.datasets._archives import tar_files, zip_files
 from structmargin_suite.datasets._sparse import count_matrix, csr_arrays, csr_of
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 
 CONTENTS = {"b/two.txt": " ".join(map(str, range(100_000))).encode(), "a/one.txt": b"1", "a/other.bin": b"0"}
 

@@ -18,8 +18,7 @@ from helpers.limits import bounded
 from structmargin_suite.storage import files
 from structmargin_suite.storage.arrays import arrays_of, npz_bytes
 from structmargin_suite.storage.csv_files import read_csv, write_csv
-from structmargin_suite.storage.errors import DamagedFile, one_line
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DamagedFile, DataError, one_line
 from structmargin_suite.storage.files import read_bytes, read_json, read_yaml, write_json
 from structmargin_suite.storage.frames import read_frame
 from structmargin_suite.storage.records import read_claims

@@ -26,7 +26,8 @@ from structmargin_suite.datasets._archives import zip_files
 from structmargin_suite.datasets.conll2002.features import binary, degree2, merged
 from structmargin_suite.datasets.conll2002.language import made_up_language
 from structmargin_suite.datasets.conll2002.tags import TAGS, Sentence
-from structmargin_suite.storage.fetch import DataError, Remote
+from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.storage.errors import DataError
 
 FILES = (
     Remote(

@@ -34,7 +34,8 @@ from structmargin_suite.datasets.homstrad.pairs import (
     usable_pairs,
 )
 from structmargin_suite.datasets.homstrad.profiles import nearest, profile
-from structmargin_suite.storage.fetch import DataError, Remote
+from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.storage.errors import DataError
 
 FILES = (
     Remote(

@@ -11,7 +11,7 @@ from structmargin.problems.proteins.features import Pair
 from structmargin_suite.datasets import Examples
 from structmargin_suite.datasets.homstrad import pir
 from structmargin_suite.datasets.homstrad.profiles import STEP
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 
 
 class AlignedPair(NamedTuple):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structmargin.problems.proteins.features import N_ACCESS, RESIDUES, STATES
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 
 GAP = 255
 """The code of a gap; where unknown letters are allowed, also theirs."""

@@ -24,7 +24,8 @@ import numpy as np
 
 from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.datasets.ocr.handwriting import FIRST_LETTER, PIXELS, write_words
-from structmargin_suite.storage.fetch import DataError, Remote
+from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.storage.errors import DataError
 
 FILES: tuple[Remote, ...] = (
     Remote(

@@ -29,7 +29,8 @@ from structmargin_suite.datasets.uiuc_cars.detection import CRITERIA, overlap, p
 from structmargin_suite.datasets.uiuc_cars.drawing import crop, scene
 from structmargin_suite.datasets.uiuc_cars.images import ASPECT, WIDTH, Pictures, read_archive
 from structmargin_suite.datasets.uiuc_cars.surf import LENGTH, dense_surf
-from structmargin_suite.storage.fetch import DataError, Remote
+from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.files import sha256
 
 FILES: tuple[Remote, ...] = (

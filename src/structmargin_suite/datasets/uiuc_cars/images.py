@@ -16,7 +16,7 @@ import numpy as np
 
 from structmargin_suite.datasets._archives import tar_files
 from structmargin_suite.datasets.uiuc_cars.pgm import read_pgm
-from structmargin_suite.storage.fetch import DataError
+from structmargin_suite.storage.errors import DataError
 
 WIDTH, ASPECT = 100, 0.4
 """The width of a single-scale car in pixels, and every car's height over its width."""

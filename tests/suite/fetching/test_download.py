@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.misbehaving_server import CONTENT, GOOD, WRONG_FILE, behaviours, misbehaving_server
-from structmargin_suite.storage import fetch
-from structmargin_suite.storage.download import Limits, Refused, download
-from structmargin_suite.storage.fetch import DataError, Remote, Unavailable, obtain
+from structmargin_suite.fetching import fetch
+from structmargin_suite.fetching.download import Limits, Refused, download
+from structmargin_suite.fetching.fetch import Remote, Unavailable, obtain
+from structmargin_suite.storage.errors import DataError
 
 CASES = int(os.environ.get("STRUCTMARGIN_CASES", "60"))
 SUM = hashlib.sha256(CONTENT).hexdigest()

@@ -11,11 +11,12 @@ import pytest
 
 from helpers.toy_project import TOY, project
 from structmargin_suite.datasets import clusters, dataset
+from structmargin_suite.fetching import fetch
+from structmargin_suite.fetching.fetch import Remote, Unavailable, at_hand, obtain, own_files
 from structmargin_suite.planning.plan import load
 from structmargin_suite.stages import prepare
-from structmargin_suite.storage import fetch
 from structmargin_suite.storage.bundle import Bundle
-from structmargin_suite.storage.fetch import DataError, Remote, Unavailable, at_hand, obtain, own_files
+from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.layout import ScaleLayout
 
 CONTENT = b"1 2 3\n"

@@ -10,9 +10,9 @@ import zipfile
 import pytest
 
 from helpers.foreign_files import foreign
-from structmargin_suite.storage import unpack as module
-from structmargin_suite.storage.fetch import DataError
-from structmargin_suite.storage.unpack import UnsafeArchive, unpack
+from structmargin_suite.fetching import unpack as module
+from structmargin_suite.fetching.unpack import UnsafeArchive, unpack
+from structmargin_suite.storage.errors import DataError
 
 
 def zipped(path, members):

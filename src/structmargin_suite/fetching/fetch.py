@@ -1,7 +1,7 @@
 """Where data come from: data/raw, the mirror folder, the public address, in this order.
 
 Every file is checked against its SHA-256 sum before use, wherever it was found; a mismatch is an error,
-never a reason to look further. The network gets one try within limits (storage/download.py), and an address
+never a reason to look further. The network gets one try within limits (fetching/download.py), and an address
 that failed is not asked again in the same run. What was taken is written down as provenance.
 """
 
@@ -14,9 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from structmargin_suite.storage.download import LIMITS, Refused, download
-from structmargin_suite.storage.errors import DamagedFile
-from structmargin_suite.storage.errors import DataError as DataError
+from structmargin_suite.fetching.download import LIMITS, Refused, download
+from structmargin_suite.storage.errors import DamagedFile, DataError
 from structmargin_suite.storage.files import read_json, sha256, write_json, write_with
 
 OwnFiles = str | Mapping[str, str]

@@ -1,0 +1,1 @@
+"""Files from elsewhere: found or downloaded within limits, verified, unpacked safely."""
