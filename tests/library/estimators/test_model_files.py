@@ -47,8 +47,9 @@ def test_damaged_models_are_refused_or_predict(seed: int, tmp_path: Path) -> Non
         f"ended by {run.returncode} at {case}, file {tmp_path / 'model.npz'}\n{run.stderr[-5000:]}"
     )
     counts = json.loads((tmp_path / "counts.json").read_text())
-    assert sum(counts["ends"].values()) >= counts["swept"] + CASES // BATCHES and counts["swept"]
-    assert counts["ends"]["refused"] > counts["ends"]["predicts"] > 0
+    total = sum(counts["ends"].values())
+    assert total >= counts["swept"] + CASES // BATCHES and counts["swept"]
+    assert min(counts["ends"]["refused"], counts["ends"]["predicts"]) > 0.1 * total  # neither is all there is
 
 
 @pytest.fixture(scope="module")
