@@ -1,4 +1,4 @@
-"""Strategies that damage a saved model by the ways of `helpers.model_damage`, and a sweep over all its indices.
+"""Strategies that damage a saved model by the ways of `helpers.model_damage`, and a sweep over its indices.
 
 `mutations` draws a list of changes, each a function from bytes to bytes. A change that cannot be made,
 because an earlier one left nothing to change, leaves the bytes as they are.
