@@ -99,6 +99,15 @@ def _combine(cuts, alpha):  # type: ignore[no-untyped-def]
                 cuts.w[cuts.indices[j]] += alpha[c] * cuts.data[j]
 
 
+def most_violated(H: np.ndarray, chosen: np.ndarray, lengths: np.ndarray, quota: float) -> np.ndarray:
+    """The chosen cuts in the order of their H as far as their lengths fit into the quota, at least one."""
+    if lengths.sum() <= quota:
+        return chosen
+    order = np.argsort(-H[chosen], kind="stable")
+    most = max(1, int(np.searchsorted(np.cumsum(lengths[order]), quota, side="right")))
+    return np.sort(chosen[order[:most]])
+
+
 class RowStore:
     """Cuts as sparse rows of an explicit feature space."""
 
@@ -144,12 +153,7 @@ class RowStore:
         entries, or of an eighth of them where less is left, since cuts with mass are held in any case.
         """
         quota = share * max(room - self.entries, room // MIN_ROOM)
-        lengths = np.diff(cuts.rows.indptr)[chosen]
-        if lengths.sum() <= quota:
-            return chosen
-        order = np.argsort(-cuts.H[chosen], kind="stable")
-        most = max(1, int(np.searchsorted(np.cumsum(lengths[order]), quota, side="right")))
-        return np.sort(chosen[order[:most]])
+        return most_violated(cuts.H, chosen, np.diff(cuts.rows.indptr)[chosen], quota)
 
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None:
         assert cuts.rows is not None
@@ -172,6 +176,9 @@ class RowStore:
         self._pool = grown(self._pool, base + int(need[-1]))
         self._pool_at, self._norms2 = grown(self._pool_at, self.m), grown(self._norms2, self.m)
         self._pool_at[first : self.m] = base + need[:-1]
+        self._fill_pool(first, block, blocks)
+
+    def _fill_pool(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
         _link(self.cuts, first, block, blocks, self._scratch, self._norms2)
 
     def keep(self, mask: np.ndarray) -> None:

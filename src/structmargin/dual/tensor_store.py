@@ -54,7 +54,8 @@ class ClassCuts:
 
 
 @compiled
-def _combine(cuts, blocks, alpha):  # type: ignore[no-untyped-def]
+def combine_blocks(cuts, blocks, alpha):  # type: ignore[no-untyped-def]
+    """w += sum_c alpha_c a_c, block by block."""
     for i in range(blocks.size.shape[0]):
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
@@ -123,7 +124,7 @@ class TensorStore:
     def refresh(self, alpha: np.ndarray) -> None:
         self.w[:] = 0.0
         if self._blocks is not None:
-            _combine(self.cuts, self._blocks, alpha)
+            combine_blocks(self.cuts, self._blocks, alpha)
 
     def scale(self, factor: float) -> None:
         self.w *= factor

@@ -77,9 +77,8 @@ class Task:
             self.separation.largest_b = dual.largest_b  # or rounding in its cuts would look like a better H
         else:
             weights = None if averaged else self.weights
-            store = self.space.store(
-                self.problem, self.X, self.Y, per_example=n_blocks == self.n and not averaged
-            )
+            per_example = n_blocks == self.n and not averaged
+            store = self.space.store(self.problem, self.X, self.Y, per_example, self.separation.parts)
             dual = Dual(store, n_blocks, self.formulation, self.C, engine, averaged, weights)
         self.unfinished = partial(self._unfinished, dual)
         return dual
