@@ -10,7 +10,7 @@ examples first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +26,14 @@ MIN_ROOM = 8
 """However much is held, a pass may add cuts for this part of the room: 1 / MIN_ROOM."""
 
 
+class Narrow(NamedTuple):
+    """The cuts with their examples numbered anew, so that only those that have cuts are seen."""
+
+    held: np.ndarray  # the numbers of these examples, rising
+    cuts: Any
+    spare: Any  # the same cuts with a combination of their own, which is 0
+
+
 class Store(Protocol):
     """A growing set of cuts and their combination w = sum_c alpha_c a_c."""
 
@@ -36,6 +44,8 @@ class Store(Protocol):
     @property
     def cuts(self) -> Any: ...
     def spare(self) -> Any: ...
+    def narrow(self, block: np.ndarray) -> Narrow | None: ...
+    def carry_out(self, narrow: Narrow, blocks: Blocks, change: np.ndarray) -> None: ...
     def admit(self, X: Any, Y: Any, alpha: np.ndarray) -> None: ...
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None: ...
     def affordable(self, cuts: Cuts, chosen: np.ndarray, room: int, share: float) -> np.ndarray: ...
@@ -45,6 +55,7 @@ class Store(Protocol):
     def scale(self, factor: float) -> None: ...
     def gram(self) -> np.ndarray: ...
     def matrix(self, chosen: np.ndarray) -> sp.csr_matrix | FactoredRows | None: ...
+    def rounding(self, alpha: np.ndarray) -> float: ...
     def scorer(self, alpha: np.ndarray) -> Any: ...
     def model(self, alpha: np.ndarray) -> Any: ...
 
@@ -134,6 +145,13 @@ class RowStore:
         """`cuts` with a w of their own, which is 0."""
         return self.cuts._replace(w=np.zeros(len(self.w)))
 
+    def narrow(self, block: np.ndarray) -> None:
+        """None: a step costs the same however few examples have cuts."""
+        return None
+
+    def carry_out(self, narrow: Narrow, blocks: Blocks, change: np.ndarray) -> None:
+        """Never asked for, as there is no `narrow`."""
+
     @property
     def norms2(self) -> np.ndarray:
         return self._norms2[: self.m]
@@ -206,6 +224,10 @@ class RowStore:
         A = self._whole()
         return np.asarray((A @ A.T).toarray())
 
+    def rounding(self, alpha: np.ndarray) -> float:
+        """0: search and model compute in the same numbers."""
+        return 0.0
+
     def scorer(self, alpha: np.ndarray) -> LinearScorer:
         return LinearScorer(self.problem, self.w)
 
@@ -232,6 +254,13 @@ class GramStore:
     def spare(self) -> GramCuts:
         """`cuts` with a q of their own, which is 0."""
         return self.cuts._replace(q=np.zeros(self.m))
+
+    def narrow(self, block: np.ndarray) -> None:
+        """None: a step costs the same however few examples have cuts."""
+        return None
+
+    def carry_out(self, narrow: Narrow, blocks: Blocks, change: np.ndarray) -> None:
+        """Never asked for, as there is no `narrow`."""
 
     @property
     def norms2(self) -> np.ndarray:
@@ -318,6 +347,10 @@ class GramStore:
         X = [self.X[i] for i in truths] + [self.X[i] for i in self._example[active]]
         Y = [self.Y[i] for i in truths] + [self._outputs[c] for c in active]
         return X, Y, np.concatenate([held, -weight[active]])
+
+    def rounding(self, alpha: np.ndarray) -> float:
+        """0: search and model compute in the same numbers."""
+        return 0.0
 
     def scorer(self, alpha: np.ndarray) -> KernelScorer:
         return KernelScorer(self.problem, self.kernel, *self.expansion(alpha))

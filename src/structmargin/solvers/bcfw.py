@@ -104,8 +104,8 @@ class BCFW(Trainable):
     max_entries : int, default=2**26
         How much the working set may hold, as in `NSlack`: a sweep adds the most violated outputs that there
         is room for, a chunk those that fit into its share, and an example whose output is not added takes
-        its step among the cuts held. Once half of the room is taken, cuts are dropped as soon as their alpha is
-        0. The outputs that one sweep finds come on top, with their rows where the search makes rows.
+        its step among the cuts held. Once half of the room is taken, cuts are dropped as soon as their alpha
+        is 0. The outputs that one sweep finds come on top, with their rows where the search makes rows.
     """
 
     cached: int = 1

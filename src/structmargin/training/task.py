@@ -214,7 +214,8 @@ class Task:
         primal, high, xi = self._primal(dual, H)
         if self.separation.exact:
             model = dual.store.model(dual.alpha)
-            require_best_answers(self.separation, f, model, H, self.seed, self.oracle_tol)
+            allowed = self.oracle_tol + dual.store.rounding(dual.alpha)
+            require_best_answers(self.separation, f, model, H, self.seed, allowed)
             _require_weak_duality(high, dual.value)
         value, gap = dual.value, None
         if self.separation.exact:
