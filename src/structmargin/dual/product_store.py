@@ -25,6 +25,7 @@ from structmargin.dual.blocks import Blocks
 from structmargin.dual.compiled_cuts import ProductCuts
 from structmargin.dual.stores import Narrow
 from structmargin.dual.tensor_store import ClassCuts, combine_blocks
+from structmargin.kernels import beyond_lengths, require_shape
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import ClassScorer, picked
 
@@ -36,6 +37,9 @@ BLOCK = 512
 
 AHEAD = 64
 """So many rows at least are computed together: one alone costs as much as several."""
+
+N_COMPARED = 256
+"""New rows are held against so many: |kx(x, z)|^2 may not exceed kx(x, x) kx(z, z)."""
 
 MIN_NEW_ROWS = 512
 """So many examples may get their first cuts in a pass, or as many as had cuts before if these are more."""
@@ -109,7 +113,8 @@ class KernelRows:
             rows, inputs = slice(self.known, self.known + len(part)), picked(self.X, part)
             for column in range(0, n, BLOCK):
                 columns = slice(column, min(column + BLOCK, n))
-                self.K[rows, columns] = self.kx(inputs, self.X[columns])
+                values = self.kx(inputs, self.X[columns])
+                self.K[rows, columns] = require_shape(values, len(part), columns.stop - columns.start)
             self.place[part] = np.arange(rows.start, rows.stop)
             self.known = rows.stop
 
@@ -169,7 +174,7 @@ class ProductStore:
         """Make room for the examples; nothing is known of them yet."""
         n = len(Y)
         self.X, self._label = X, np.asarray(Y, dtype=np.int32)
-        self._rows = KernelRows(self._kx, X, n)
+        self._rows, self._compared = KernelRows(self._kx, X, n), 0
         self._norm2 = np.zeros(n)
         self._order = np.random.default_rng(0).permutation(n)
         self._Z = np.zeros((len(self._M), n))
@@ -227,6 +232,16 @@ class ProductStore:
         """See to it that the kernel's rows of these examples are there."""
         self._rows.compute(examples)
         self._norm2[examples] = self._rows.K[self._rows.place[examples], examples]
+
+    def beyond_lengths(self) -> tuple[int, int] | None:
+        """Two examples whose kernel exceeds the product of their lengths, if there are any among new rows."""
+        place, first = self._rows.place, self._compared
+        self._compared = self._rows.known
+        known = self._norm2 > 0.0
+        new, some = np.flatnonzero(known & (place >= first)), np.flatnonzero(known & (place < N_COMPARED))
+        products = self._rows.K[np.ix_(place[new], some)]
+        wrong = beyond_lengths(products, self._norm2[new], self._norm2[some])
+        return (int(some[wrong[0, 1]]), int(new[wrong[0, 0]])) if len(wrong) else None
 
     entries = 0  # a cut takes three numbers, which do not count; rows of the kernel are never dropped
 

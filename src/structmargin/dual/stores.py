@@ -19,6 +19,7 @@ from structmargin.compiled import compiled
 from structmargin.cuts import Cuts, FactoredRows
 from structmargin.dual.blocks import Blocks
 from structmargin.dual.compiled_cuts import GramCuts, SparseCuts
+from structmargin.kernels import beyond_lengths, require_shape
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import KernelScorer, LinearScorer
 
@@ -56,6 +57,7 @@ class Store(Protocol):
     def gram(self) -> np.ndarray: ...
     def matrix(self, chosen: np.ndarray) -> sp.csr_matrix | FactoredRows | None: ...
     def rounding(self, alpha: np.ndarray) -> float: ...
+    def beyond_lengths(self) -> tuple[int, int] | None: ...
     def scorer(self, alpha: np.ndarray) -> Any: ...
     def model(self, alpha: np.ndarray) -> Any: ...
 
@@ -224,6 +226,10 @@ class RowStore:
         A = self._whole()
         return np.asarray((A @ A.T).toarray())
 
+    def beyond_lengths(self) -> None:
+        """None: products of explicit rows never exceed those of their lengths."""
+        return None
+
     def rounding(self, alpha: np.ndarray) -> float:
         """0: search and model compute in the same numbers."""
         return 0.0
@@ -242,7 +248,7 @@ class GramStore:
         self, problem: Problem | AdaptedProblem, kernel: Any, X: Sequence[Any], Y: Sequence[Any]
     ) -> None:
         self.problem, self.kernel, self.X, self.Y = adapt(problem), kernel, X, Y
-        self.m = 0
+        self.m = self._compared = 0
         self._G, self._q = np.empty((64, 64)), np.zeros(64)
         self._scale, self._example = np.empty(0), np.empty(0, dtype=int)
         self._outputs: list[Any] = []
@@ -301,6 +307,14 @@ class GramStore:
         self._G[: self.m, new] = difference.T
         self._q[new] = difference[:, :before] @ alpha
 
+    def beyond_lengths(self) -> tuple[int, int] | None:
+        """The examples of two cuts whose product exceeds that of their lengths, if any new cut has such."""
+        first, self._compared = self._compared, self.m
+        wrong = beyond_lengths(self._G[first : self.m, : self.m], self.norms2[first:], self.norms2)
+        if not len(wrong):
+            return None
+        return int(self._example[wrong[0, 1]]), int(self._example[first + wrong[0, 0]])
+
     def _against(self, left: slice, right: slice) -> np.ndarray:
         """<a_c, a_c'> for two ranges of cuts: four kernel blocks, with signs."""
 
@@ -311,7 +325,8 @@ class GramStore:
         total = np.zeros((left.stop - left.start, right.stop - right.start))
         for sign_l, X_l, Y_l in sides(left):
             for sign_r, X_r, Y_r in sides(right):
-                total += sign_l * sign_r * self.kernel.gram(X_l, Y_l, X_r, Y_r)
+                gram = require_shape(self.kernel.gram(X_l, Y_l, X_r, Y_r), len(X_l), len(X_r))
+                total += sign_l * sign_r * gram
         return total * self._scale[left, None] * self._scale[None, right]
 
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
@@ -323,6 +338,7 @@ class GramStore:
         self._q = self._q[chosen]
         self._scale, self._example = self._scale[chosen], self._example[chosen]
         self._outputs = [self._outputs[c] for c in chosen]
+        self._compared = int(np.count_nonzero(mask[: self._compared]))
         self.m = len(chosen)
 
     def refresh(self, alpha: np.ndarray) -> None:

@@ -149,6 +149,10 @@ class TensorStore:
         phi = self.phi[example]
         return np.asarray((phi @ phi.T).toarray() * (apart @ apart.T) * s[:, None] * s[None, :])
 
+    def beyond_lengths(self) -> None:
+        """None: products of explicit rows never exceed those of their lengths."""
+        return None
+
     def rounding(self, alpha: np.ndarray) -> float:
         """0: search and model compute in the same numbers."""
         return 0.0

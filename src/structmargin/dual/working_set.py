@@ -174,6 +174,12 @@ class Dual:
                 f"the kernel gives a cut of {self._whose(wrong)} the squared length {norms2[wrong[0]]:.3g}: "
                 "it is not positive semi-definite, give one that is"
             )
+        pair = self.store.beyond_lengths()
+        if pair is not None:
+            raise SearchError(
+                f"the kernel gives examples {pair[0]} and {pair[1]} a product above that of their lengths: "
+                "it is not positive semi-definite, give one that is"
+            )
 
     def _whose(self, cuts: np.ndarray) -> str:
         return "the examples" if self.averaged else f"example {self.block[cuts[0]]}"

@@ -291,3 +291,25 @@ def test_a_rounded_kernel_is_no_mistake_of_the_search(monkeypatch: pytest.Monkey
         registry.solver("n_slack").train(
             problem, (X, Y), FORMULATIONS["SVM1 margin"], Joint(kernel), C=C, gap_tol=0.1
         )
+
+
+def tilted(A: Any, B: Any) -> np.ndarray:
+    """No kernel: positive on the diagonal, but larger elsewhere."""
+    return np.tanh(3.0 * np.asarray(A) @ np.asarray(B).T + 1.0)
+
+
+@pytest.mark.parametrize("wrapped", [lambda kernel: kernel, Unfactored], ids=["product", "gram"])
+def test_kernels_that_are_none_are_named(wrapped: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 2)), rng.integers(3, size=30)
+
+    def train(kx: Any) -> None:
+        space = Joint(wrapped(Product(kx)))
+        registry.solver("n_slack").train(
+            Multiclass(3, 2), (X, Y), FORMULATIONS["SVM1 margin"], space, C=100.0
+        )
+
+    with pytest.raises(SearchError, match=r"examples \d+ and \d+ a product .* not positive semi-definite"):
+        train(tilted)
+    with pytest.raises(ValueError, match=r"returned an array of shape .* for \d+ inputs and \d+ others, but"):
+        train(lambda A, B: np.ones((len(A), 1)) * np.ones(len(B) + 1))
