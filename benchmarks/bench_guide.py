@@ -25,7 +25,7 @@ SOLVERS = ("n_slack", "n_slack_b", "n_slack_a", "one_slack", "bcfw", "olarank")
 GAPS = (1e-2, 1e-3)
 MAX_PASSES = 1_000
 N_DIGITS, N_TAGGED, N_TAGS, N_TAG_FEATURES = 500, 40, 5, 10
-SIZES = (1.0, 100.0, 1_000.0)
+SIZES = (1.0, 100.0, 300.0, 1_000.0, 10_000.0)
 GAMMA = 0.02
 """Of the Gaussian kernels on images and on tokens."""
 
@@ -112,6 +112,7 @@ def memory_rows() -> dict[str, Callable[[bool], dict[str, Any]]]:
     from structmargin.kernels import RBF, Product
     from structmargin.problems import Multiclass, Sequence
     from structmargin.problems.sequence.kernel import SequenceKernel
+    from structmargin.solvers.bcfw import BCFW
     from structmargin.solvers.n_slack import NSlack
 
     def images(n: int, **settings: Any) -> Callable[[bool], dict[str, Any]]:
@@ -127,7 +128,9 @@ def memory_rows() -> dict[str, Callable[[bool], dict[str, Any]]]:
         "digits, Product(RBF), n = 2000": images(2_000, kernel=Product(RBF(GAMMA))),
         "digits, Product(RBF), n = 4000": images(4_000, kernel=Product(RBF(GAMMA))),
         "chains, explicit": sentences(),
-        "chains, explicit, max_entries = 2**16": sentences(solver=NSlack(max_entries=2**16)),
+        "chains, explicit, max_entries = 2**13": sentences(solver=NSlack(max_entries=2**13)),
+        "chains, bcfw": sentences(solver="bcfw"),
+        "chains, bcfw, max_entries = 2**13": sentences(solver=BCFW(max_entries=2**13)),
         "chains, one_slack": sentences(solver="one_slack"),
         "chains, SequenceKernel(RBF)": sentences(kernel=SequenceKernel(RBF(GAMMA))),
     }
@@ -153,7 +156,10 @@ def memory(name: str) -> dict[str, Any]:
 
 
 def scales() -> dict[str, dict[str, Any]]:
-    """For features of each size: the gap that training to 1e-3 certified at C = 1000, and its passes."""
+    """For features of each size: the gap that training to 1e-3 certified at C = 1000, and its passes.
+
+    `C |Psi|^2` is that of the longest difference of joint features; losses are 0 or 1.
+    """
     from structmargin import StructuredSVM
     from structmargin.problems import Multiclass
 
@@ -164,7 +170,13 @@ def scales() -> dict[str, dict[str, Any]]:
         warnings.simplefilter("ignore")
         for size in SIZES:
             fit = StructuredSVM(Multiclass(), C=1_000.0, gap_tol=1e-3).fit(X * size, y).fit_
-            figures[str(size)] = {"gap": fit.relative_gap, "passes": fit.n_iter, "converged": fit.converged}
+            longest = 2.0 * size**2 * float((X**2).sum(axis=1).max())  # |x|^2 |e_y - e_ybar|^2
+            figures[str(size)] = {
+                "C |Psi|^2": 1_000.0 * longest,
+                "gap": fit.relative_gap,
+                "passes": fit.n_iter,
+                "converged": fit.converged,
+            }
     return figures
 
 
@@ -185,7 +197,7 @@ def main() -> None:
     print(table(rows, ["training", "grew_mb", "held", "cuts", "passes", "cpu", "gap"]))
     rows = [{"size": size, **row} for size, row in in_fresh_process(__file__, "scales").items()]
     print("\nfeatures of several sizes, 60 x 4, 3 random labels, C = 1000, gap_tol = 0.001")
-    print(table(rows, ["size", "gap", "passes", "converged"]))
+    print(table(rows, ["size", "C |Psi|^2", "gap", "passes", "converged"]))
 
 
 if __name__ == "__main__":

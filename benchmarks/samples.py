@@ -20,6 +20,29 @@ def digits() -> tuple[Any, np.ndarray, int]:
     return X / 16.0, y, 10
 
 
+def data_folder() -> Path:
+    """Where real data are looked for."""
+    return Path(os.environ.get("STRUCTMARGIN_DATA") or "data/mirror")
+
+
+def forest_file() -> Path:
+    """Covertype, which need not be there."""
+    from structmargin_suite.datasets import covertype
+
+    return data_folder() / covertype.FILES[0].mirror
+
+
+def forest(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """n patches of forest (n, 54), each feature with mean 0 and variance 1, and their types from 0 on."""
+    from structmargin_suite.datasets import covertype
+
+    X, y = covertype.read(forest_file())
+    chosen = np.random.default_rng(0).permutation(len(y))[:n]
+    X, y = X[chosen].astype(float), y[chosen] - 1
+    deviation = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0), y
+
+
 def many_digits(n: int) -> tuple[np.ndarray, np.ndarray]:
     """n images (n, 64) with values from 0 to 1, and their digits.
 
@@ -30,7 +53,7 @@ def many_digits(n: int) -> tuple[np.ndarray, np.ndarray]:
 
     from structmargin_suite.datasets import optdigits
 
-    folder = Path(os.environ.get("STRUCTMARGIN_DATA") or "data/mirror")
+    folder = data_folder()
     files = [folder / remote.mirror for remote in optdigits.FILES]
     parts = [optdigits.read(path) for path in files if path.exists()] or [load_digits(return_X_y=True)]
     X, y = np.vstack([part[0] for part in parts]) / 16.0, np.concatenate([part[1] for part in parts])

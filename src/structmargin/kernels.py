@@ -129,6 +129,10 @@ class RBF:
         return gram
 
 
+INDEFINITE = 1e-6
+"""A product may exceed that of the two lengths by this share of the largest squared length, by rounding."""
+
+
 class HasClasses(Protocol):
     """A problem whose outputs are class numbers."""
 
@@ -179,7 +183,7 @@ class Product:
         """k((x, y), (x2, y2)) between two lists of pairs: a matrix (len(X), len(X2))."""
         left, right = np.asarray(Y, dtype=int), np.asarray(Y2, dtype=int)
         on_y = left[:, None] == right[None, :] if self.L is None else self.L[np.ix_(left, right)]
-        gram: np.ndarray = self.kx(X, X2) * on_y
+        gram: np.ndarray = require_shape(self.kx(X, X2), len(left), len(right)) * on_y
         return gram
 
     def factors(self, n_classes: int) -> tuple[Callable[[Matrix, Matrix], np.ndarray], np.ndarray]:
@@ -257,6 +261,27 @@ class Pairwise:
         return np.array([[self.k(x, y, x2, y2) for x2, y2 in zip(X2, Y2)] for x, y in zip(X, Y)]).reshape(
             len(X), len(X2)
         )
+
+
+def require_shape(values: Any, rows: int, columns: int) -> np.ndarray:
+    """What a kernel returned, as an array; raise ValueError if it is not one value per pair."""
+    array: np.ndarray = np.asarray(values)
+    if array.shape != (rows, columns):
+        raise ValueError(
+            f"the kernel returned an array of shape {array.shape} for {rows} inputs and {columns} others, "
+            f"but it must return one value per pair: an array of shape {(rows, columns)}"
+        )
+    return array
+
+
+def beyond_lengths(products: np.ndarray, squares: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Where |products[i, j]|^2 exceeds squares[i] * others[j], the squared lengths: (number, 2) places.
+
+    With a kernel that is positive semi-definite there is no such place, but for rounding.
+    """
+    squares, others = np.maximum(squares, 0.0), np.maximum(others, 0.0)
+    rounding = INDEFINITE * max(squares.max(initial=0.0), others.max(initial=0.0))
+    return np.argwhere(np.abs(products) > np.sqrt(squares[:, None] * others[None, :]) + rounding)
 
 
 def entry_pairs(X: sp.csr_matrix) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:

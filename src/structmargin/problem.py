@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from structmargin.cuts import Cuts, SearchError
 from structmargin.formulation import Cost
+from structmargin.parts import Parts
 
 
 class Scorer(Protocol):
@@ -125,6 +126,9 @@ class AdaptedBatch:
         TypeError.
     psi : callable () -> csr_matrix, or None
         Psi(x_i, y_i) of all examples as one matrix. Default: None, and `Problem.psi` is called for each.
+    parts : Parts, or None
+        The parts of the examples, where Psi is a sum over these (`parts.py`): cuts are then kept as short
+        rows, and the searches may leave rows out if there is a `rows` too. Default: None.
     """
 
     search: Callable[[Scorer, np.ndarray, Cost], Cuts]
@@ -133,6 +137,7 @@ class AdaptedBatch:
     takes_kernels: bool
     rows: Callable[[np.ndarray, Any], sp.csr_matrix]
     psi: Callable[[], sp.csr_matrix] | None
+    parts: Parts | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,6 +383,7 @@ def _batch(problem: Any, X: Any, Y: Any) -> AdaptedBatch | None:
         takes_kernels=bool(getattr(batch, "takes_kernels", False)),
         rows=getattr(batch, "rows", _Absent(batch, "rows")),
         psi=getattr(batch, "psi", None),
+        parts=getattr(batch, "parts", None),
     )
 
 

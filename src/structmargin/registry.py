@@ -13,6 +13,7 @@ from structmargin import kernels as _kernels
 from structmargin.cuts import FactoredRows
 from structmargin.formulation import FORMULATIONS, Formulation
 from structmargin.names import nearest
+from structmargin.parts import PartRows
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.problems.alignment.problem import Alignment
 from structmargin.problems.diversity.problem import Diversity
@@ -130,7 +131,10 @@ def kernel(name: str, **params: Any) -> Any:
 def classes() -> dict[str, Any]:
     """Every class a saved model may name."""
     solvers = {make for make, _ in SOLVERS.values()}
-    return {**PROBLEMS, **{kind.__name__: kind for kind in (*KERNELS.values(), *solvers, FactoredRows)}}
+    return {
+        **PROBLEMS,
+        **{kind.__name__: kind for kind in (*KERNELS.values(), *solvers, FactoredRows, PartRows)},
+    }
 
 
 def space(joint_kernel: Any = None) -> Linear | Joint:

@@ -11,17 +11,19 @@ import scipy.sparse as sp
 
 from helpers import references
 from structmargin.cuts import Cuts
+from structmargin.dual.part_store import PartStore
 from structmargin.dual.product_store import ProductStore
 from structmargin.dual.stores import GramStore, RowStore
 from structmargin.dual.tensor_store import TensorStore
 from structmargin.dual.working_set import Dual
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import LinearKernel, Product
+from structmargin.parts import Parts
 from structmargin.problems import Multiclass
 
 SHAPES = {"capped": "SVM1 margin", "ridge": "SVM2 margin", "hard": "SVM0"}
 
-STORES = ("rows", "tensor", "product", "gram")
+STORES = ("rows", "parts", "tensor", "product", "gram")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,22 @@ class Cutting(NamedTuple):
         )
 
     @property
+    def parts(self) -> Parts:
+        """Every example as two parts that add up to it and overlap. A short row has them alike."""
+        n = len(self.X)
+        phi = np.repeat(self.X, 2, axis=0)
+        phi[0::2, 1:] *= 0.25
+        phi[1::2, 1:] *= 0.75
+        phi[1::2, 0] = 0.0
+        Lambda = self.problem.Lambda
+
+        def rows(example: np.ndarray, outputs: Any) -> sp.csr_matrix:
+            apart = Lambda[self.Y[example]] - Lambda[np.asarray(outputs, dtype=int)]
+            return sp.csr_matrix(np.hstack([apart, apart]))
+
+        return Parts(2 * np.arange(n + 1), sp.csr_matrix(phi), Lambda.shape[1], 2, rows)
+
+    @property
     def A(self) -> np.ndarray:
         return self.scale[:, None] * self.unscaled
 
@@ -94,6 +112,8 @@ def dual_of(cut: Cutting, shape: str, kind: str, C: float = 3.0) -> Dual:
     """A Dual that holds the cuts, added in two parts."""
     if kind == "rows":
         store: Any = RowStore(cut.problem, cut.problem.n_weights)
+    elif kind == "parts":
+        store = PartStore(cut.problem, cut.problem.n_weights, cut.parts)
     elif kind == "tensor":
         store = TensorStore(cut.problem, cut.X, cut.Y)
     elif kind == "product":

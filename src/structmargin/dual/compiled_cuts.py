@@ -1,6 +1,8 @@
-"""Four ways to keep cuts a_c and their combination w, and what the ascent does with them.
+"""Five ways to keep cuts a_c and their combination w, and what the ascent does with them.
 
 SparseCuts   each a_c as a sparse row; w as a vector
+PartCuts     each a_c as a short sparse row of what it takes of each part of its example, such as the tokens
+             of a sequence; the features of the parts are kept once, w is a vector
 TensorCuts   a_c = s_c * x_i ⊗ (Lambda(y_i) - Lambda(ybar_c)) without ever forming the product;
              memory is that of the data and the weights, not of the cuts
 ProductCuts  the same in the space of a kernel kx(x, z) L[y, y']: rows of the matrix of kx instead of
@@ -33,6 +35,35 @@ class SparseCuts(NamedTuple):
     w: np.ndarray  # (d,)
     pool: np.ndarray
     pool_at: np.ndarray  # (m,) int64
+
+
+class PartCuts(NamedTuple):
+    """Block i is example i, whose parts are rows offsets[i]:offsets[i + 1] of a sparse matrix of features.
+
+    Column t L + a of a_c is the t-th part of its example together with label a: it stands for the part's
+    features at the weights of label a, which are w[k L + a] for feature k. A column from `direct` on is the
+    single weight that is `shift` further on in w. `pool` is as in SparseCuts.
+    """
+
+    data: np.ndarray  # a_c: (nnz,)
+    indices: np.ndarray  # (nnz,) int32
+    start: np.ndarray  # (m + 1,) int64
+    w: np.ndarray  # (d,)
+    pool: np.ndarray
+    pool_at: np.ndarray  # (m,) int64
+    part_data: np.ndarray  # parts: (nnz,)
+    part_indices: np.ndarray  # int32
+    part_start: np.ndarray  # (N + 1,) int64
+    offsets: np.ndarray  # (n + 1,) int64
+    n_labels: int  # L
+    direct: int
+    shift: int
+    u: np.ndarray  # (direct,): products with w of the open block's columns, as far as they are known
+    known: np.ndarray  # (direct,) int64: in which opening u was computed
+    change: np.ndarray  # (direct,): what was moved and not carried into w yet
+    moved: np.ndarray  # (direct,) int32: the columns that were moved, and
+    is_moved: np.ndarray  # (direct,) bool: which these are
+    now: np.ndarray  # (3,) int64: the number of this opening, the open block, the length of `moved`
 
 
 class TensorCuts(NamedTuple):
@@ -124,6 +155,8 @@ def local_gram(cuts: Any, i: int, place: np.ndarray, ids: np.ndarray, k: int, K:
 
 @overload(open_block)
 def _open_block(cuts, i, k):  # type: ignore[no-untyped-def]
+    if cuts.instance_class is PartCuts:  # see part_cuts.py
+        return None
     if cuts.instance_class is ProductCuts:
 
         def product(cuts, i, k):  # type: ignore[no-untyped-def]
@@ -149,6 +182,8 @@ def _open_block(cuts, i, k):  # type: ignore[no-untyped-def]
 
 @overload(inner)
 def _inner(cuts, c):  # type: ignore[no-untyped-def]
+    if cuts.instance_class is PartCuts:  # see part_cuts.py
+        return None
     if cuts.instance_class is SparseCuts:
 
         def sparse(cuts, c):  # type: ignore[no-untyped-def]
@@ -177,6 +212,8 @@ def _inner(cuts, c):  # type: ignore[no-untyped-def]
 
 @overload(move)
 def _move(cuts, c, amount):  # type: ignore[no-untyped-def]
+    if cuts.instance_class is PartCuts:  # see part_cuts.py
+        return None
     if cuts.instance_class is SparseCuts:
 
         def sparse(cuts, c, amount):  # type: ignore[no-untyped-def]
@@ -215,6 +252,8 @@ def _move(cuts, c, amount):  # type: ignore[no-untyped-def]
 
 @overload(close_block)
 def _close_block(cuts, i):  # type: ignore[no-untyped-def]
+    if cuts.instance_class is PartCuts:  # see part_cuts.py
+        return None
     if cuts.instance_class is ProductCuts:
 
         def product(cuts, i):  # type: ignore[no-untyped-def]
@@ -248,7 +287,7 @@ def _close_block(cuts, i):  # type: ignore[no-untyped-def]
 
 @overload(combination)
 def _combination(cuts):  # type: ignore[no-untyped-def]
-    if cuts.instance_class is SparseCuts:
+    if cuts.instance_class in (SparseCuts, PartCuts):
         return lambda cuts: cuts.w
     if cuts.instance_class is TensorCuts:
         return lambda cuts: cuts.W.reshape(cuts.W.size)
@@ -318,7 +357,7 @@ def _products(cuts, alpha, s, d, w, w0, v):  # type: ignore[no-untyped-def]
 
 @overload(local_gram)
 def _local_gram(cuts, i, place, ids, k, K):  # type: ignore[no-untyped-def]
-    if cuts.instance_class is SparseCuts:
+    if cuts.instance_class in (SparseCuts, PartCuts):
 
         def sparse(cuts, i, place, ids, k, K):  # type: ignore[no-untyped-def]
             for p in range(k):

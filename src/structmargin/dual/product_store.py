@@ -19,15 +19,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.compiled import compiled
 from structmargin.cuts import Cuts
 from structmargin.dual.blocks import Blocks
 from structmargin.dual.compiled_cuts import ProductCuts
-from structmargin.dual.tensor_store import ClassCuts
+from structmargin.dual.stores import Narrow
+from structmargin.dual.tensor_store import ClassCuts, combine_blocks
+from structmargin.kernels import beyond_lengths, require_shape
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import ClassScorer, picked
 
-DOUBLE_BYTES = 2**30
-"""The size up to which a kernel matrix is of float64: that of 11,585 examples."""
+DOUBLE_BYTES = 2**28
+"""The size up to which a kernel matrix is of float64: that of 5,792 examples."""
 
 BLOCK = 512
 """Rows and columns of the kernel matrix that are computed at a time."""
@@ -35,8 +38,26 @@ BLOCK = 512
 AHEAD = 64
 """So many rows at least are computed together: one alone costs as much as several."""
 
+N_COMPARED = 256
+"""New rows are held against so many: |kx(x, z)|^2 may not exceed kx(x, x) kx(z, z)."""
+
 MIN_NEW_ROWS = 512
 """So many examples may get their first cuts in a pass, or as many as had cuts before if these are more."""
+
+
+MIN_NARROW = 2
+"""An ascent works on the kernel between examples with cuts alone where n is at least so many times these."""
+
+
+@compiled
+def gathered(K, rows, columns):  # type: ignore[no-untyped-def]
+    """K[rows][:, columns] as a matrix of float64."""
+    out = np.empty((rows.shape[0], columns.shape[0]))
+    for i in range(rows.shape[0]):
+        row = K[rows[i]]
+        for j in range(columns.shape[0]):
+            out[i, j] = row[columns[j]]
+    return out
 
 
 def _untouched(n: int, dtype: Any) -> np.ndarray:
@@ -92,7 +113,8 @@ class KernelRows:
             rows, inputs = slice(self.known, self.known + len(part)), picked(self.X, part)
             for column in range(0, n, BLOCK):
                 columns = slice(column, min(column + BLOCK, n))
-                self.K[rows, columns] = self.kx(inputs, self.X[columns])
+                values = self.kx(inputs, self.X[columns])
+                self.K[rows, columns] = require_shape(values, len(part), columns.stop - columns.start)
             self.place[part] = np.arange(rows.start, rows.stop)
             self.known = rows.stop
 
@@ -152,7 +174,7 @@ class ProductStore:
         """Make room for the examples; nothing is known of them yet."""
         n = len(Y)
         self.X, self._label = X, np.asarray(Y, dtype=np.int32)
-        self._rows = KernelRows(self._kx, X, n)
+        self._rows, self._compared = KernelRows(self._kx, X, n), 0
         self._norm2 = np.zeros(n)
         self._order = np.random.default_rng(0).permutation(n)
         self._Z = np.zeros((len(self._M), n))
@@ -178,6 +200,26 @@ class ProductStore:
         """`cuts` with a Z of their own, which is 0."""
         return self.cuts._replace(Z=np.zeros_like(self._Z))
 
+    def narrow(self, block: np.ndarray) -> Narrow | None:
+        """The cuts with the kernel between examples that have any, where these are few: steps cost less.
+
+        None where they are more than 1 / MIN_NARROW of the examples.
+        """
+        held, number = np.unique(block, return_inverse=True)
+        if MIN_NARROW * len(held) > len(self._label):
+            return None
+        Kx = gathered(self._rows.K, self._rows.place[held], held)
+        cuts = self.cuts._replace(
+            Kx=Kx, place=np.arange(len(held), dtype=np.int32), norm2=self._norm2[held],
+            Z=np.ascontiguousarray(self._Z[:, held]), label=self._label[held], block=number.astype(np.int32),
+        )  # fmt: skip
+        return Narrow(held, cuts, cuts._replace(Z=np.zeros_like(cuts.Z)))
+
+    def carry_out(self, narrow: Narrow, blocks: Blocks, change: np.ndarray) -> None:
+        """Bring the scores of all examples up to date after alpha has changed among those of `narrow`."""
+        combine_blocks(self.cuts, blocks, change)
+        self._Z[:, narrow.held] = narrow.cuts.Z
+
     @property
     def norms2(self) -> np.ndarray:
         return self.class_cuts.norms2(self._norm2, self._M, self._label)
@@ -190,6 +232,16 @@ class ProductStore:
         """See to it that the kernel's rows of these examples are there."""
         self._rows.compute(examples)
         self._norm2[examples] = self._rows.K[self._rows.place[examples], examples]
+
+    def beyond_lengths(self) -> tuple[int, int] | None:
+        """Two examples whose kernel exceeds the product of their lengths, if there are any among new rows."""
+        place, first = self._rows.place, self._compared
+        self._compared = self._rows.known
+        known = self._norm2 > 0.0
+        new, some = np.flatnonzero(known & (place >= first)), np.flatnonzero(known & (place < N_COMPARED))
+        products = self._rows.K[np.ix_(place[new], some)]
+        wrong = beyond_lengths(products, self._norm2[new], self._norm2[some])
+        return (int(some[wrong[0, 1]]), int(new[wrong[0, 0]])) if len(wrong) else None
 
     entries = 0  # a cut takes three numbers, which do not count; rows of the kernel are never dropped
 
@@ -206,6 +258,14 @@ class ProductStore:
         wanted[new[most:]] = False
         taken: np.ndarray = chosen[wanted[cuts.example[chosen]]]
         return taken
+
+    def rounding(self, alpha: np.ndarray) -> float:
+        """How far an H under the rounded kernel may lie from that under kx itself; 0 for float64."""
+        if self._rows.K.dtype == np.float64 or not len(alpha):
+            return 0.0
+        weights = np.abs(self.coefficients(alpha) @ self._M).sum(axis=0).max()
+        unit = 0.5 * float(np.finfo(self._rows.K.dtype).eps) * float(self._norm2.max())
+        return float(2.0 * self.class_cuts.arrays()[2].max() * unit * weights)
 
     @property
     def rows_known(self) -> int:

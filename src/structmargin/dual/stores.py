@@ -10,7 +10,7 @@ examples first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,11 +19,20 @@ from structmargin.compiled import compiled
 from structmargin.cuts import Cuts, FactoredRows
 from structmargin.dual.blocks import Blocks
 from structmargin.dual.compiled_cuts import GramCuts, SparseCuts
+from structmargin.kernels import beyond_lengths, require_shape
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import KernelScorer, LinearScorer
 
 MIN_ROOM = 8
 """However much is held, a pass may add cuts for this part of the room: 1 / MIN_ROOM."""
+
+
+class Narrow(NamedTuple):
+    """The cuts with their examples numbered anew, so that only those that have cuts are seen."""
+
+    held: np.ndarray  # the numbers of these examples, rising
+    cuts: Any
+    spare: Any  # the same cuts with a combination of their own, which is 0
 
 
 class Store(Protocol):
@@ -36,6 +45,8 @@ class Store(Protocol):
     @property
     def cuts(self) -> Any: ...
     def spare(self) -> Any: ...
+    def narrow(self, block: np.ndarray) -> Narrow | None: ...
+    def carry_out(self, narrow: Narrow, blocks: Blocks, change: np.ndarray) -> None: ...
     def admit(self, X: Any, Y: Any, alpha: np.ndarray) -> None: ...
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None: ...
     def affordable(self, cuts: Cuts, chosen: np.ndarray, room: int, share: float) -> np.ndarray: ...
@@ -45,6 +56,8 @@ class Store(Protocol):
     def scale(self, factor: float) -> None: ...
     def gram(self) -> np.ndarray: ...
     def matrix(self, chosen: np.ndarray) -> sp.csr_matrix | FactoredRows | None: ...
+    def rounding(self, alpha: np.ndarray) -> float: ...
+    def beyond_lengths(self) -> tuple[int, int] | None: ...
     def scorer(self, alpha: np.ndarray) -> Any: ...
     def model(self, alpha: np.ndarray) -> Any: ...
 
@@ -99,6 +112,15 @@ def _combine(cuts, alpha):  # type: ignore[no-untyped-def]
                 cuts.w[cuts.indices[j]] += alpha[c] * cuts.data[j]
 
 
+def most_violated(H: np.ndarray, chosen: np.ndarray, lengths: np.ndarray, quota: float) -> np.ndarray:
+    """The chosen cuts in the order of their H as far as their lengths fit into the quota, at least one."""
+    if lengths.sum() <= quota:
+        return chosen
+    order = np.argsort(-H[chosen], kind="stable")
+    most = max(1, int(np.searchsorted(np.cumsum(lengths[order]), quota, side="right")))
+    return np.sort(chosen[order[:most]])
+
+
 class RowStore:
     """Cuts as sparse rows of an explicit feature space."""
 
@@ -125,6 +147,13 @@ class RowStore:
         """`cuts` with a w of their own, which is 0."""
         return self.cuts._replace(w=np.zeros(len(self.w)))
 
+    def narrow(self, block: np.ndarray) -> None:
+        """None: a step costs the same however few examples have cuts."""
+        return None
+
+    def carry_out(self, narrow: Narrow, blocks: Blocks, change: np.ndarray) -> None:
+        """Never asked for, as there is no `narrow`."""
+
     @property
     def norms2(self) -> np.ndarray:
         return self._norms2[: self.m]
@@ -144,12 +173,7 @@ class RowStore:
         entries, or of an eighth of them where less is left, since cuts with mass are held in any case.
         """
         quota = share * max(room - self.entries, room // MIN_ROOM)
-        lengths = np.diff(cuts.rows.indptr)[chosen]
-        if lengths.sum() <= quota:
-            return chosen
-        order = np.argsort(-cuts.H[chosen], kind="stable")
-        most = max(1, int(np.searchsorted(np.cumsum(lengths[order]), quota, side="right")))
-        return np.sort(chosen[order[:most]])
+        return most_violated(cuts.H, chosen, np.diff(cuts.rows.indptr)[chosen], quota)
 
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None:
         assert cuts.rows is not None
@@ -172,6 +196,9 @@ class RowStore:
         self._pool = grown(self._pool, base + int(need[-1]))
         self._pool_at, self._norms2 = grown(self._pool_at, self.m), grown(self._norms2, self.m)
         self._pool_at[first : self.m] = base + need[:-1]
+        self._fill_pool(first, block, blocks)
+
+    def _fill_pool(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
         _link(self.cuts, first, block, blocks, self._scratch, self._norms2)
 
     def keep(self, mask: np.ndarray) -> None:
@@ -199,6 +226,14 @@ class RowStore:
         A = self._whole()
         return np.asarray((A @ A.T).toarray())
 
+    def beyond_lengths(self) -> None:
+        """None: products of explicit rows never exceed those of their lengths."""
+        return None
+
+    def rounding(self, alpha: np.ndarray) -> float:
+        """0: search and model compute in the same numbers."""
+        return 0.0
+
     def scorer(self, alpha: np.ndarray) -> LinearScorer:
         return LinearScorer(self.problem, self.w)
 
@@ -213,7 +248,7 @@ class GramStore:
         self, problem: Problem | AdaptedProblem, kernel: Any, X: Sequence[Any], Y: Sequence[Any]
     ) -> None:
         self.problem, self.kernel, self.X, self.Y = adapt(problem), kernel, X, Y
-        self.m = 0
+        self.m = self._compared = 0
         self._G, self._q = np.empty((64, 64)), np.zeros(64)
         self._scale, self._example = np.empty(0), np.empty(0, dtype=int)
         self._outputs: list[Any] = []
@@ -225,6 +260,13 @@ class GramStore:
     def spare(self) -> GramCuts:
         """`cuts` with a q of their own, which is 0."""
         return self.cuts._replace(q=np.zeros(self.m))
+
+    def narrow(self, block: np.ndarray) -> None:
+        """None: a step costs the same however few examples have cuts."""
+        return None
+
+    def carry_out(self, narrow: Narrow, blocks: Blocks, change: np.ndarray) -> None:
+        """Never asked for, as there is no `narrow`."""
 
     @property
     def norms2(self) -> np.ndarray:
@@ -265,6 +307,14 @@ class GramStore:
         self._G[: self.m, new] = difference.T
         self._q[new] = difference[:, :before] @ alpha
 
+    def beyond_lengths(self) -> tuple[int, int] | None:
+        """The examples of two cuts whose product exceeds that of their lengths, if any new cut has such."""
+        first, self._compared = self._compared, self.m
+        wrong = beyond_lengths(self._G[first : self.m, : self.m], self.norms2[first:], self.norms2)
+        if not len(wrong):
+            return None
+        return int(self._example[wrong[0, 1]]), int(self._example[first + wrong[0, 0]])
+
     def _against(self, left: slice, right: slice) -> np.ndarray:
         """<a_c, a_c'> for two ranges of cuts: four kernel blocks, with signs."""
 
@@ -275,7 +325,8 @@ class GramStore:
         total = np.zeros((left.stop - left.start, right.stop - right.start))
         for sign_l, X_l, Y_l in sides(left):
             for sign_r, X_r, Y_r in sides(right):
-                total += sign_l * sign_r * self.kernel.gram(X_l, Y_l, X_r, Y_r)
+                gram = require_shape(self.kernel.gram(X_l, Y_l, X_r, Y_r), len(X_l), len(X_r))
+                total += sign_l * sign_r * gram
         return total * self._scale[left, None] * self._scale[None, right]
 
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
@@ -287,6 +338,7 @@ class GramStore:
         self._q = self._q[chosen]
         self._scale, self._example = self._scale[chosen], self._example[chosen]
         self._outputs = [self._outputs[c] for c in chosen]
+        self._compared = int(np.count_nonzero(mask[: self._compared]))
         self.m = len(chosen)
 
     def refresh(self, alpha: np.ndarray) -> None:
@@ -311,6 +363,10 @@ class GramStore:
         X = [self.X[i] for i in truths] + [self.X[i] for i in self._example[active]]
         Y = [self.Y[i] for i in truths] + [self._outputs[c] for c in active]
         return X, Y, np.concatenate([held, -weight[active]])
+
+    def rounding(self, alpha: np.ndarray) -> float:
+        """0: search and model compute in the same numbers."""
+        return 0.0
 
     def scorer(self, alpha: np.ndarray) -> KernelScorer:
         return KernelScorer(self.problem, self.kernel, *self.expansion(alpha))

@@ -15,7 +15,7 @@ from structmargin.compiled import compiled
 from structmargin.cuts import Cuts, FactoredRows
 from structmargin.dual.blocks import Blocks
 from structmargin.dual.compiled_cuts import TensorCuts, close_block, move
-from structmargin.dual.stores import grown
+from structmargin.dual.stores import Narrow, grown
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import LinearScorer
 
@@ -54,7 +54,8 @@ class ClassCuts:
 
 
 @compiled
-def _combine(cuts, blocks, alpha):  # type: ignore[no-untyped-def]
+def combine_blocks(cuts, blocks, alpha):  # type: ignore[no-untyped-def]
+    """w += sum_c alpha_c a_c, block by block."""
     for i in range(blocks.size.shape[0]):
         for p in range(blocks.size[i]):
             c = blocks.members[i, p]
@@ -101,6 +102,13 @@ class TensorStore:
         """`cuts` with a w of their own, which is 0."""
         return self.cuts._replace(W=np.zeros((self.phi.shape[1], self.Lambda.shape[1])))
 
+    def narrow(self, block: np.ndarray) -> None:
+        """None: a step costs the same however few examples have cuts."""
+        return None
+
+    def carry_out(self, narrow: Narrow, blocks: Blocks, change: np.ndarray) -> None:
+        """Never asked for, as there is no `narrow`."""
+
     @property
     def norms2(self) -> np.ndarray:
         return self.class_cuts.norms2(self._norm2, self._M, self._label)
@@ -123,7 +131,7 @@ class TensorStore:
     def refresh(self, alpha: np.ndarray) -> None:
         self.w[:] = 0.0
         if self._blocks is not None:
-            _combine(self.cuts, self._blocks, alpha)
+            combine_blocks(self.cuts, self._blocks, alpha)
 
     def scale(self, factor: float) -> None:
         self.w *= factor
@@ -140,6 +148,14 @@ class TensorStore:
         apart = (self.Lambda[self._label[example]] - self.Lambda[ybar]).toarray()
         phi = self.phi[example]
         return np.asarray((phi @ phi.T).toarray() * (apart @ apart.T) * s[:, None] * s[None, :])
+
+    def beyond_lengths(self) -> None:
+        """None: products of explicit rows never exceed those of their lengths."""
+        return None
+
+    def rounding(self, alpha: np.ndarray) -> float:
+        """0: search and model compute in the same numbers."""
+        return 0.0
 
     def scorer(self, alpha: np.ndarray) -> LinearScorer:
         return LinearScorer(self.problem, self.w)

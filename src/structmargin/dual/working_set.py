@@ -18,7 +18,7 @@ from structmargin.cuts import Cuts, SearchError
 from structmargin.dual import ascent, reference
 from structmargin.dual.blocks import QP, Blocks, enter, measure, slack, values
 from structmargin.dual.separability import largest_margin
-from structmargin.dual.stores import Store, grown
+from structmargin.dual.stores import Narrow, Store, grown
 from structmargin.formulation import Formulation
 
 ROUNDING = 1e-13
@@ -174,6 +174,12 @@ class Dual:
                 f"the kernel gives a cut of {self._whose(wrong)} the squared length {norms2[wrong[0]]:.3g}: "
                 "it is not positive semi-definite, give one that is"
             )
+        pair = self.store.beyond_lengths()
+        if pair is not None:
+            raise SearchError(
+                f"the kernel gives examples {pair[0]} and {pair[1]} a product above that of their lengths: "
+                "it is not positive semi-definite, give one that is"
+            )
 
     def _whose(self, cuts: np.ndarray) -> str:
         return "the examples" if self.averaged else f"example {self.block[cuts[0]]}"
@@ -184,12 +190,29 @@ class Dual:
         order = self.rounds + 7919 * seed
         hard = self.formulation.p == 0
         lengths = np.sqrt(self.store.norms2) if hard else np.empty(0)
-        measured, epochs, share2 = ascent.ascend(self.qp, self.store.spare(), until, order, self.xi, lengths)
+        narrow = self.store.narrow(self.block) if max_epochs > ascent.PLAIN_EPOCHS else None
+        if narrow is None:
+            results = ascent.ascend(self.qp, self.store.spare(), until, order, self.xi, lengths)
+        else:
+            results = self._ascent_among(narrow, until, order, lengths)
+        measured, epochs, share2 = results
         if hard:
             self._require_separable(share2)
             if measured[0] > tol:
                 self._ask_whether_separable(epochs)
         self.relaxed_gap, self.violation, self._norm2, self._linear = measured
+
+    def _ascent_among(self, narrow: Narrow, until: ascent.Until, order: int, lengths: np.ndarray) -> Any:
+        """The same over the blocks that have cuts alone: what they do to others is carried out at the end."""
+        held = narrow.held
+        blocks = Blocks(self.blocks.members[held], self.blocks.size[held], self.blocks.place)
+        before, xi = self.alpha.copy(), np.zeros(len(held))
+        qp = QP(narrow.cuts, blocks, self.alpha, self.b, self.cap[held], self.ridge[held])
+        results = ascent.ascend(qp, narrow.spare, until, order, xi, lengths)
+        self.store.carry_out(narrow, self.blocks, self.alpha - before)
+        self.xi[:] = 0.0
+        self.xi[held] = xi
+        return results
 
     def _cvxopt(self, tol: float, floor: float, max_epochs: int, seed: int) -> None:
         if self.formulation.p == 0 and self.store.norms2.min() <= 0.0:

@@ -101,6 +101,11 @@ class BCFW(Trainable):
         The largest number of cuts per example that a sweep may add, where the problem finds several at once.
     idle : int, default=5
         A cut is dropped after `idle` ascents in a row that leave its alpha at 0; 0 keeps them all.
+    max_entries : int, default=2**26
+        How much the working set may hold, as in `NSlack`: a sweep adds the most violated outputs that there
+        is room for, a chunk those that fit into its share, and an example whose output is not added takes
+        its step among the cuts held. Once half of the room is taken, cuts are dropped as soon as their alpha
+        is 0. The outputs that one sweep finds come on top, with their rows where the search makes rows.
     """
 
     cached: int = 1
@@ -108,6 +113,7 @@ class BCFW(Trainable):
     chunks: int = 5
     most: int = 32
     idle: int = 5
+    max_entries: int = 2**26
 
     name: ClassVar[str] = "bcfw"
     needs: ClassVar[Needs] = Needs(penalties=frozenset({1}), kernels=False)
@@ -123,7 +129,7 @@ class BCFW(Trainable):
                 violators, _, gap, stop = task.search(dual, self.most, by_gap=True)
                 if stop:
                     return task.finish(dual, converged=True, n_iter=iteration)
-                self._step(task, dual, violators, gaps)
+                self._step(task, dual, violators, gaps, share=1.0)
                 dual.ascend(INNER.after(gap, floor), max_epochs=self.cached, seed=task.seed)
             else:
                 weight = gaps / gaps.sum() if gaps.sum() > 0 else np.full(task.n, 1.0 / task.n)
@@ -131,24 +137,27 @@ class BCFW(Trainable):
                 for chunk in np.array_split(drawn, self.chunks):
                     if len(chunk):
                         violators = separation(dual.scorer(), np.unique(chunk))  # line 4
-                        self._step(task, dual, violators, gaps)
+                        self._step(task, dual, violators, gaps, share=1.0 / self.chunks)
                 dual.ascend(floor, max_epochs=self.cached, seed=task.seed)
             if self.idle:
-                dual.prune(self.idle)
+                crowded = 2 * dual.store.entries > self.max_entries
+                dual.prune(1 if crowded else self.idle)
         return task.finish(dual, converged=False, n_iter=task.max_iter)
 
-    @staticmethod
-    def _step(task: Task, dual: Dual, violators: Cuts, gaps: np.ndarray) -> None:
+    def _step(self, task: Task, dual: Dual, violators: Cuts, gaps: np.ndarray, share: float) -> None:
         """Add the violators that improve on the held cuts, and take one line search per violator.
 
-        A violator is added if its H exceeds the best held H of its example; its line search then moves
-        towards it. Otherwise the search moves towards that best held cut, or towards the truth if no held cut
-        has H > 0. An example with several violators takes several line searches, and gaps[i] keeps the gap of
-        the last one. Lines 5-9 of Algorithm 4, without averaging.
+        A violator is added if its H exceeds the best held H of its example and the `share` of the room that
+        these violators may take is not used up; its line search then moves towards it. Otherwise the search
+        moves towards that best held cut, or towards the truth if no held cut has H > 0. An example with
+        several violators takes several line searches, and gaps[i] keeps the gap of the last one. Lines 5-9 of
+        Algorithm 4, without averaging.
         """
         held, which = best(dual.qp, violators.example)
         task.require_no_better(violators, held)
-        fresh = violators.H > held + SAME_H * task.separation.largest_b
+        fresh = np.flatnonzero(violators.H > held + SAME_H * task.separation.largest_b)
+        by_violation = violators._replace(H=violators.H - held)
+        fresh = dual.store.affordable(by_violation, fresh, self.max_entries, share)
         targets = which.copy()
-        targets[fresh] = dual.add(violators.take(np.flatnonzero(fresh)))
+        targets[fresh] = dual.add(violators.take(fresh))
         line_searches(dual.qp, violators.example, targets, gaps)

@@ -48,10 +48,11 @@ class NSlack(Trainable):
         The batch form drops a cut after so many re-optimisations with alpha = 0 in a row; 0 keeps them all.
     max_entries : int, default=2**26
         How much the working set of the batch form may hold: entries of explicit rows other than 0, of 12
-        bytes each, or inner products of a joint kernel, of 8 bytes each. Where a pass finds more than there
-        is room for, it adds the most violated outputs, the same part of each share of the examples; and
-        once half of the room is taken, cuts are dropped as soon as their alpha is 0. Cuts with alpha > 0 are
-        held in any case, and a pass may add an eighth of `max_entries` whatever is held.
+        bytes each, or inner products of a joint kernel, of 8 bytes each. Cuts of sequences are short rows,
+        of a few entries per wrong label, and their products within a sequence count too. Where a pass finds
+        more than there is room for, it adds the most violated outputs, the same part of each share of the
+        examples; and once half of the room is taken, cuts are dropped as soon as their alpha is 0. Cuts with
+        alpha > 0 are held in any case, and a pass may add an eighth of `max_entries` whatever is held.
     """
 
     variant: str = "batch"

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from structmargin.cuts import Cuts, SearchError, require_losses
 from structmargin.formulation import Cost
+from structmargin.parts import Parts
 from structmargin.problem import AdaptedProblem, Scorer, as_row
 from structmargin.scorer import LinearScorer
 
@@ -65,6 +66,11 @@ class Separation:
         size = SHARE if self.explicit and self.problem.factors is None else self.n
         for first in range(0, self.n, size):
             yield self(f, self.all[first : first + size], most)
+
+    @property
+    def parts(self) -> Parts | None:
+        """The parts of the examples, where explicit features are sums over these and a batch knows them."""
+        return None if self._batch is None or not self.explicit else self._batch.parts
 
     def with_rows(self, cuts: Cuts) -> Cuts:
         """The same cuts with their rows of deltaPsi, made now if the search left them out."""

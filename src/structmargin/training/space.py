@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from structmargin.dual.part_store import PartStore
 from structmargin.dual.product_store import ProductStore
 from structmargin.dual.stores import GramStore, RowStore
 from structmargin.dual.tensor_store import TensorStore
+from structmargin.parts import Parts
 from structmargin.problem import AdaptedProblem, as_row
 from structmargin.scorer import ClassScorer, KernelScorer, LinearScorer
 
@@ -108,11 +110,18 @@ class Linear:
     explicit = True
 
     def store(
-        self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True
+        self,
+        problem: AdaptedProblem,
+        X: Sequence[Any],
+        Y: Sequence[Any],
+        per_example: bool = True,
+        parts: Parts | None = None,
     ) -> RowStore | TensorStore:
-        """Where to keep cuts: as factors if the problem has them and a cut is of one example; or as rows."""
+        """Where to keep cuts: by factors or parts, if known and a cut is of one example; or as rows."""
         if per_example and problem.factors is not None:
             return TensorStore(problem, X, Y)
+        if per_example and parts is not None:
+            return PartStore(problem, problem.n_weights(X, Y), parts)
         return RowStore(problem, problem.n_weights(X, Y))
 
     def accumulator(self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any]) -> RowSums:
@@ -129,7 +138,12 @@ class Joint:
         self._factors = getattr(kernel, "factors", None)
 
     def store(
-        self, problem: AdaptedProblem, X: Sequence[Any], Y: Sequence[Any], per_example: bool = True
+        self,
+        problem: AdaptedProblem,
+        X: Sequence[Any],
+        Y: Sequence[Any],
+        per_example: bool = True,
+        parts: Parts | None = None,
     ) -> GramStore | ProductStore:
         """Where to keep cuts: as classes if problem and kernel have factors; or by their inner products."""
         if per_example and self._factors is not None and problem.factors is not None:

@@ -77,9 +77,8 @@ class Task:
             self.separation.largest_b = dual.largest_b  # or rounding in its cuts would look like a better H
         else:
             weights = None if averaged else self.weights
-            store = self.space.store(
-                self.problem, self.X, self.Y, per_example=n_blocks == self.n and not averaged
-            )
+            per_example = n_blocks == self.n and not averaged
+            store = self.space.store(self.problem, self.X, self.Y, per_example, self.separation.parts)
             dual = Dual(store, n_blocks, self.formulation, self.C, engine, averaged, weights)
         self.unfinished = partial(self._unfinished, dual)
         return dual
@@ -215,7 +214,8 @@ class Task:
         primal, high, xi = self._primal(dual, H)
         if self.separation.exact:
             model = dual.store.model(dual.alpha)
-            require_best_answers(self.separation, f, model, H, self.seed, self.oracle_tol)
+            allowed = self.oracle_tol + dual.store.rounding(dual.alpha)
+            require_best_answers(self.separation, f, model, H, self.seed, allowed)
             _require_weak_duality(high, dual.value)
         value, gap = dual.value, None
         if self.separation.exact:

@@ -25,6 +25,7 @@ def sweep(dual: Dual, seed: int) -> tuple[tuple[float, ...], int, float]:
 def combination(rows: Any, kind: str) -> np.ndarray:
     held = {
         "rows": lambda: rows.w,
+        "parts": lambda: rows.w,
         "tensor": lambda: rows.W.ravel(),
         "product": lambda: rows.Z.ravel(),
         "gram": lambda: rows.q,

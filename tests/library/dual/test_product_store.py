@@ -15,9 +15,11 @@ from helpers import references
 from helpers.cuttings import Cutting, Described, dual_of, set_alpha
 from helpers.unfactored import Unfactored
 from structmargin import StructuredSVM, registry
+from structmargin.cuts import Cuts, SearchError
 from structmargin.dual import product_store
 from structmargin.dual.product_store import KernelRows, ProductStore
 from structmargin.dual.stores import GramStore
+from structmargin.dual.working_set import Dual
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import RBF, LinearKernel, Polynomial, Product
 from structmargin.problem import adapt
@@ -237,3 +239,77 @@ def test_a_cut_that_is_held_twice_counts_twice(kind: str) -> None:
     want = [[references.dense(problem.psi(x, y)) @ w for y in range(3)] for x in X]
     np.testing.assert_allclose(dual.scorer().potentials(X), want, atol=1e-12)
     np.testing.assert_allclose(dual.store.model(alpha).potentials(X), want, atol=1e-12)
+
+
+@pytest.mark.parametrize("formulation", ["SVM1 margin", "SVM2 slack", "SVM0"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_an_ascent_among_the_examples_with_cuts_moves_the_scores_of_all(
+    formulation: str, dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if dtype is np.float32:
+        monkeypatch.setattr(product_store, "DOUBLE_BYTES", 0)
+    X, Y = sample(40, 3, 0.1 if formulation == "SVM0" else 1.0)
+    problem, kernel = adapt(problems(True, 3)), Product(RBF(0.4))
+    example = np.repeat(np.arange(0, 40, 4), K - 1)
+    outputs = [y for i in example[:: K - 1] for y in range(K) if y != Y[i]]
+    ones = np.ones(len(example))
+    cuts = Cuts(example, outputs, ones, ones, ones, None, ones, 0.0 * ones)
+    ends = []
+    for least in (2, 10**9):  # narrow, and not
+        monkeypatch.setattr(product_store, "MIN_NARROW", least)
+        store = ProductStore(problem, kernel, X, Y)
+        dual = Dual(store, 40, FORMULATIONS[formulation], 20.0)
+        dual.add(cuts)
+        assert (store.narrow(dual.block) is not None) == (least == 2)
+        dual.ascend(1e-10)
+        assert dual.relaxed_gap <= 1e-10
+        scores, xi, value = store.scores(np.arange(40)), dual.xi.copy(), dual.value
+        dual.refresh()
+        np.testing.assert_allclose(store.scores(np.arange(40)), scores, atol=1e-9)
+        np.testing.assert_allclose(dual.xi, xi, atol=1e-9)
+        assert dual.value == pytest.approx(value, rel=1e-9)
+        ends.append((value, scores))
+    assert ends[0][0] == pytest.approx(ends[1][0], rel=1e-8)
+    np.testing.assert_allclose(ends[0][1], ends[1][1], atol=1e-4)
+
+
+def test_a_rounded_kernel_is_no_mistake_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At large C scores under the rounded kernel and under kx differ by more than a search may."""
+    monkeypatch.setattr(product_store, "DOUBLE_BYTES", 0)
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(150, 2)), rng.integers(3, size=150)
+    problem, kernel, C = Multiclass(3, 2), Product(RBF(0.5)), 150 * 1e4
+    fit = registry.solver("n_slack").train(
+        problem, (X, Y), FORMULATIONS["SVM1 margin"], Joint(kernel), C=C, gap_tol=0.1
+    )
+    store, alpha = fit.state.store, fit.state.alpha
+    differences = np.abs(store.scores(np.arange(150)) - fit.scorer.potentials(X))
+    allowed = store.rounding(alpha)
+    assert 1e-6 < differences.max() and 2.0 * differences.max() <= allowed
+    monkeypatch.setattr(ProductStore, "rounding", lambda store, alpha: 0.0)
+    with pytest.raises(SearchError, match="its prediction, with a loss of 1, has H"):
+        registry.solver("n_slack").train(
+            problem, (X, Y), FORMULATIONS["SVM1 margin"], Joint(kernel), C=C, gap_tol=0.1
+        )
+
+
+def tilted(A: Any, B: Any) -> np.ndarray:
+    """No kernel: positive on the diagonal, but larger elsewhere."""
+    return np.tanh(3.0 * np.asarray(A) @ np.asarray(B).T + 1.0)
+
+
+@pytest.mark.parametrize("wrapped", [lambda kernel: kernel, Unfactored], ids=["product", "gram"])
+def test_kernels_that_are_none_are_named(wrapped: Any) -> None:
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 2)), rng.integers(3, size=30)
+
+    def train(kx: Any) -> None:
+        space = Joint(wrapped(Product(kx)))
+        registry.solver("n_slack").train(
+            Multiclass(3, 2), (X, Y), FORMULATIONS["SVM1 margin"], space, C=100.0
+        )
+
+    with pytest.raises(SearchError, match=r"examples \d+ and \d+ a product .* not positive semi-definite"):
+        train(tilted)
+    with pytest.raises(ValueError, match=r"returned an array of shape .* for \d+ inputs and \d+ others, but"):
+        train(lambda A, B: np.ones((len(A), 1)) * np.ones(len(B) + 1))

@@ -139,7 +139,10 @@ def test_augmented_argmax_maximises_H_over_all_outputs(name: str, loss: str, dra
     problem, H = Sequence(L, D, loss=loss, **options), FORMULATIONS[name].H
     X, Y, w = drawn.draw(data(problem))
     f = LinearScorer(problem, w)
-    found = problem.batch(X, Y).search(f, np.arange(len(X)), H)
+    batch = problem.batch(X, Y)
+    found = batch.search(f, np.arange(len(X)), H)
+    made = batch.rows(found.example, found.outputs)
+    assert (found.rows is None) == (not problem.input_transitions)
     for i, (x, y) in enumerate(zip(X, Y)):
         truth = psi_by_definition(problem, x, tuple(y))
         values, losses, rows = {}, {}, {}
@@ -155,11 +158,12 @@ def test_augmented_argmax_maximises_H_over_all_outputs(name: str, loss: str, dra
         assert max(values[batched], 0.0) == pytest.approx(largest, abs=1e-9)
         assert found.losses[i] == pytest.approx(losses[batched])
         assert problem.delta(y, np.array(batched)) == pytest.approx(losses[batched])
-        assert np.array_equal(found.rows[[i]].toarray()[0], rows[batched])
-        start, end = found.rows.indptr[i : i + 2]
-        columns = found.rows.indices[start:end]
+        assert found.H[i] == pytest.approx(values[batched], abs=1e-9)
+        assert np.array_equal(made[[i]].toarray()[0], rows[batched])
+        start, end = made.indptr[i : i + 2]
+        columns = made.indices[start:end]
         assert len(set(columns)) == len(columns)
-        assert np.all(found.rows.data[start:end] != 0.0)
+        assert np.all(made.data[start:end] != 0.0)
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
@@ -186,14 +190,17 @@ def test_sparse_and_dense_tokens_and_any_subset_give_the_same_search(
     Y = [np.array(outputs(problem, T)[0]) for T in lengths]
     w = rng.integers(-3, 4, size=problem.n_weights).astype(float)
     f, H = LinearScorer(problem, w), FORMULATIONS["SVM2 slack"].H
-    whole = problem.batch(X, Y).search(f, np.arange(20), H)
+    dense, sparse = problem.batch(X, Y), problem.batch([sp.csr_matrix(x) for x in X], Y)
+    whole = dense.search(f, np.arange(20), H)
     some = np.array([17, 2, 3, 11])
-    other = problem.batch([sp.csr_matrix(x) for x in X], Y).search(f, some, H)
+    other = sparse.search(f, some, H)
     for k, i in enumerate(some):
         assert np.array_equal(whole.outputs[i], other.outputs[k])
         assert np.array_equal(whole.outputs[i], problem.augmented_argmax(f, sp.csr_array(X[i]), Y[i], H))
     assert np.array_equal(whole.losses[some], other.losses)
-    assert np.array_equal(whole.rows[some].toarray(), other.rows.toarray())
+    assert np.array_equal(whole.H[some], other.H)
+    rows = dense.rows(whole.example, whole.outputs)
+    assert np.array_equal(rows[some].toarray(), sparse.rows(other.example, other.outputs).toarray())
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)

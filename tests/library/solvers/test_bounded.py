@@ -18,6 +18,7 @@ from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import Pairwise
 from structmargin.problems import Multiclass, Sequence
 from structmargin.problems.sequence.features import choose, difference_rows
+from structmargin.solvers.bcfw import BCFW
 from structmargin.solvers.n_slack import NSlack
 from structmargin.training import separation
 from structmargin.training.space import Joint, Linear
@@ -61,6 +62,23 @@ def test_little_room_leads_to_the_same_optimum(kind: str, formulation: str) -> N
     assert 0 < narrow.trace[1]["held"] < n
     again = NSlack(max_entries=room).train(problem, data, chosen, space, **options)
     assert [row["primal"] for row in again.trace] == [row["primal"] for row in narrow.trace]
+
+
+@pytest.mark.parametrize("kind", ["batch", "rows"])
+def test_bcfw_takes_little_room_too(kind: str) -> None:
+    problem, data, space = spaces()[kind]
+    chosen, n = FORMULATIONS["SVM1 margin"], len(data[1])
+    options: dict[str, Any] = {"C": 2.0 * n, "gap_tol": 1e-4, "max_iter": 5_000}
+    wide = BCFW(sweep=1).train(problem, data, chosen, space, **options)
+    assert wide.trace[1]["held"] == n  # one cut of every example after the first sweep
+    room = wide.state.store.entries // 8
+    narrow = BCFW(sweep=1, max_entries=room).train(problem, data, chosen, space, **options)
+    assert narrow.relative_gap <= 1e-4
+    assert narrow.primal == pytest.approx(wide.primal, rel=2e-4)
+    assert 0 < narrow.trace[1]["held"] < n
+    sampled = BCFW(max_entries=room).train(problem, data, chosen, space, **options)
+    assert sampled.relative_gap <= 1e-4
+    assert max(row["held"] for row in sampled.trace) < max(row["held"] for row in wide.trace)
 
 
 @given(

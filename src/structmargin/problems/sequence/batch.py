@@ -13,8 +13,11 @@ from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.kernels import Matrix
 from structmargin.oracles.viterbi import Chains
+from structmargin.parts import Parts
 from structmargin.problem import Scorer
 from structmargin.problems.sequence.features import choose, difference_rows, pack, sparse_scores
+from structmargin.problems.sequence.potentials import Potentials
+from structmargin.problems.sequence.short_rows import ShortRows
 
 if TYPE_CHECKING:
     from structmargin.problems.sequence.problem import Sequence
@@ -31,6 +34,9 @@ class SequenceBatch:
         phi(x_t) of all tokens as CSR arrays, and where each example begins.
     dense : ndarray of shape (N, D), or None
         The same as a dense array where that makes scores faster.
+    parts : Parts, or None
+        Tokens as parts of Psi; None with input transitions, where weights belong to pairs of labels, and
+        where Y is None. A search then leaves rows out, and `rows` makes them.
     y : ndarray of int, shape (N,)
         The correct label of each token. The label -1 means "none": all are -1 where Y is None.
     """
@@ -50,6 +56,11 @@ class SequenceBatch:
             empty = np.zeros(0, dtype=np.int64)
             self.y = np.concatenate([empty, *(np.asarray(y, dtype=np.int64) for y in Y)])
         self._place = np.empty(problem.n_weights, dtype=np.int64)  # scratch memory of `difference_rows`
+        self.parts: Parts | None = None
+        if Y is not None and not problem.layout.input_transitions:
+            self._short = ShortRows(problem.layout, self.tokens.offsets, self.y)
+            phi = self.tokens.matrix(problem.layout.n_features)
+            self.parts = Parts(self.tokens.offsets, phi, problem.L, self._short.longest, self._short)
 
     def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts:
         """The maximiser of H for each of the examples."""
@@ -62,11 +73,23 @@ class SequenceBatch:
             ]
             outputs, losses = [labels for labels, _ in searches], np.array([loss[0] for _, loss in searches])
             return Cuts.of_search(H, indices, outputs, losses, self._margins(f, indices, outputs))
+        potentials = self._potentials(f.w, token_numbers)
         labels, losses = self.problem.search(
-            self.chains(f.w, offsets, token_numbers), self.y[token_numbers], H
+            self.problem.chains(potentials, offsets), self.y[token_numbers], H
         )
-        difference = self._rows(indices, offsets, labels)
-        return Cuts.of_search(H, indices, _split(labels, offsets), losses, difference @ f.w, difference)
+        outputs = _split(labels, offsets)
+        if self.parts is None:
+            rows = self._rows(indices, offsets, labels)
+            return Cuts.of_search(H, indices, outputs, losses, rows @ f.w, rows)
+        direct = f.w[self.problem.layout.n_features * self.problem.L :]
+        margins = self._short.products(indices, offsets, labels, potentials.emissions, direct)
+        return Cuts.of_search(H, indices, outputs, losses, margins)
+
+    def rows(self, example: np.ndarray, outputs: abc.Sequence[np.ndarray]) -> sp.csr_matrix:
+        """Psi(x_i, y_i) - Psi(x_i, ybar) for examples and outputs given in pairs."""
+        example = np.ascontiguousarray(example, dtype=np.int64)
+        offsets, _ = choose(self.tokens.offsets, example)
+        return self._rows(example, offsets, np.concatenate([np.zeros(0, dtype=np.int64), *outputs]))
 
     def _margins(self, f: Scorer, indices: np.ndarray, outputs: list[np.ndarray]) -> np.ndarray:
         """f(x, y) - f(x, ybar) of each example, one by one."""
@@ -87,9 +110,12 @@ class SequenceBatch:
 
     def chains(self, w: np.ndarray, offsets: np.ndarray, token_numbers: np.ndarray) -> Chains:
         """The oracle's arrays for the tokens `token_numbers` under explicit weights."""
+        return self.problem.chains(self._potentials(w, token_numbers), offsets)
+
+    def _potentials(self, w: np.ndarray, token_numbers: np.ndarray) -> Potentials:
         W, _, V, _ = self.problem.weights(w)
         inputs = None if V is None else self._products(token_numbers, V)
-        return self.problem.chains(self.problem.scores(w, self._products(token_numbers, W), inputs), offsets)
+        return self.problem.scores(w, self._products(token_numbers, W), inputs)
 
     def _products(self, token_numbers: np.ndarray, W: np.ndarray) -> np.ndarray:
         products: np.ndarray = (
