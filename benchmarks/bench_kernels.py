@@ -34,15 +34,18 @@ GAPS = (1e-2, 1e-3)
 
 
 @contextmanager
-def as_float32() -> Iterator[None]:
-    """Kernel matrices of any size are of float32 here, as large ones are."""
+def constants(**values: int) -> Iterator[None]:
+    """Constants of the product store at other values: large problems take ways that small ones do not."""
     from structmargin.dual import product_store
 
-    before, product_store.DOUBLE_BYTES = product_store.DOUBLE_BYTES, 0
+    before = {name: getattr(product_store, name) for name in values}
     try:
+        for name, value in values.items():
+            setattr(product_store, name, value)
         yield
     finally:
-        product_store.DOUBLE_BYTES = before
+        for name, value in before.items():
+            setattr(product_store, name, value)
 
 
 def data(kind: str, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -82,13 +85,10 @@ def measurement(kind: str, n: int, C: float, gap_tol: float | None) -> dict[str,
     if gap_tol is None:
         return measured(lambda: svc(X[:100], y[:100], C, gamma), lambda: svc(X, y, C, gamma))
 
-    from structmargin.dual import product_store
-
-    def warm() -> None:  # both forms of the matrix, and an ascent that is long
-        ours(X[:100], y[:100], C, gamma, 1e-3)
-        if 8 * n * n > product_store.DOUBLE_BYTES:
-            with as_float32():
-                ours(X[:100], y[:100], C, gamma, 1e-3)
+    def warm() -> None:  # matrices of both types, among all examples and among those with cuts
+        for ways in ({}, {"MIN_NARROW": 0}, {"DOUBLE_BYTES": 0}, {"DOUBLE_BYTES": 0, "MIN_NARROW": 0}):
+            with constants(**ways):
+                ours(X[:100], y[:100], C, gamma, 1e-4)
 
     return measured(warm, lambda: ours(X, y, C, gamma, gap_tol))
 

@@ -1,14 +1,15 @@
 """Many sequences with heavy tokens: CPU seconds and peak memory until the default gap is certified.
 
 Each token has 25 features out of 100,000, some of them frequent, and one of six labels that follows a linear
-rule and the label before, with noise: about a third of the labels cannot be learnt. C is 0.1 per example. Each
-row comes from a fresh process with one thread; `held` is the largest number of cuts at a time.
+rule and the label before, with noise: some labels cannot be learnt. C is 0.1 per example. Each row comes from
+a fresh process with one thread; `held` is the largest number of cuts at a time.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def heavy(n: int) -> tuple[list[sp.csr_matrix], list[np.ndarray]]:
     tokens.sum_duplicates()
     scores = (tokens @ W) / np.sqrt(PER_TOKEN) + rng.normal(size=(offsets[-1], L))
     X, Y = [], []
-    for lo, hi in zip(offsets[:-1], offsets[1:]):
+    for lo, hi in pairwise(offsets):
         y = [int(np.argmax(scores[lo]))]
         for row in scores[lo + 1 : hi]:
             y.append(int(np.argmax(row + 0.5 * T[y[-1]])))

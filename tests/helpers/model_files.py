@@ -9,6 +9,7 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from structmargin import JKSE, StructuredSVM
 from structmargin.problem import adapt
 from structmargin.problems import Grammar
 from structmargin.problems.grammar.trees import fault, leaves
+from structmargin.problems.sequence import batch
 
 TRAINERS = ("one_class", "binary", "online")
 
@@ -58,6 +60,9 @@ def saved_models() -> dict[str, SavedModel]:
             space = examples.kernel if kind == "dictionaries" else None
             model = StructuredSVM(brought.problem, C=5.0, kernel=space)
             models[f"{name} {kind}"] = saved(model, name, brought.X, brought.Y)
+    problem, X, Y, _ = example("Sequence")
+    with patch.object(batch, "MIN_PART_ENTRIES", 0):  # cuts as short rows, as of many sequences
+        models["Sequence parts"] = saved(StructuredSVM(problem, C=5.0), "Sequence", X, Y)
     grammar = replace(Grammar(), horizontal=1, parents=True, spans=True)
     models["Grammar spans"] = saved(
         StructuredSVM(grammar, "SVM2", "n_slack_a"), "Grammar", *example("Grammar")[1:3]

@@ -56,6 +56,8 @@ class PartCuts(NamedTuple):
     part_start: np.ndarray  # (N + 1,) int64
     offsets: np.ndarray  # (n + 1,) int64
     n_labels: int  # L
+    part: np.ndarray  # (direct,) int32: t of a column
+    label: np.ndarray  # (direct,) int32: a of a column
     direct: int
     shift: int
     u: np.ndarray  # (direct,): products with w of the open block's columns, as far as they are known

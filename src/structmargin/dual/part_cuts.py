@@ -7,7 +7,6 @@ columns, and carried into w when the block is closed.
 
 from __future__ import annotations
 
-import numpy as np
 from numba.extending import overload
 
 from structmargin.compiled import compiled
@@ -39,9 +38,9 @@ def _inner(cuts, c):  # type: ignore[no-untyped-def]
                 total += cuts.data[j] * cuts.w[column + cuts.shift]
                 continue
             if cuts.known[column] != opening:
-                part, label, product = first + column // L, column % L, 0.0
+                part, label, product = first + cuts.part[column], cuts.label[column], 0.0
                 for p in range(cuts.part_start[part], cuts.part_start[part + 1]):
-                    product += cuts.part_data[p] * cuts.w[np.int64(cuts.part_indices[p]) * L + label]
+                    product += cuts.part_data[p] * cuts.w[cuts.part_indices[p] * L + label]
                 cuts.u[column], cuts.known[column] = product, opening
             total += cuts.data[j] * cuts.u[column]
         return total
@@ -78,9 +77,9 @@ def _close_block(cuts, i):  # type: ignore[no-untyped-def]
         first, L = cuts.offsets[i], cuts.n_labels
         for k in range(cuts.now[2]):
             column = cuts.moved[k]
-            part, label, step = first + column // L, column % L, cuts.change[column]
+            part, label, step = first + cuts.part[column], cuts.label[column], cuts.change[column]
             for p in range(cuts.part_start[part], cuts.part_start[part + 1]):
-                cuts.w[np.int64(cuts.part_indices[p]) * L + label] += step * cuts.part_data[p]
+                cuts.w[cuts.part_indices[p] * L + label] += step * cuts.part_data[p]
             cuts.change[column], cuts.is_moved[column] = 0.0, False
         cuts.now[2] = 0
 
@@ -104,6 +103,6 @@ def link_parts(cuts, first, block, blocks, norms2):  # type: ignore[no-untyped-d
             if column >= cuts.direct:
                 cuts.w[column + cuts.shift] = 0.0
                 continue
-            part = cuts.offsets[i] + column // L
+            part, label = cuts.offsets[i] + cuts.part[column], cuts.label[column]
             for q in range(cuts.part_start[part], cuts.part_start[part + 1]):
-                cuts.w[np.int64(cuts.part_indices[q]) * L + column % L] = 0.0
+                cuts.w[cuts.part_indices[q] * L + label] = 0.0

@@ -34,6 +34,7 @@ class PartStore(RowStore):
         self.parts = parts
         phi, self._direct = parts.phi, parts.longest * parts.n_labels
         self._part_start, self._part_indices = phi.indptr.astype(np.int64), phi.indices.astype(np.int32)
+        self._part, self._label = np.divmod(np.arange(self._direct, dtype=np.int32), np.int32(parts.n_labels))
         self._u, self._change = np.empty(self._direct), np.zeros(self._direct)
         self._known = np.zeros(self._direct, dtype=np.int64)
         self._moved = np.empty(self._direct, dtype=np.int32)
@@ -53,7 +54,7 @@ class PartStore(RowStore):
         return PartCuts(
             self._data, self._indices, self._start, self.w, self._pool, self._pool_at,
             parts.phi.data, self._part_indices, self._part_start, parts.offsets, parts.n_labels,
-            self._direct, parts.phi.shape[1] * parts.n_labels - self._direct,
+            self._part, self._label, self._direct, parts.phi.shape[1] * parts.n_labels - self._direct,
             self._u, self._known, self._change, self._moved, self._is_moved, self._now,
         )  # fmt: skip
 

@@ -138,6 +138,7 @@ class RowStore:
         self._pool, self._pool_at = np.empty(1024), np.zeros(256, dtype=np.int64)
         self._norms2 = np.empty(256)
         self._scratch = np.zeros(n_weights)
+        self._given: tuple[Any, Any] = ((), ())  # the examples of a stream
 
     @property
     def cuts(self) -> SparseCuts:
@@ -159,7 +160,8 @@ class RowStore:
         return self._norms2[: self.m]
 
     def admit(self, X: Sequence[Any], Y: Sequence[Any], alpha: np.ndarray) -> None:
-        """Nothing to do: a row holds all there is to know of its example."""
+        """Remember the examples: there may be so many by now that searches leave rows out."""
+        self._given = X, Y
 
     @property
     def entries(self) -> int:
@@ -176,8 +178,8 @@ class RowStore:
         return most_violated(cuts.H, chosen, np.diff(cuts.rows.indptr)[chosen], quota)
 
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None:
-        assert cuts.rows is not None
-        rows, count = cuts.rows, cuts.rows.shape[0]
+        rows = self._made(cuts) if cuts.rows is None else cuts.rows
+        count = rows.shape[0]
         end, used = self._start[self.m], rows.nnz
         self._data, self._indices = grown(self._data, end + used), grown(self._indices, end + used)
         self._start = grown(self._start, self.m + count + 1)
@@ -197,6 +199,12 @@ class RowStore:
         self._pool_at, self._norms2 = grown(self._pool_at, self.m), grown(self._norms2, self.m)
         self._pool_at[first : self.m] = base + need[:-1]
         self._fill_pool(first, block, blocks)
+
+    def _made(self, cuts: Cuts) -> sp.csr_matrix:
+        """The rows of cuts whose search left them out."""
+        batch = self.problem.batch(*([given[i] for i in cuts.example] for given in self._given))
+        assert batch is not None
+        return batch.rows(np.arange(len(cuts.example)), cuts.outputs)
 
     def _fill_pool(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
         _link(self.cuts, first, block, blocks, self._scratch, self._norms2)

@@ -20,6 +20,7 @@ from structmargin.archive import ModelFileError
 from structmargin.cuts import FactoredRows
 from structmargin.inputs import gate
 from structmargin.inputs.containers import count
+from structmargin.parts import PartRows
 from structmargin.problem import AdaptedProblem, adapt
 
 AGAIN = "save the model again"
@@ -78,6 +79,8 @@ def require_support(support: Any, names: Sequence[str], n: int, n_weights: int |
     rows = parts["rows"]
     if isinstance(rows, FactoredRows):
         _require_factors(rows, m, n_weights)
+    elif isinstance(rows, PartRows):
+        _require_part_rows(rows, m, n_weights)
     elif (n_weights is not None or rows is not None) and (
         not isinstance(rows, sp.csr_matrix) or rows.shape != (m, n_weights)
     ):
@@ -91,6 +94,25 @@ def _require_factors(rows: FactoredRows, m: int, n_weights: int | None) -> None:
     if not matrices or apart.shape[0] != m or phi.shape[1] * apart.shape[1] != n_weights:
         raise ModelFileError(f"the rows of cuts do not fit the weights; {AGAIN}")
     require_indices("the examples of cuts", rows.example, m, phi.shape[0])
+
+
+def _require_part_rows(rows: PartRows, m: int, n_weights: int | None) -> None:
+    short, phi, L, longest = rows.short, rows.phi, rows.n_labels, rows.longest
+    counts = type(L) is int and type(longest) is int and L >= 1 and longest >= 0
+    matrices = isinstance(short, sp.csr_matrix) and isinstance(phi, sp.csr_matrix)
+    if not (counts and matrices) or short.shape[0] != m or short.shape[1] < longest * L:
+        raise ModelFileError(f"the rows of cuts do not fit the weights; {AGAIN}")
+    if phi.shape[1] * L + short.shape[1] - longest * L != n_weights:
+        raise ModelFileError(f"the rows of cuts do not fit the weights; {AGAIN}")
+    require_indices("the first parts of cuts", rows.first, m, max(phi.shape[0], 1))
+    used = short.tocoo()
+    of_part = used.col < longest * L
+    require_indices(
+        "the parts of cuts",
+        rows.first[used.row[of_part]].astype(np.int64) + used.col[of_part] // L,
+        int(of_part.sum()),
+        phi.shape[0],
+    )
 
 
 def require_weights(problem: AdaptedProblem, w: Any) -> np.ndarray:

@@ -19,8 +19,17 @@ from structmargin.dual.working_set import Dual
 from structmargin.formulation import FORMULATIONS
 from structmargin.problem import adapt
 from structmargin.problems import Sequence
+from structmargin.problems.sequence import batch
 
 L, D = 3, 4
+
+
+@pytest.fixture(autouse=True)
+def _few_are_heavy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short rows for samples of any size."""
+    monkeypatch.setattr(batch, "MIN_PART_ENTRIES", 0)
+
+
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
     "eta": {"eta": 0.5},
@@ -138,10 +147,10 @@ def test_longer_sequences_may_follow(sample: Sample, more: list[int]) -> None:
     Y = [*sample.Y, *(rng.integers(L, size=T) for T in more)]
     example = np.arange(len(sample.Y), len(Y))
     outputs = [(Y[i] + 1) % L for i in example]
-    batch, ones = sample.problem.batch(X, Y), np.ones(len(more))
+    packed, ones = sample.problem.batch(X, Y), np.ones(len(more))
     for dual in (short, rows):
         dual.admit(X, Y, dual.C * len(Y) / dual.n)
-        dual.add(Cuts(example, outputs, ones, ones, ones, batch.rows(example, outputs), ones, 0.0 * ones))
+        dual.add(Cuts(example, outputs, ones, ones, ones, packed.rows(example, outputs), ones, 0.0 * ones))
     agree(short, rows)
     short.ascend(0.0, max_epochs=2)
     take_over(short, rows)
@@ -167,3 +176,20 @@ def test_a_model_keeps_no_training_input_but_tokens(solver: str) -> None:
     assert model.fit_.n_constraints == again.fit_.n_constraints > 0
     support = again.fit_.support
     np.testing.assert_allclose(support.rows.tocsr().T @ support.alpha, again.w_, atol=1e-9)
+
+
+def test_a_stream_goes_on_where_its_sequences_become_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cuts that began as rows stay rows, though the searches make none any more."""
+    sample = Sample({}, [3, 4, 2, 5, 3, 4], seed=3)
+    weights = []
+    for least in (25, 10**9):  # reached with the second chunk, and never
+        monkeypatch.setattr(batch, "MIN_PART_ENTRIES", least)
+        model = StructuredSVM(Sequence(L, D), solver="olarank", C=10.0, random_state=0)
+        for part in (slice(0, 2), slice(2, 6)):
+            model.partial_fit(sample.X[part], sample.Y[part])
+        dual = model.fit_.state.dual
+        assert isinstance(dual.store, RowStore) and not isinstance(dual.store, PartStore)
+        assert (sample.problem.batch(sample.X, sample.Y).parts is None) == (least > 25)
+        assert dual.m > 0
+        weights.append(model.w_)
+    np.testing.assert_allclose(*weights, atol=1e-9)

@@ -22,6 +22,9 @@ from structmargin.problems.sequence.short_rows import ShortRows
 if TYPE_CHECKING:
     from structmargin.problems.sequence.problem import Sequence
 
+MIN_PART_ENTRIES = 2**20
+"""From so many features of all tokens together on, cuts are short rows: rows of fewer are near at hand."""
+
 
 class SequenceBatch:
     """Examples packed once: N tokens in all, numbered from 0.
@@ -35,8 +38,9 @@ class SequenceBatch:
     dense : ndarray of shape (N, D), or None
         The same as a dense array where that makes scores faster.
     parts : Parts, or None
-        Tokens as parts of Psi; None with input transitions, where weights belong to pairs of labels, and
-        where Y is None. A search then leaves rows out, and `rows` makes them.
+        Tokens as parts of Psi, where they have MIN_PART_ENTRIES features or more in all. A search then leaves
+        rows out, and `rows` makes them. None with input transitions, whose weights belong to pairs of labels,
+        and where Y is None.
     y : ndarray of int, shape (N,)
         The correct label of each token. The label -1 means "none": all are -1 where Y is None.
     """
@@ -57,7 +61,8 @@ class SequenceBatch:
             self.y = np.concatenate([empty, *(np.asarray(y, dtype=np.int64) for y in Y)])
         self._place = np.empty(problem.n_weights, dtype=np.int64)  # scratch memory of `difference_rows`
         self.parts: Parts | None = None
-        if Y is not None and not problem.layout.input_transitions:
+        heavy = len(self.tokens.data) >= MIN_PART_ENTRIES
+        if Y is not None and heavy and not problem.layout.input_transitions:
             self._short = ShortRows(problem.layout, self.tokens.offsets, self.y)
             phi = self.tokens.matrix(problem.layout.n_features)
             self.parts = Parts(self.tokens.offsets, phi, problem.L, self._short.longest, self._short)
