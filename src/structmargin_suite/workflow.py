@@ -152,10 +152,8 @@ class Pipeline:
 
     def published(self, experiment: str) -> list[str]:
         """The files with the papers' numbers that an experiment's tables show."""
-        tables = self.suite.experiments[experiment].config["tables"].values()
-        return sorted(
-            {str(self.layout.published / table["published"]) for table in tables if "published" in table}
-        )
+        names = job_keys.published(self.suite.experiments[experiment])
+        return [str(self.layout.published / name) for name in names]
 
     def wanted(self, wildcards: Wildcards) -> list[str]:
         """What the report needs: the tables and figures of the experiments asked for.
