@@ -110,7 +110,8 @@ test: env
 # The same properties on many more cases than `make test` has time for: about ten minutes.
 test-long: env
 	@$(IN_ENV) STRUCTMARGIN_CASES=10000 python -m pytest -q -n logical --maxprocesses 4 --dist worksteal \
-		tests/library/training/test_random_problems.py
+		tests/library/training/test_random_problems.py tests/tools/test_damaged_files.py \
+		tests/tools/test_disturbed_runs.py
 
 BENCHES := $(patsubst benchmarks/bench_%.py,%,$(sort $(wildcard benchmarks/bench_*.py)))
 
