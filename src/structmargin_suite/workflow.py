@@ -27,6 +27,9 @@ from structmargin_suite.storage.seal import SEAL
 
 SCORE = {"holds": "hold", "fails": "fail", "not tested": "are not tested"}
 
+FOLDERS = (".snakemake", "data", "data/ready", "results", "results/scales")
+"""Folders that files are written to."""
+
 
 def equip(scale: str) -> None:
     """The environment of every job: this Python first, one thread, the scale, and a name for the run."""
@@ -60,6 +63,9 @@ class Pipeline:
         extra = [name for name in config if name != "scale"]
         if extra:
             raise _workflow_error(f"--config takes scale=smoke|standard|paper, but not {', '.join(extra)}")
+        for name in FOLDERS:
+            if Path(name).exists() and not Path(name).is_dir():
+                raise _workflow_error(f"{name} is a file where a folder belongs: remove it and run again")
         try:
             suite = load(Path("."), config.get("scale"))
         except ConfigError as error:
