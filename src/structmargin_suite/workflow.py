@@ -29,6 +29,9 @@ from structmargin_suite.storage.seal import SEAL
 
 SCORE = {"holds": "hold", "fails": "fail", "not tested": "are not tested"}
 
+FOLDERS = (".snakemake", "data", "data/ready", "results", "results/scales")
+"""Folders that files are written to."""
+
 
 def equip(scale: str) -> None:
     """The environment of every job: this Python first, one thread, the scale, and a name for the run."""
@@ -63,6 +66,9 @@ class Pipeline:
         extra = [name for name in config if name != "scale"]
         if extra:
             raise _workflow_error(f"--config takes scale=smoke|standard|paper, but not {', '.join(extra)}")
+        for name in FOLDERS:
+            if Path(name).exists() and not Path(name).is_dir():
+                raise _workflow_error(f"{name} is a file where a folder belongs: remove it and run again")
         try:
             suite = load(Path("."), config.get("scale"))
         except (ConfigError, DataError) as error:
@@ -155,10 +161,8 @@ class Pipeline:
 
     def published(self, experiment: str) -> list[str]:
         """The files with the papers' numbers that an experiment's tables show."""
-        tables = self.suite.experiments[experiment].config["tables"].values()
-        return sorted(
-            {str(self.layout.published / table["published"]) for table in tables if "published" in table}
-        )
+        names = job_keys.published(self.suite.experiments[experiment])
+        return [str(self.layout.published / name) for name in names]
 
     def wanted(self, wildcards: Wildcards) -> list[str]:
         """What the report needs: the tables and figures of the experiments asked for.

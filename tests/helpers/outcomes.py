@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import fcntl
 import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -32,11 +34,13 @@ ALL = int(os.environ.get("STRUCTMARGIN_CASES", str(SAMPLE))) > SAMPLE
 """Whether all faults are tried, or a fixed sample."""
 
 
-def three_experiments(root: Path, source: Path, config: Mapping[str, object] = CONFIG) -> Path:
-    """A project with the toy experiment under three names."""
+def three_experiments(root: Path, source: Path, config: Mapping[str, Any] = CONFIG) -> Path:
+    """A project with the toy experiment under three names, on three corpora."""
     project(workflow_in(root, source), dict(config))
-    for name in LANES[1:]:
-        write_config(root, dict(config), name)
+    for position, name in enumerate(LANES[1:], start=1):
+        other = copy.deepcopy(dict(config))
+        other["data"]["clusters"]["scatter"] += 0.1 * position
+        write_config(root, other, name)
     suite = {"seed": 7, "scale": "standard", "experiments": list(LANES)}
     (root / "configs" / "suite.yaml").write_text(yaml.safe_dump(suite))
     return root
@@ -58,7 +62,7 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], obje
     return folder
 
 
-def finished_project(folder: Path, config: Mapping[str, object] = CONFIG) -> None:
+def finished_project(folder: Path, config: Mapping[str, Any] = CONFIG) -> None:
     """A project that was run without disturbance, on a source of its own."""
     root = three_experiments(folder / "project", copied_source(folder), config)
     done = attempt(root, "-c2")

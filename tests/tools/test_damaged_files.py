@@ -1,8 +1,7 @@
 """Every kind of file, damaged in every way: the next run of the real workflow makes the same bytes again.
 
 A round damages one file in each of three experiments, so that one call of Snakemake tries three faults that
-do not touch each other. `make test` has a fixed sample, `make test-long` all; helpers/damage.py lists the kinds
-of files and of damage.
+do not touch each other. `make test` has a fixed sample, `make test-long` all; helpers/damage.py lists them.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ from structmargin_suite.planning.runs import Job, Part, Run
 from structmargin_suite.rerun.sources import LISTING_MODULES, modules_in, source_digest, source_of
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.files import digest, sha256
-from structmargin_suite.storage.layout import PART_FILE, ScaleLayout
+from structmargin_suite.storage.layout import PART_FILE, Layout, ScaleLayout
+from structmargin_suite.storage.seal import SEAL
 
 PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.job_keys"]
 METHODS = modules_in("structmargin_suite.methods")
@@ -130,8 +131,21 @@ def tabulate_key(suite: Suite, name: str) -> str:
             runs,
             experiment.shrunk,
             code,
+            [_published(suite, file) for file in published(experiment)],
         ]
     )
+
+
+def published(experiment: Experiment) -> list[str]:
+    """The names of the files with the papers' numbers that an experiment's tables show."""
+    tables = experiment.config["tables"].values()
+    return sorted({table["published"] for table in tables if "published" in table})
+
+
+def _published(suite: Suite, name: str) -> str | None:
+    """The sum of a file of data/published; None where it is missing, which the workflow tells."""
+    path = Layout(suite.root).published / name
+    return sha256(path) if path.is_file() else None
 
 
 def tables_key(suite: Suite, name: str, layout: ScaleLayout) -> str:
@@ -154,4 +168,12 @@ def report_key(suite: Suite) -> str:
     checks = modules_in("structmargin_suite.statements")
     folder = source_of("structmargin_suite.publish.page")[0].parent
     looks = {path.name: sha256(path) for path in sorted(folder.glob("page.*"))}
-    return digest([stage_code("report", *checks), looks, suite.scale])
+    return digest([stage_code("report", *checks), looks, suite.scale, _published(suite, "claims.yaml")])
+
+
+def page_key(suite: Suite, layout: Layout) -> str:
+    """What the claims and the page were made from: their own key, the configs, and the results shown."""
+    configs = {name: experiment.config for name, experiment in suite.experiments.items()}
+    seals = [path for path in sorted(layout.results.glob(f"*/{SEAL}")) if path.is_file()]
+    shown = {path.parent.name: sha256(path) for path in seals}
+    return digest([report_key(suite), suite.seed, configs, shown])

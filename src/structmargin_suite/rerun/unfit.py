@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from structmargin_suite.datasets import dataset
-from structmargin_suite.fetching.fetch import at_hand
+from structmargin_suite.fetching.fetch import at_hand, own_files
 from structmargin_suite.planning.plan import Experiment, Suite
-from structmargin_suite.planning.runs import Job
+from structmargin_suite.planning.runs import Job, Part
 from structmargin_suite.rerun import job_keys
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.errors import DamagedFile
+from structmargin_suite.storage.files import sha256
 from structmargin_suite.storage.layout import RECORD_FILE, Layout, ScaleLayout, tabulated
 from structmargin_suite.storage.seal import SEAL, verified
 
@@ -46,7 +47,7 @@ def unfit(suite: Suite, names: Sequence[str]) -> Iterator[Unfit]:
     for path in (layout.claims, layout.page, layout.complete):
         if path.is_dir():
             yield Unfit(path, FOLDER, True, (layout.results / SEAL, layout.complete))
-    for why, damaged in _of_folder(layout.results, job_keys.report_key(suite)):
+    for why, damaged in _of_folder(layout.results, job_keys.page_key(suite, layout)):
         yield Unfit(layout.results / SEAL, why, damaged, (layout.complete,))
 
 
@@ -106,11 +107,17 @@ class Check:
         part = self.experiment.parts_of(corpus)[0]
         if bundle.about.get("key") != job_keys.prepare_key(self.suite, self.experiment.name, corpus):
             return OTHER
+        if part.source == "file" and self._own_sums(part) != bundle.about.get("files"):
+            return OTHER
         files, raw = dataset(part.module).FILES, Layout(self.suite.root).raw(part.module)
         synthetic = part.source == "auto" and bundle.about.get("kind") == "synthetic"
         if synthetic and files and at_hand(files, raw, self.suite.mirror):
             return "is synthetic, and the real data are available now"
         return None
+
+    def _own_sums(self, part: Part) -> dict[str, str]:
+        files = own_files(part.path, dataset(part.module).FILES, self.suite.root)
+        return {name: sha256(path) for name, path in files.items()}
 
     def _of_job(self, job: Job, corpora: Mapping[str, Bundle]) -> Iterator[Unfit]:
         """The bundles of a job that do not fit; failed runs do not, unless the config allows them."""

@@ -39,7 +39,7 @@ def report(suite: Suite, layout: Layout | None = None) -> None:
     write_text(layout.page, page([results[name] for name in order], claims, suite, stale))
     progress.step("index.html")
     files = [path.relative_to(layout.results).as_posix() for path in (layout.claims, layout.page)]
-    write_seal(layout.results, job_keys.report_key(suite), files)
+    write_seal(layout.results, job_keys.page_key(suite, layout), files)
     progress.close()
 
 

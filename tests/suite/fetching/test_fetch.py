@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import http.server
+import os
 import socket
 import threading
 
@@ -14,6 +15,7 @@ from structmargin_suite.datasets import clusters, dataset
 from structmargin_suite.fetching import fetch
 from structmargin_suite.fetching.fetch import Remote, Unavailable, at_hand, obtain, own_files
 from structmargin_suite.planning.plan import load
+from structmargin_suite.rerun.unfit import unfit
 from structmargin_suite.stages import prepare
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.errors import DataError
@@ -198,3 +200,16 @@ def test_a_users_own_file_is_used_with_its_own_sum(tmp_path, real):
     receipt = prepared(tmp_path, source="file", path="mine.txt")
     assert (receipt["kind"], receipt["label"]) == ("file", "clusters (own file)")
     assert receipt["files"] == {"x.txt": hashlib.sha256(b"mine").hexdigest()}
+
+
+def test_an_own_file_that_changed_but_kept_its_date_is_read_again(tmp_path, real):
+    mine = tmp_path / "mine.txt"
+    mine.write_bytes(b"mine")
+    prepared(tmp_path, source="file", path="mine.txt")
+    suite = load(tmp_path, library=False)
+    corpus = ScaleLayout(tmp_path, suite.scale).corpus("toy", "clusters")
+    assert corpus not in [fault.path for fault in unfit(suite, ["toy"])]
+    dates = mine.stat()
+    mine.write_bytes(CONTENT)
+    os.utime(mine, ns=(dates.st_atime_ns, dates.st_mtime_ns))
+    assert corpus in [fault.path for fault in unfit(suite, ["toy"])]
