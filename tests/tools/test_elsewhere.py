@@ -19,6 +19,7 @@ import yaml
 from helpers.cluster import Cluster, missing
 from helpers.toy_project import HERE, project
 from structmargin_suite.planning.catalogue import Catalogue
+from structmargin_suite.planning.resources import MIN_MB
 from structmargin_suite.publish.compare import exact, stable
 
 PLUGINS = {"SLURM": "requirements-slurm.txt", "storage": "requirements-storage.txt"}
@@ -88,7 +89,7 @@ def gathered() -> list[str]:
     groups |= {f"tabulate_{name}": "tables" for name in SUITE["experiments"]}
     return [
         *("--groups", *(f"{rule}={group}" for rule, group in groups.items())),
-        *("--group-components", f"fit={half}", f"tables={half}", "--resources", "mem_mb=4000"),
+        *("--group-components", f"fit={half}", f"tables={half}", "--resources", f"mem_mb={MIN_MB}"),
         *("--seconds-between-status-checks", "1", "--slurm-init-seconds-before-status-checks", "1"),
     ]
 
