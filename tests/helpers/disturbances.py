@@ -44,6 +44,7 @@ def started(root: Path) -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # it may be ignored around here
     )
 
 
@@ -116,6 +117,7 @@ def fill(disk: Path, left: int) -> Path:
 def unwritable(folder: Path) -> Iterator[None]:
     """A folder in which nobody may make, change or remove a file; root needs a flag for that."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / ".note").write_text("as somebody left it\n")
     flagged = subprocess.run(["chattr", "+i", folder], capture_output=True, check=False).returncode == 0
     mode = folder.stat().st_mode
     if not flagged:

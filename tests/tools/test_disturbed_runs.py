@@ -230,7 +230,7 @@ def compiled_code_that_cannot_be_kept(kind: str, place: Place) -> str:
     return recover(root, place.undisturbed, variables=variables)
 
 
-FOLDERS = ("results/toy", "results/scales/standard/toy", "data/ready", "results", ".snakemake")
+FOLDERS = ("results/toy", "results/scales/standard/toy", "data/ready/standard", "results")
 
 
 @faults(*FOLDERS)

@@ -12,6 +12,7 @@ for experiment in PIPELINE.experiments:
             f"results/scales/{PIPELINE.scale}/{experiment}/logs/show.log",
         benchmark:
             f"results/scales/{PIPELINE.scale}/{experiment}/benchmarks/show.tsv"
+        localrule: True
         threads: 1
         resources:
             **PIPELINE.asked_of("show", experiment),
