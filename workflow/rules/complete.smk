@@ -12,4 +12,4 @@ rule complete:
         scale=PIPELINE.scale,
     shell:
         "python -m structmargin_suite.stages.complete --experiments {params.experiments:q}"
-        " --writes {output[0]:q} 2> {log:q}"
+        " --writes {output:q} 2> {log:q}"

@@ -16,4 +16,4 @@ rule evaluate:
         key=PIPELINE.evaluate_key,
     shell:
         "python -m structmargin_suite.stages.evaluate --experiment {wildcards.experiment:q}"
-        " --job {wildcards.job:q} --writes {output[0]:q} 2> {log:q}"
+        " --job {wildcards.job:q} --writes {output:q} 2> {log:q}"

@@ -16,4 +16,4 @@ rule prepare:
         key=PIPELINE.prepare_key,
     shell:
         "python -m structmargin_suite.stages.prepare --experiment {wildcards.experiment:q}"
-        " --corpus {wildcards.corpus:q} --writes {output[0]:q} 2> {log:q}"
+        " --corpus {wildcards.corpus:q} --writes {output:q} 2> {log:q}"

@@ -10,4 +10,4 @@ rule report:
     params:
         key=PIPELINE.report_key,
     shell:
-        "python -m structmargin_suite.stages.report --writes {output[0]:q} 2> {log:q}"
+        "python -m structmargin_suite.stages.report --writes {output:q} 2> {log:q}"

@@ -21,4 +21,4 @@ for experiment in PIPELINE.experiments:
             experiment=experiment,
         shell:
             "python -m structmargin_suite.stages.show"
-            " --experiment {params.experiment:q} --writes {output[0]:q} 2> {log:q}"
+            " --experiment {params.experiment:q} --writes {output:q} 2> {log:q}"

@@ -18,4 +18,4 @@ rule train:
         key=PIPELINE.train_key,
     shell:
         "python -m structmargin_suite.stages.train --experiment {wildcards.experiment:q}"
-        " --job {wildcards.job:q} --writes {output[0]:q} 2> {log:q}"
+        " --job {wildcards.job:q} --writes {output:q} 2> {log:q}"

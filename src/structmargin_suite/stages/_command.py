@@ -24,8 +24,9 @@ def arguments(stage: str, about: str, *names: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--writes",
         type=Path,
-        help="a file that the command writes: data/ and results/ are the folders of these names above it "
-        "(those in --root by default)",
+        nargs="+",
+        help="files that the command writes: data/ and results/ are the folders of these names above the "
+        "first (those in --root by default)",
     )
     for name in names:
         parser.add_argument(f"--{name}", required=True)
@@ -34,7 +35,7 @@ def arguments(stage: str, about: str, *names: str) -> argparse.ArgumentParser:
 
 def layout_of(options: argparse.Namespace, suite: Suite) -> ScaleLayout:
     """Where a command's files stand: below the folder in which the file that it is to write stands."""
-    return ScaleLayout(suite.root if options.writes is None else base_of(options.writes), suite.scale)
+    return ScaleLayout(suite.root if options.writes is None else base_of(options.writes[0]), suite.scale)
 
 
 def base_of(path: Path) -> Path:
