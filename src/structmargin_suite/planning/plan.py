@@ -162,7 +162,7 @@ def _load(root: Path, scale: str | None, library: bool, only: Sequence[str] | No
 
 RESERVED = (
     "all", "prepare", "train", "evaluate", "tabulate", "show", "report", "complete", "logs", "scales",
-    "snapshot", "suite", "schema",
+    "snapshot", "suite", "schema", "results",
 )  # fmt: skip
 """Names of rules, and of what else lies in configs/ and results/."""
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from structmargin_suite.stages._command import base_of
 from structmargin_suite.stages._runs import cached
 from structmargin_suite.stages.evaluate import Measured
 from structmargin_suite.stages.tabulate import RunRow
 from structmargin_suite.storage.bundle import Entry, write_bundle
+from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.records import NameClash
 
 HEADS = {"run": "r", "status": "done"}
@@ -58,3 +62,21 @@ def test_the_cache_has_a_run_under_its_key_and_only_while_it_is_whole(tmp_path):
     for damaged in (whole[:-30], whole[:40], b"", flipped):
         path.write_bytes(damaged)
         assert cached(path, "r", "k") is None
+
+
+@pytest.mark.parametrize(
+    ("path", "base"),
+    [
+        ("results/scales/smoke/toy/runs.csv", "."),
+        ("data/ready/smoke/toy/c.zip", "."),
+        ("/some/results/store/results/toy/files.json", "/some/results/store"),
+        ("/some/data/ready/x/data/ready/smoke/toy/c.zip", "/some/data/ready/x"),
+    ],
+)
+def test_a_command_finds_its_folders_from_a_file_that_it_writes(path, base):
+    assert base_of(Path(path)) == Path(base)
+
+
+def test_a_command_that_is_to_write_elsewhere_says_so():
+    with pytest.raises(DataError, match=r"x/y\.csv is neither in results/ nor in data/ready/"):
+        base_of(Path("x/y.csv"))
