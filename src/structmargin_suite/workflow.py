@@ -165,13 +165,18 @@ class Pipeline:
         return [str(self.layout.published / name) for name in names]
 
     def wanted(self, wildcards: Wildcards) -> list[str]:
-        """What the report needs: the tables and figures of the experiments asked for.
+        """The tables and figures of the experiments asked for.
 
         Snakemake asks for it before it looks at any file, and knows by then what it was called for: so this
         is where the files are checked.
         """
         self.check()
         return [file for name in self.asked for file in self.shown(name)]
+
+    def reported(self, wildcards: Wildcards) -> list[str]:
+        """What the report reads: the same, and the runs and data behind them, which some verdicts rest on."""
+        bundles = [file for name in self.asked for file in self.bundles(name)]
+        return [*self.wanted(wildcards), *bundles]
 
     def own_files(self, wildcards: Wildcards) -> list[str]:
         """A user's own data files, so that a changed file is read again."""

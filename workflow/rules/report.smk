@@ -1,7 +1,7 @@
 # The verdict on every claim, and the page.
 rule report:
     input:
-        PIPELINE.wanted,
+        PIPELINE.reported,
         local("data/published/claims.yaml"),
     output:
         PIPELINE.page,
