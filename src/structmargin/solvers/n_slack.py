@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from structmargin.cuts import Cuts
+from structmargin.dual.all_labels import AllLabels
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
 from structmargin.training.stopping import InnerTolerance
@@ -61,6 +62,8 @@ class NSlack(Trainable):
     epochs: int = 2
     idle: int = 4
     max_entries: int = 2**26
+    all_labels: bool = True
+    passes: int = 10
 
     name: ClassVar[str] = "n_slack"
     needs: ClassVar[Needs] = Needs()
@@ -79,6 +82,9 @@ class NSlack(Trainable):
         return self._one_by_one(task, dual)
 
     def _together(self, task: Task, dual: Dual) -> Fit:
+        labels = AllLabels.of(dual, self.max_entries // 8) if self.all_labels else None
+        if labels is not None:
+            return self._over_labels(task, dual, labels)
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat
             # lines 4-7: the most violated outputs of every example, at one w
             violators, _, gap, stop = task.search(dual, self.most, keep=partial(self._violated, task, dual))
@@ -95,6 +101,18 @@ class NSlack(Trainable):
             if self.idle:
                 crowded = 2 * dual.store.entries > self.max_entries
                 dual.prune(1 if crowded else self.idle)
+        return task.finish(dual, converged=False, n_iter=task.max_iter)
+
+    def _over_labels(self, task: Task, dual: Dual, labels: AllLabels) -> Fit:
+        """The batch form where the working set of an example may as well be all its labels."""
+        for iteration in range(1, task.max_iter + 1):  # line 3: repeat
+            # lines 4-8: the most violated label of every example, to measure the gap
+            violators, _, gap, stop = task.search(dual, keep=partial(self._violated, task, dual))
+            floor = task.floor(dual, TOGETHER)
+            if stop or (not len(violators.H) and dual.solved(floor)):  # line 13
+                return task.finish(dual, converged=True, n_iter=iteration)
+            # lines 9, 10
+            labels.ascend(TOGETHER.after(gap, floor), max_passes=self.passes, seed=task.seed)
         return task.finish(dual, converged=False, n_iter=task.max_iter)
 
     def _violated(self, task: Task, dual: Dual, found: Cuts, share: float) -> Cuts:
