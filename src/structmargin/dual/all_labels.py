@@ -41,9 +41,17 @@ class Labels(NamedTuple):
     s: np.ndarray  # (K, K): scale of the cut of label q for the truth y
     t: np.ndarray  # (K, K): its offset
     even: np.ndarray  # (K,): c, if the cuts of examples with truth y have products |x|^2 c (1 + [q = r]), or 0
+    apart: bool  # whether Lambda is the identity
     alpha: np.ndarray  # (n, K)
     cap: np.ndarray  # (n,)
     ridge: np.ndarray  # (n,)
+
+
+def _is_identity(cuts: TensorCuts) -> bool:
+    """Whether Lambda is the identity."""
+    K, L = len(cuts.map_start) - 1, cuts.W.shape[1]
+    one_each = K == L and np.array_equal(cuts.map_start, np.arange(K + 1))
+    return one_each and np.array_equal(cuts.map_indices, np.arange(K)) and bool(np.all(cuts.map_data == 1.0))
 
 
 def even_products(M: np.ndarray, s: np.ndarray) -> np.ndarray:
@@ -56,44 +64,67 @@ def even_products(M: np.ndarray, s: np.ndarray) -> np.ndarray:
     return np.where(same, M[0, 0] * others[:, 0] ** 2, 0.0)
 
 
+# Compiled functions that are called once per visit take arrays one by one: a tuple of many arrays as an
+# argument costs more than the work.
+
+
 @compiled
-def scores_of(cuts, i, u, scores):  # type: ignore[no-untyped-def]
-    """The score of every label for example i; u (L,) is room for x_i W."""
-    data, indices, W = cuts.data, cuts.indices, cuts.W
-    L = u.shape[0]
-    for q in range(L):
-        u[q] = 0.0
-    for j in range(cuts.start[i], cuts.start[i + 1]):
+def combine(data, indices, first, last, W, u):  # type: ignore[no-untyped-def]
+    """u = x W for the x whose entries are data[first:last] at indices[first:last]."""
+    u[:] = 0.0
+    for j in range(first, last):
         x, row = data[j], W[indices[j]]
-        for q in range(L):
+        for q in range(u.shape[0]):
             u[q] += x * row[q]
-    map_data, map_indices, map_start = cuts.map_data, cuts.map_indices, cuts.map_start
-    for q in range(scores.shape[0]):
+
+
+@compiled
+def spread(data, indices, first, last, W, change, moved):  # type: ignore[no-untyped-def]
+    """W += x ⊗ change for the same x, and change = 0; `moved` (L,) is room for columns."""
+    L, m = change.shape[0], 0
+    for q in range(L):
+        if change[q] != 0.0:
+            moved[m] = q
+            m += 1
+    if FEW * m < L:
+        for j in range(first, last):
+            x, row = data[j], W[indices[j]]
+            for p in range(m):
+                row[moved[p]] += x * change[moved[p]]
+    else:
+        for j in range(first, last):
+            x, row = data[j], W[indices[j]]
+            for q in range(L):
+                row[q] += x * change[q]
+    change[:] = 0.0
+
+
+@compiled
+def score(map_data, map_indices, map_start, u, h):  # type: ignore[no-untyped-def]
+    """h = Lambda u: the score of every label."""
+    for q in range(h.shape[0]):
         total = 0.0
         for j in range(map_start[q], map_start[q + 1]):
             total += map_data[j] * u[map_indices[j]]
-        scores[q] = total
+        h[q] = total
 
 
 @compiled
-def state_of(labels, i, h):  # type: ignore[no-untyped-def]
+def state_of(i, y, s, t, alpha, cap, ridge, h):  # type: ignore[no-untyped-def]
     """Block i at the current w: (its gap, its largest KKT violation, the least h that needs no change).
 
-    h (K,) has the scores on entry and the h of every label on return, 0 for the truth.
+    h (K,) has the scores of all labels on entry, and on return their h, which is 0 for the truth y.
     """
-    y, alpha, s, t = labels.cuts.label[i], labels.alpha[i], labels.s, labels.t
     of_truth = h[y]
     total, slack, held, low = 0.0, 0.0, 0.0, np.inf
     for q in range(h.shape[0]):
-        h[q] = t[y, q] - s[y, q] * (of_truth - h[q])
-        if q == y:
-            h[q] = 0.0
-        slack = max(slack, h[q])
-        if alpha[q] > 0.0:
-            total += alpha[q]
-            held += alpha[q] * h[q]
-            low = min(low, h[q])
-    cap, ridge = labels.cap[i], labels.ridge[i]
+        value = t[y, q] - s[y, q] * (of_truth - h[q])
+        h[q] = value
+        slack = max(slack, value)
+        if alpha[i, q] > 0.0:
+            total += alpha[i, q]
+            held += alpha[i, q] * value
+            low = min(low, value)
     shift = ridge * total
     if ridge > 0.0:
         gap = 0.5 * (slack - shift) * ((slack - shift) / ridge) + (total * slack - held)
@@ -138,77 +169,66 @@ def project(h, alpha, ids, k, N, cap, ridge):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def visit(labels, i, floor, room):  # type: ignore[no-untyped-def]
-    """Solve block i over all labels and carry the change into W. Returns its gap before."""
-    cuts = labels.cuts
-    u, h_all, h, a, ids, change, moved, G = room
-    y, alpha = cuts.label[i], labels.alpha[i]
-    scores_of(cuts, i, u, h_all)
-    gap, violation, low = state_of(labels, i, h_all)
-    if violation <= floor:
-        return gap
-    k = 0
-    for q in range(h_all.shape[0]):
-        if q != y and (alpha[q] > 0.0 or h_all[q] > low):
-            ids[k], a[k], h[k] = q, alpha[q], h_all[q]
-            k += 1
-    N = cuts.norm2[i] * labels.even[y]
-    if N > 0.0:
-        project(h, a, ids, k, N, labels.cap[i], labels.ridge[i])
-    else:
-        M, s = cuts.M, labels.s
-        for p in range(k):
-            of_p = cuts.norm2[i] * s[y, ids[p]]
-            for r in range(p + 1):
-                product = M[y, y] - M[y, ids[p]] - M[y, ids[r]] + M[ids[p], ids[r]]
-                G[p, r] = of_p * s[y, ids[r]] * product
-                G[r, p] = G[p, r]
-        solve_block(G, h, a, k, labels.cap[i], labels.ridge[i], 0.1, floor, 100 * k + 1000)
+def local_gram(i, y, ids, k, norm2, s, M, G):  # type: ignore[no-untyped-def]
+    """G[p, r] = <a_p, a_r> for the cuts of k labels of example i."""
     for p in range(k):
-        step = (a[p] - alpha[ids[p]]) * labels.s[y, ids[p]]
-        alpha[ids[p]] = a[p]
-        if step != 0.0:
-            for j in range(cuts.map_start[y], cuts.map_start[y + 1]):
-                change[cuts.map_indices[j]] += step * cuts.map_data[j]
-            for j in range(cuts.map_start[ids[p]], cuts.map_start[ids[p] + 1]):
-                change[cuts.map_indices[j]] -= step * cuts.map_data[j]
-    carry_out(cuts, i, change, moved)
-    return gap
+        of_p = norm2[i] * s[y, ids[p]]
+        for r in range(p + 1):
+            product = M[y, y] - M[y, ids[p]] - M[y, ids[r]] + M[ids[p], ids[r]]
+            G[p, r] = of_p * s[y, ids[r]] * product
+            G[r, p] = G[p, r]
 
 
 @compiled
-def carry_out(cuts, i, change, moved):  # type: ignore[no-untyped-def]
-    """W += x_i ⊗ change, and change = 0; `moved` (L,) is room for columns."""
-    data, indices, W = cuts.data, cuts.indices, cuts.W
-    L, m = change.shape[0], 0
-    for q in range(L):
-        if change[q] != 0.0:
-            moved[m] = q
-            m += 1
-    if FEW * m < L:
-        for j in range(cuts.start[i], cuts.start[i + 1]):
-            x, row = data[j], W[indices[j]]
-            for p in range(m):
-                row[moved[p]] += x * change[moved[p]]
-    else:
-        for j in range(cuts.start[i], cuts.start[i + 1]):
-            x, row = data[j], W[indices[j]]
-            for q in range(L):
-                row[q] += x * change[q]
-    for p in range(m):
-        change[moved[p]] = 0.0
+def visits(labels, examples, floor, gaps):  # type: ignore[no-untyped-def]
+    """Solve the block of each of the examples in turn over all labels, unless it is within `floor`.
 
-
-@compiled
-def duality_gap(labels, room):  # type: ignore[no-untyped-def]
-    """The gap of the whole problem at the current w: the sum of those of all blocks."""
-    u, h_all = room[0], room[1]
-    gap = 0.0
-    for i in range(labels.cap.shape[0]):
-        if labels.cap[i] > 0.0:
-            scores_of(labels.cuts, i, u, h_all)
-            gap += state_of(labels, i, h_all)[0]
-    return gap
+    gaps[i] is set to the gap of block i before; returns the sum of these.
+    """
+    cuts, s, t, even, apart, alpha, caps, ridges = labels
+    data, indices, start, norm2, W, label, M = (
+        cuts.data, cuts.indices, cuts.start, cuts.norm2, cuts.W, cuts.label, cuts.M
+    )  # fmt: skip
+    map_data, map_indices, map_start = cuts.map_data, cuts.map_indices, cuts.map_start
+    K, L = t.shape[0], W.shape[1]
+    u, change, moved = np.empty(L), np.zeros(L), np.empty(L, dtype=np.int64)
+    h_all, h, a, ids = np.empty(K), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
+    G = np.empty((K, K))
+    sum_of_gaps = 0.0
+    for e in range(examples.shape[0]):
+        i = examples[e]
+        y, cap, ridge, first, last = label[i], caps[i], ridges[i], start[i], start[i + 1]
+        if apart:
+            combine(data, indices, first, last, W, h_all)
+        else:
+            combine(data, indices, first, last, W, u)
+            score(map_data, map_indices, map_start, u, h_all)
+        gap, violation, low = state_of(i, y, s, t, alpha, cap, ridge, h_all)
+        gaps[i] = gap
+        sum_of_gaps += gap
+        if violation <= floor:
+            continue
+        k = 0
+        for q in range(K):
+            if alpha[i, q] > 0.0 or (h_all[q] > low and q != y):
+                ids[k], a[k], h[k] = q, alpha[i, q], h_all[q]
+                k += 1
+        N = norm2[i] * even[y]
+        if N > 0.0:
+            project(h, a, ids, k, N, cap, ridge)
+        else:
+            local_gram(i, y, ids, k, norm2, s, M, G)
+            solve_block(G, h, a, k, cap, ridge, 0.1, floor, 100 * k + 1000)
+        for p in range(k):
+            q = ids[p]
+            step = (a[p] - alpha[i, q]) * s[y, q]
+            alpha[i, q] = a[p]
+            for j in range(map_start[y], map_start[y + 1]):
+                change[map_indices[j]] += step * map_data[j]
+            for j in range(map_start[q], map_start[q + 1]):
+                change[map_indices[j]] -= step * map_data[j]
+        spread(data, indices, first, last, W, change, moved)
+    return sum_of_gaps
 
 
 @compiled
@@ -218,12 +238,9 @@ def ascend_labels(labels, tol, floor, max_passes, seed):  # type: ignore[no-unty
     Examples are visited in an order drawn from `seed`. Each pass is followed by rounds over the examples that
     it found far from their optimum. Returns the number of passes, at least 1.
     """
-    n, K, L = labels.cap.shape[0], labels.t.shape[0], labels.cuts.W.shape[1]
-    room = (
-        np.empty(L), np.empty(K), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64), np.zeros(L),
-        np.empty(L, dtype=np.int64), np.empty((K, K)),
-    )  # fmt: skip
-    order, gaps = np.arange(n), np.zeros(n)
+    order = np.flatnonzero(labels.cap > 0.0)
+    n = order.shape[0]
+    gaps = np.zeros(labels.cap.shape[0])
     state = np.uint64(2 * seed + 1)
     passes = 0
     while passes < max_passes:  # line 1: until the optimum is near enough
@@ -231,24 +248,13 @@ def ascend_labels(labels, tol, floor, max_passes, seed):  # type: ignore[no-unty
             state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
             other = int((state >> np.uint64(33)) % np.uint64(j + 1))
             order[j], order[other] = order[other], order[j]
-        total = 0.0
-        for j in range(n):  # line 2: every example in turn
-            i = order[j]
-            if labels.cap[i] > 0.0:
-                gaps[i] = visit(labels, i, floor, room)  # lines 3, 4: solve its block, update w
-                total += gaps[i]
+        total = visits(labels, order, floor, gaps)  # lines 2-4: solve the block of every example, update w
         passes += 1
-        if total <= 3.0 * tol and duality_gap(labels, room) <= tol:
+        if total <= 3.0 * tol and visits(labels, order, np.inf, gaps) <= tol:
             break
-        far = FAR * total / n
-        for _ in range(MORE_ROUNDS):  # the examples that shrinking leaves
-            left = 0.0
-            for j in range(n):
-                i = order[j]
-                if gaps[i] > far:
-                    gaps[i] = visit(labels, i, floor, room)
-                    left += gaps[i]
-            if left <= ROUNDS_DONE * total:
+        for _ in range(MORE_ROUNDS):  # shrinking: only the examples that are far from their optimum
+            far = order[gaps[order] > FAR * total / n]
+            if visits(labels, far, floor, gaps) <= ROUNDS_DONE * total:
                 break
     return passes
 
@@ -260,7 +266,9 @@ class AllLabels:
         self.dual, self.losses = dual, losses
         H = dual.formulation.H
         self.s, self.t = H.s(losses), H.t(losses)
-        self.even = even_products(dual.store.cuts.M, self.s)
+        cuts = dual.store.cuts
+        self.even = even_products(cuts.M, self.s)
+        self.apart = _is_identity(cuts)
 
     @classmethod
     def of(cls, dual: Dual, max_entries: int) -> AllLabels | None:
@@ -275,7 +283,7 @@ class AllLabels:
         cuts, alpha = dual.store.cuts, np.zeros((dual.n, len(self.losses)))
         np.add.at(alpha, (dual.block, cuts.ybar[: dual.m]), dual.alpha)
         held = alpha > 0.0
-        labels = Labels(cuts, self.s, self.t, self.even, alpha, dual.cap, dual.ridge)
+        labels = Labels(cuts, self.s, self.t, self.even, self.apart, alpha, dual.cap, dual.ridge)
         floor = ROUNDING * float(self.t.max(initial=0.0))
         ascend_labels(labels, float(tol), floor, max_passes, dual.rounds + 7919 * seed)
         example, ybar = np.nonzero(alpha)
