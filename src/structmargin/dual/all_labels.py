@@ -20,8 +20,10 @@ import numpy as np
 
 from structmargin.compiled import compiled
 from structmargin.cuts import Cuts
+from structmargin.dual.acceleration import stride
 from structmargin.dual.ascent import solve_block
-from structmargin.dual.compiled_cuts import TensorCuts
+from structmargin.dual.blocks import QP, Blocks
+from structmargin.dual.compiled_cuts import TensorCuts, combination
 from structmargin.dual.working_set import ROUNDING, Dual
 
 MORE_ROUNDS = 50
@@ -30,21 +32,20 @@ FAR = 1.0
 """An example is far from its optimum if its gap exceeds so many times the mean gap of the pass."""
 ROUNDS_DONE = 0.02
 """The rounds end once the gaps that they meet add up to this share of what the pass met."""
+PLAIN_PASSES = 3
+"""So many passes come without a stride (`acceleration.py`): most ascents are no longer than this."""
 FEW = 4
 """If fewer than one in FEW columns of W change, they are changed one by one."""
 
 
 class Labels(NamedTuple):
-    """The dual with a variable for every example i and label q; alpha[i, y_i] is 0 and stays so."""
+    """The dual with a cut for every example i and label q, number i K + q; that of the truth is 0 and stays 0."""
 
-    cuts: TensorCuts  # only the factors, W and the truths are looked at
+    qp: QP  # all n K cuts; of its cuts only the factors, W and the truths are looked at
     s: np.ndarray  # (K, K): scale of the cut of label q for the truth y
     t: np.ndarray  # (K, K): its offset
     even: np.ndarray  # (K,): c, if the cuts of examples with truth y have products |x|^2 c (1 + [q = r]), or 0
     apart: bool  # whether Lambda is the identity
-    alpha: np.ndarray  # (n, K)
-    cap: np.ndarray  # (n,)
-    ridge: np.ndarray  # (n,)
 
 
 def _is_identity(cuts: TensorCuts) -> bool:
@@ -185,12 +186,14 @@ def visits(labels, examples, floor, gaps):  # type: ignore[no-untyped-def]
 
     gaps[i] is set to the gap of block i before; returns the sum of these.
     """
-    cuts, s, t, even, apart, alpha, caps, ridges = labels
+    qp, s, t, even, apart = labels
+    cuts, caps, ridges = qp.cuts, qp.cap, qp.ridge
     data, indices, start, norm2, W, label, M = (
         cuts.data, cuts.indices, cuts.start, cuts.norm2, cuts.W, cuts.label, cuts.M
     )  # fmt: skip
     map_data, map_indices, map_start = cuts.map_data, cuts.map_indices, cuts.map_start
     K, L = t.shape[0], W.shape[1]
+    alpha = qp.alpha.reshape(caps.shape[0], K)
     u, change, moved = np.empty(L), np.zeros(L), np.empty(L, dtype=np.int64)
     h_all, h, a, ids = np.empty(K), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
     G = np.empty((K, K))
@@ -232,18 +235,24 @@ def visits(labels, examples, floor, gaps):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def ascend_labels(labels, tol, floor, max_passes, seed):  # type: ignore[no-untyped-def]
+def ascend_labels(labels, spare, tol, floor, max_passes, seed):  # type: ignore[no-untyped-def]
     """Passes over all examples until the duality gap is at most `tol`; a block within `floor` stays as it is.
 
     Examples are visited in an order drawn from `seed`. Each pass is followed by rounds over the examples that
-    it found far from their optimum. Returns the number of passes, at least 1.
+    it found far from their optimum, and after the first PLAIN_PASSES by a stride, for which `spare` has the
+    cuts of labels.qp with a w of their own, 0 at first. Returns the number of passes, at least 1.
     """
-    order = np.flatnonzero(labels.cap > 0.0)
+    qp = labels.qp
+    order = np.flatnonzero(qp.cap > 0.0)
     n = order.shape[0]
-    gaps = np.zeros(labels.cap.shape[0])
+    gaps = np.zeros(qp.cap.shape[0])
     state = np.uint64(2 * seed + 1)
     passes = 0
+    alpha0, w0, d = np.empty(0), np.empty(0), np.zeros(qp.alpha.shape[0])
     while passes < max_passes:  # line 1: until the optimum is near enough
+        striding = passes >= PLAIN_PASSES
+        if striding:
+            alpha0, w0 = qp.alpha.copy(), combination(qp.cuts).copy()
         for j in range(n - 1, 0, -1):
             state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
             other = int((state >> np.uint64(33)) % np.uint64(j + 1))
@@ -256,6 +265,8 @@ def ascend_labels(labels, tol, floor, max_passes, seed):  # type: ignore[no-unty
             far = order[gaps[order] > FAR * total / n]
             if visits(labels, far, floor, gaps) <= ROUNDS_DONE * total:
                 break
+        if striding:
+            stride(qp, spare, alpha0, w0, d)
     return passes
 
 
@@ -264,11 +275,14 @@ class AllLabels:
 
     def __init__(self, dual: Dual, losses: np.ndarray) -> None:
         self.dual, self.losses = dual, losses
-        H = dual.formulation.H
+        H, cuts, K = dual.formulation.H, dual.store.cuts, len(losses)
         self.s, self.t = H.s(losses), H.t(losses)
-        cuts = dual.store.cuts
-        self.even = even_products(cuts.M, self.s)
-        self.apart = _is_identity(cuts)
+        self.even, self.apart = even_products(cuts.M, self.s), _is_identity(cuts)
+        self.b, self.scale = self.t[cuts.label].ravel(), self.s[cuts.label].ravel()
+        self.example = np.repeat(np.arange(dual.n, dtype=np.int32), K)
+        self.ybar = np.tile(np.arange(K, dtype=np.int32), dual.n)
+        number = np.arange(dual.n * K, dtype=np.int32)
+        self.blocks = Blocks(number.reshape(dual.n, K), np.full(dual.n, K, dtype=np.int32), self.ybar)
 
     @classmethod
     def of(cls, dual: Dual, max_entries: int) -> AllLabels | None:
@@ -280,20 +294,23 @@ class AllLabels:
         """Re-optimise until the gap of the whole problem is at most `tol`, by at least one pass."""
         dual, began = self.dual, time.process_time()
         dual.rounds += 1
-        cuts, alpha = dual.store.cuts, np.zeros((dual.n, len(self.losses)))
-        np.add.at(alpha, (dual.block, cuts.ybar[: dual.m]), dual.alpha)
+        numbers = dual.block.astype(np.int64) * len(self.losses) + dual.store.cuts.ybar[: dual.m]
+        alpha = np.bincount(numbers, weights=dual.alpha, minlength=len(self.b)).astype(float)
         held = alpha > 0.0
-        labels = Labels(cuts, self.s, self.t, self.even, self.apart, alpha, dual.cap, dual.ridge)
+        cuts, spare = (
+            part._replace(block=self.example, ybar=self.ybar, scale=self.scale)
+            for part in (dual.store.cuts, dual.store.spare())
+        )
+        qp = QP(cuts, self.blocks, alpha, self.b, dual.cap, dual.ridge)
+        labels = Labels(qp, self.s, self.t, self.even, self.apart)
         floor = ROUNDING * float(self.t.max(initial=0.0))
-        ascend_labels(labels, float(tol), floor, max_passes, dual.rounds + 7919 * seed)
-        example, ybar = np.nonzero(alpha)
-        y, none = cuts.label[example], np.zeros(len(example))
+        ascend_labels(labels, spare, float(tol), floor, max_passes, dual.rounds + 7919 * seed)
+        used = np.flatnonzero(alpha)
+        example, ybar, none = self.example[used], self.ybar[used], np.zeros(len(used))
+        losses = self.losses[cuts.label[example], ybar]
         dual.replace(
-            Cuts(
-                example, ybar, self.losses[y, ybar], self.s[y, ybar], self.t[y, ybar], None, none,
-                alpha[example, ybar],
-            )
-        )  # fmt: skip
-        dual.added += int(np.count_nonzero(~held[example, ybar]))
+            Cuts(example, ybar, losses, self.scale[used], self.b[used], None, none, alpha[used])
+        )
+        dual.added += int(np.count_nonzero(~held[used]))
         dual.measure()
         dual.seconds += time.process_time() - began

@@ -3,6 +3,8 @@
 Variants: (a) re-optimises over the whole working set after every cut; (b) over the example's own
 cuts only, with a full re-optimisation after each pass; `batch` adds all violators of a pass
 together, then re-optimises (fewest optimisations, and the searches run over the whole batch).
+Where the outputs are classes, `batch` re-optimises over all of them by the sequential dual method of Keerthi
+et al. 2008: a working set that leaves nothing out costs no more there, since one search scores every class.
 Each stops when a pass at an optimal relaxed w finds no H above xi_i + eps. Takes every
 formulation, with explicit features or a joint kernel. Theorem 18 bounds the cuts of (a) and (b).
 """
@@ -25,6 +27,10 @@ from structmargin.training.trainable import Needs, Trainable
 
 TOGETHER = InnerTolerance(of_gap=0.1, of_eps=0.01, of_gap_tol=0.5)
 """For `batch`, whose next search follows soon: a tenth of the gap, and half of what gap_tol leaves."""
+OVER_LABELS = InnerTolerance(of_gap=0.02, of_eps=0.01, of_gap_tol=0.5)
+"""For `batch` over all labels, where the relaxed problem is the whole one."""
+LABEL_PASSES = 20
+"""So many passes over all labels at most between two searches."""
 ONE_BY_ONE = InnerTolerance(of_gap=0.0, of_eps=0.01, of_gap_tol=0.1)
 """For (a) and (b), which compare every H with an optimal relaxed slack: nearly exact."""
 
@@ -54,6 +60,10 @@ class NSlack(Trainable):
         more than there is room for, it adds the most violated outputs, the same part of each share of the
         examples; and once half of the room is taken, cuts are dropped as soon as their alpha is 0. Cuts with
         alpha > 0 are held in any case, and a pass may add an eighth of `max_entries` whatever is held.
+    all_labels : bool, default=True
+        Where outputs are classes and features explicit, the batch form re-optimises over all labels of every
+        example instead of those that its searches found (`structmargin.dual.all_labels`), as long as
+        examples times labels are at most an eighth of `max_entries`. False: as for other problems.
     """
 
     variant: str = "batch"
@@ -63,7 +73,6 @@ class NSlack(Trainable):
     idle: int = 4
     max_entries: int = 2**26
     all_labels: bool = True
-    passes: int = 10
 
     name: ClassVar[str] = "n_slack"
     needs: ClassVar[Needs] = Needs()
@@ -106,13 +115,12 @@ class NSlack(Trainable):
     def _over_labels(self, task: Task, dual: Dual, labels: AllLabels) -> Fit:
         """The batch form where the working set of an example may as well be all its labels."""
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat
-            # lines 4-8: the most violated label of every example, to measure the gap
+            # lines 4-8: the most violated label of every example, which measures the gap
             violators, _, gap, stop = task.search(dual, keep=partial(self._violated, task, dual))
-            floor = task.floor(dual, TOGETHER)
+            floor = task.floor(dual, OVER_LABELS)
             if stop or (not len(violators.H) and dual.solved(floor)):  # line 13
                 return task.finish(dual, converged=True, n_iter=iteration)
-            # lines 9, 10
-            labels.ascend(TOGETHER.after(gap, floor), max_passes=self.passes, seed=task.seed)
+            labels.ascend(OVER_LABELS.after(gap, floor), max_passes=LABEL_PASSES, seed=task.seed)  # 9, 10
         return task.finish(dual, converged=False, n_iter=task.max_iter)
 
     def _violated(self, task: Task, dual: Dual, found: Cuts, share: float) -> Cuts:
