@@ -26,12 +26,14 @@ from structmargin.dual.blocks import QP, Blocks
 from structmargin.dual.compiled_cuts import TensorCuts, combination
 from structmargin.dual.working_set import ROUNDING, Dual
 
-MORE_ROUNDS = 50
+MORE_ROUNDS = 20
 """After a pass over all examples, so many rounds at most over those that were far from their optimum."""
 FAR = 1.0
 """An example is far from its optimum if its gap exceeds so many times the mean gap of the pass."""
-ROUNDS_DONE = 0.02
+ROUNDS_DONE = 0.1
 """The rounds end once the gaps that they meet add up to this share of what the pass met."""
+WHOLE = 5
+"""Every so many passes visit all examples, the others only those that had a gap at their last visit."""
 PLAIN_PASSES = 3
 """So many passes come without a stride (`acceleration.py`): most ascents are no longer than this."""
 FEW = 4
@@ -236,9 +238,10 @@ def visits(labels, examples, floor, gaps):  # type: ignore[no-untyped-def]
 
 @compiled
 def ascend_labels(labels, spare, tol, floor, max_passes, seed):  # type: ignore[no-untyped-def]
-    """Passes over all examples until the duality gap is at most `tol`; a block within `floor` stays as it is.
+    """Passes over the examples until the duality gap is at most `tol`; a block within `floor` stays as it is.
 
-    Examples are visited in an order drawn from `seed`. Each pass is followed by rounds over the examples that
+    Examples are visited in an order drawn from `seed`; those without a gap not in every pass (shrinking, the
+    paper's Section 3.3). Each pass is followed by rounds over the examples that
     it found far from their optimum, and after the first PLAIN_PASSES by a stride, for which `spare` has the
     cuts of labels.qp with a w of their own, 0 at first. Returns the number of passes, at least 1.
     """
@@ -257,11 +260,12 @@ def ascend_labels(labels, spare, tol, floor, max_passes, seed):  # type: ignore[
             state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
             other = int((state >> np.uint64(33)) % np.uint64(j + 1))
             order[j], order[other] = order[other], order[j]
-        total = visits(labels, order, floor, gaps)  # lines 2-4: solve the block of every example, update w
+        open_ones = order if passes % WHOLE == 0 else order[gaps[order] > 0.0]
+        total = visits(labels, open_ones, floor, gaps)  # lines 2-4: solve the block of each, update w
         passes += 1
         if total <= 3.0 * tol and visits(labels, order, np.inf, gaps) <= tol:
             break
-        for _ in range(MORE_ROUNDS):  # shrinking: only the examples that are far from their optimum
+        for _ in range(MORE_ROUNDS):  # only the examples that are far from their optimum
             far = order[gaps[order] > FAR * total / n]
             if visits(labels, far, floor, gaps) <= ROUNDS_DONE * total:
                 break

@@ -63,7 +63,7 @@ class NSlack(Trainable):
     all_labels : bool, default=True
         Where outputs are classes and features explicit, the batch form re-optimises over all labels of every
         example instead of those that its searches found (`structmargin.dual.all_labels`), as long as
-        examples times labels are at most an eighth of `max_entries`. False: as for other problems.
+        examples times labels are at most a sixteenth of `max_entries`. False: as for other problems.
     """
 
     variant: str = "batch"
@@ -91,7 +91,7 @@ class NSlack(Trainable):
         return self._one_by_one(task, dual)
 
     def _together(self, task: Task, dual: Dual) -> Fit:
-        labels = AllLabels.of(dual, self.max_entries // 8) if self.all_labels else None
+        labels = AllLabels.of(dual, self.max_entries // 16) if self.all_labels else None
         if labels is not None:
             return self._over_labels(task, dual, labels)
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat

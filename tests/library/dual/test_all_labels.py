@@ -146,7 +146,7 @@ def test_without_all_labels_the_optimum_is_the_same(formulation: str) -> None:
     problem, chosen = PROBLEMS["tree"], FORMULATIONS[formulation]
     fits = [
         NSlack(**options).train(problem, (X, Y), chosen, **settings)
-        for options in ({}, {"all_labels": False}, {"max_entries": 8 * N * K - 1})
+        for options in ({}, {"all_labels": False}, {"max_entries": 16 * N * K - 1})
     ]
     assert fits[0].primal == pytest.approx(fits[1].primal, rel=1e-7)
     assert fits[1].n_constraints == fits[2].n_constraints  # no room for all labels: found by searches
