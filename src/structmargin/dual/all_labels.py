@@ -41,12 +41,12 @@ FEW = 4
 
 
 class Labels(NamedTuple):
-    """The dual with a cut for every example i and label q, number i K + q; that of the truth is 0 and stays 0."""
+    """The dual with a cut for every example i and label q, number i K + q; alpha of the truth stays 0."""
 
     qp: QP  # all n K cuts; of its cuts only the factors, W and the truths are looked at
     s: np.ndarray  # (K, K): scale of the cut of label q for the truth y
     t: np.ndarray  # (K, K): its offset
-    even: np.ndarray  # (K,): c, if the cuts of examples with truth y have products |x|^2 c (1 + [q = r]), or 0
+    even: np.ndarray  # (K,): c, if the cuts for the truth y have products |x|^2 c (1 + [q = r]), else 0
     apart: bool  # whether Lambda is the identity
 
 
@@ -290,7 +290,7 @@ class AllLabels:
 
     @classmethod
     def of(cls, dual: Dual, max_entries: int) -> AllLabels | None:
-        """None where labels cannot be listed, margins are hard, or more than `max_entries` alpha were needed."""
+        """None where labels cannot be listed, margins are hard, or there are more than `max_entries` cuts."""
         losses = None if dual.formulation.p == 0 else dual.store.class_losses()
         return None if losses is None or dual.n * len(losses) > max_entries else cls(dual, losses)
 
@@ -312,9 +312,7 @@ class AllLabels:
         used = np.flatnonzero(alpha)
         example, ybar, none = self.example[used], self.ybar[used], np.zeros(len(used))
         losses = self.losses[cuts.label[example], ybar]
-        dual.replace(
-            Cuts(example, ybar, losses, self.scale[used], self.b[used], None, none, alpha[used])
-        )
+        dual.replace(Cuts(example, ybar, losses, self.scale[used], self.b[used], None, none, alpha[used]))
         dual.added += int(np.count_nonzero(~held[used]))
         dual.measure()
         dual.seconds += time.process_time() - began
