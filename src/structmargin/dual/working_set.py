@@ -17,7 +17,6 @@ import numpy as np
 from structmargin.cuts import Cuts, SearchError
 from structmargin.dual import ascent, reference
 from structmargin.dual.blocks import QP, Blocks, enter, measure, slack, values
-from structmargin.dual.separability import largest_margin
 from structmargin.dual.stores import Narrow, Store, grown
 from structmargin.formulation import Formulation
 
@@ -253,7 +252,7 @@ class Dual:
             return
         self._unsolved, self._patience = 0, 4 * self._patience
         rows = self.store.matrix(np.arange(self.m))
-        margin = largest_margin(rows, self.store.gram() if rows is None else None)
+        margin = reference.largest_margin(rows, self.store.gram() if rows is None else None)
         if margin <= LP_MARGIN:
             raise NotSeparableError(
                 f"{self.formulation.name} asks every constraint to hold, but no w satisfies the {self.m} "
