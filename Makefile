@@ -112,7 +112,7 @@ LONG := tests/library/training/test_random_problems.py tests/library/inputs/test
 	tests/library/estimators/test_model_files.py tests/suite/planning/test_hostile_configs.py \
 	tests/suite/fetching/test_download.py tests/suite/storage/test_unreadable_files.py \
 	tests/suite/datasets/test_foreign_files.py tests/suite/publish/test_escapes.py \
-	tests/tools/test_damaged_files.py tests/tools/test_disturbed_runs.py
+	tests/tools/test_damaged_files.py tests/tools/test_disturbed_runs.py tests/tools/test_elsewhere.py
 test-long: env
 	@$(IN_ENV) STRUCTMARGIN_CASES=10000 python -m pytest -q -n logical --maxprocesses 4 --dist worksteal $(LONG)
 
