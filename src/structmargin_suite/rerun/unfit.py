@@ -20,7 +20,7 @@ from structmargin_suite.planning.runs import Job, Part
 from structmargin_suite.rerun import job_keys
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.errors import DamagedFile
-from structmargin_suite.storage.files import sha256
+from structmargin_suite.storage.files import json_bytes, sha256
 from structmargin_suite.storage.layout import RECORD_FILE, Layout, ScaleLayout, tabulated
 from structmargin_suite.storage.seal import SEAL, verified
 
@@ -49,6 +49,13 @@ def unfit(suite: Suite, names: Sequence[str]) -> Iterator[Unfit]:
             yield Unfit(path, FOLDER, True, (layout.results / SEAL, layout.complete))
     for why, damaged in _of_folder(layout.results, job_keys.page_key(suite, layout)):
         yield Unfit(layout.results / SEAL, why, damaged, (layout.complete,))
+    if layout.complete.is_file() and layout.complete.read_bytes() != json_bytes(completion(suite, names)):
+        yield Unfit(layout.complete, "is not of these experiments at this scale", False, ())
+
+
+def completion(suite: Suite, names: Sequence[str]) -> dict[str, object]:
+    """What results/complete.json says once no run of these experiments has failed."""
+    return {"scale": suite.scale, "experiments": list(names)}
 
 
 class Check:
