@@ -178,7 +178,7 @@ def files_may_not_grow(kilobytes: int, place: Place) -> str:
     return recover(root, place.undisturbed)
 
 
-@faults(100, 200, 300, 330, 360, 400, sample=(330,))
+@faults(100, 360, 520, 560, 600, 640, sample=(560,))
 def little_memory(megabytes: int, place: Place) -> str:
     root = place.half()
     done = attempt(root, "-c1", variables=in_every_job(place.folder, f"ulimit -v {megabytes * 1000}"))

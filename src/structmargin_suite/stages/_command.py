@@ -60,10 +60,15 @@ def job_of(
 def guarded(main: Callable[[Sequence[str] | None], None]) -> None:
     """Run a command; an error that a user can correct is one sentence and exit status 1."""
     try:
+        machine.require_address_space()
         main(None)
     except (ConfigError, DataError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(1) from None
-    except MemoryError:
-        print("error: there is not enough memory for this job: give it more, or run fewer", file=sys.stderr)
+    except MemoryError as error:
+        details = f" ({error})" if str(error) else ""
+        print(
+            f"error: there is not enough memory for this job{details}: give it more, or run fewer",
+            file=sys.stderr,
+        )
         raise SystemExit(1) from None
