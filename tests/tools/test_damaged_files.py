@@ -60,7 +60,7 @@ def test_damage_that_is_found_before_a_run(kind, undisturbed, tmp_path, monkeypa
     suite, what = load(Path(".")), {**KINDS, **COMMON_KINDS}[kind]
     path, twin = (place(Path("."), each, LANES[0]) for each in (what.path, what.twin))
     assert list(unfit(suite, LANES)) == []
-    for damage in set(DAMAGES) - {"age", "postdate", "delete", "dangling", "other configuration"}:
+    for damage in set(DAMAGES) - {"age", "postdate", "delete", "other configuration"}:
         inflict(Path("."), LANES[0], kind, damage)
         assert list(unfit(suite, LANES)), damage
         for changed in (path, twin):
