@@ -26,10 +26,20 @@ from structmargin.oracles.cky_f1_bounds import (
     _folded,
     _losses,
     _outside,
+    _prospect,
+    _prospect_of,
     _slopes,
     _thresholds,
     _tightened,
     _value,
+)
+from structmargin.oracles.cky_f1_strata import (
+    _alive,
+    _demands,
+    _inside_strata,
+    _outside_strata,
+    _strata_thresholds,
+    _trace_stratum,
 )
 
 MAX_BOUNDS = 3
@@ -41,7 +51,7 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
     """The maximisers of H for the sentences `which`: H (m,), losses (m,), start, edges.
 
     given (N,) is as for `best_other`; correct (N,) bool says which nodes' brackets are given ones, n_gold
-    (n,) how many these are, limit (n, 3) what `limits` found; at most `rounds` bounds are tried.
+    (n,) how many these are, limit (n, 3) what `limits` found; at most `rounds` bounds of each kind are tried.
     """
     max_nodes = _largest(forest, which)
     v, o = np.empty((rounds, max_nodes)), np.empty((rounds, max_nodes))
@@ -50,8 +60,6 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
     stack, tree_edges = np.empty(max_nodes + 1, np.int64), np.empty(max_nodes, np.int64)
     table = _losses(H, n_gold, limit)
     bound = np.empty(table.shape)
-    begin = np.empty(max_nodes + 1, np.int64)
-    room, worth = np.empty((1024, 5), np.int64), np.empty(1024)
     values, losses = np.zeros(which.shape[0]), np.zeros(which.shape[0])
     start = np.zeros(which.shape[0] + 1, np.int64)
     edges, used = np.empty(64 * (which.shape[0] + 1), np.int64), 0
@@ -67,10 +75,7 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
         best, best_c, best_p, count = 0.0, g, g, -1
         at_c, at_p, J = max(g - 1, 0), g, 0
         while J < rounds and at_c >= 0:
-            # At the given brackets the loss is 0 and H may be infinitely steep: look one bracket off.
-            lam[J, 0], lam[J, 1] = _slopes(
-                H, at_c - (1 if 2 * at_c >= g + at_p else 0), g + at_p, max(best, 0.1)
-            )
+            lam[J, 0], lam[J, 1] = _slopes(H, at_c, g + at_p, max(best, 0.1))
             _folded(forest, i, score, extra, correct, lam[J, 0], lam[J, 1], v[J], back, tree)
             c, p = int(tree[size - 1, 1]), int(tree[size - 1, 2])
             value = _value(H, table[c, g + p], truth - tree[size - 1, 0])
@@ -82,18 +87,14 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
             )
             J += 1
         if at_c >= 0:
-            _thresholds(H, table, g, limit[i], truth, best, lam, J, bound, F)
+            max_c = _thresholds(H, table, g, limit[i], truth, best, lam, J, bound, F)
             for j in range(J):
                 _outside(forest, i, score, extra, correct, lam[j, 0], lam[j, 1], v[j], o[j])
-            room, worth = _enumerate(forest, i, score, extra, correct, lam, F, J, v, o, begin, room, worth)
-            chosen = -1
-            for k in range(begin[size - 1], begin[size]):
-                c, p = room[k, 0], room[k, 1]
-                value = _value(H, table[c, g + p], truth - worth[k])
-                if value > best:
-                    best, best_c, best_p, chosen = value, c, p, k
-            if chosen >= 0:
-                count = _walk(forest, chosen, room, stack, tree_edges)
+            part = _alive(forest, i, score, extra, correct, lam, F, J, v, o, max_c)
+            if part.n > 0:
+                best, best_c, best_p, count = _by_strata(
+                    part, H, table, g, limit[i], truth, bound, rounds, best, best_c, best_p, count, tree_edges
+                )
         if count < 0:  # nothing beats the given tree
             for u in range(first, first + size):
                 back[u - first] = given[u]
@@ -106,101 +107,155 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
 
 
 @compiled
-def _enumerate(forest, i, score, extra, correct, lam, F, J, v, o, begin, room, worth):  # type: ignore[no-untyped-def]
-    """Every derivation of every node that is not dominated and may pass all thresholds.
+def _by_strata(part, H, table, g, limit, truth, bound, rounds, best, best_c, best_p, count, out):  # type: ignore[no-untyped-def]
+    """The best tree of a part, if any beats the best found: (H, c, p, number of edges), its edges in out."""
+    goal, n_strata = part.n - 1, part.at[part.n]
+    V, mu = np.empty((rounds, n_strata)), np.empty(rounds)
+    stack, edges = np.empty((part.n + 1, 2), np.int64), np.empty(out.shape[0], np.int64)
+    J = 0
+    at_c, at_p = _prospect(H, table, g, limit, truth, best, bound)
+    while J < rounds and at_c >= 0:
+        mu[J] = _slopes(H, at_c, g + at_p, max(best, 0.1))[1]
+        _inside_strata(part, mu[J], V[J])
+        for c in range(limit[2], min(g, limit[1]) + 1):
+            M = -np.inf
+            if part.low[goal] <= c <= part.high[goal]:
+                M = V[J, part.at[goal] + c - part.low[goal]]
+            for p in range(max(limit[0], c), limit[1] + 1):
+                bound[c, p] = min(bound[c, p], M - mu[J] * p)
+            if M > -np.inf and _prospect_of(H, table, g, limit, truth, best, bound, c)[1] >= 0:
+                p, n_edges = _trace_stratum(part, c, mu[J], V[J], stack, edges)
+                value = _value(H, table[c, g + p], truth - (M - mu[J] * p))
+                if value > best:
+                    best, best_c, best_p, count = value, c, p, n_edges
+                    for k in range(count):
+                        out[k] = edges[k]
+        at_c, at_p = _prospect(H, table, g, limit, truth, best, bound)
+        J += 1
+    if at_c < 0:
+        return best, best_c, best_p, count
+    F, O = np.empty(part.high[goal] + 1), np.empty((part.n, part.high[goal] + 1))  # noqa: E741
+    demand = np.empty((J, n_strata))
+    for j in range(J):
+        _strata_thresholds(H, table, g, limit, truth, best, mu[j], bound, F)
+        _outside_strata(part, mu[j], V[j], O)
+        _demands(part, F, O, demand[j])
+    begin, room, worth = _enumerate(part, mu, J, V, demand)
+    chosen = -1
+    for c in range(part.low[goal], part.high[goal] + 1):
+        z = part.at[goal] + c - part.low[goal]
+        for k in range(begin[z], begin[z + 1]):
+            value = _value(H, table[c, g + room[k, 0]], truth - worth[k])
+            if value > best:
+                best, best_c, best_p, chosen = value, c, room[k, 0], k
+    if chosen >= 0:
+        count = _walk(chosen, room, np.empty(part.n + 1, np.int64), out)
+    return best, best_c, best_p, count
 
-    room holds (c, p, edge, left, right) and worth the score of each; node k's are those from begin[k] up to
-    begin[k + 1]. Returns (room, worth), which grow where they must.
+
+@compiled
+def _enumerate(part, mu, J, V, demand):  # type: ignore[no-untyped-def]
+    """Every derivation of every stratum that is not dominated and may pass all demands.
+
+    (begin, room, worth): room holds (p, edge, left, right) and worth the score of each; stratum z's are those
+    from begin[z] up to begin[z + 1].
     """
-    first, size = forest.start[i], forest.start[i + 1] - forest.start[i]
-    left_over = np.empty(J)
+    begin = np.empty(part.at[part.n] + 1, np.int64)
+    room, worth = np.empty((1024, 4), np.int64), np.empty(1024)
     n = 0
-    for u in range(first, first + size):
-        k = u - first
-        begin[k] = n
-        if n + 1 >= room.shape[0]:
-            room, worth = _roomier(room, worth)
-        if forest.edge_start[u] == forest.edge_start[u + 1]:
-            room[n, 0], room[n, 1], room[n, 2], room[n, 3], room[n, 4] = 0, 0, -1, -1, -1
-            worth[n] = 0.0
-            n += 1
-            continue
-        own = extra[u] if extra.shape[0] > 0 else 0.0
-        bracket = 1 if forest.label[u] >= 0 else 0
-        hit = 1 if bracket == 1 and correct[u] else 0
-        for e in range(forest.edge_start[u], forest.edge_start[u + 1]):
-            a, b = forest.left[e], forest.right[e]
-            plus = own + _edge_value(forest, e, score)
-            hopeless = False
-            for j in range(J):
-                # What derivations of the parts must have left, beyond the best of the others, to pass.
-                left_over[j] = F[j] - o[j, k]
-                whole = plus - lam[j, 0] * hit + lam[j, 1] * bracket + v[j, a] + (v[j, b] if b >= 0 else 0.0)
-                if whole <= left_over[j]:
-                    hopeless = True
-                    break
-            if hopeless:
+    for k in range(part.n):
+        first = n
+        for c in range(part.low[k], part.high[k] + 1):
+            z = part.at[k] + c - part.low[k]
+            begin[z] = n
+            if n + 1 >= room.shape[0]:
+                room, worth = _roomier(room, worth)
+            if part.edge_start[k] == part.edge_start[k + 1]:
+                room[n, 0], room[n, 1], room[n, 2], room[n, 3] = 0, -1, -1, -1
+                worth[n] = 0.0
+                n += 1
                 continue
-            for x in range(begin[a], begin[a + 1]):
-                lo, hi = (begin[b], begin[b + 1]) if b >= 0 else (0, 1)
-                for y in range(lo, hi):
-                    s, c, p = plus + worth[x], room[x, 0] + hit, room[x, 1] + bracket
+            for e in range(part.edge_start[k], part.edge_start[k + 1]):
+                a, b = part.left[e], part.right[e]
+                for c_left in range(part.low[a], part.high[a] + 1):
+                    c_right = c - part.hit[k] - c_left
+                    left, right = part.at[a] + c_left - part.low[a], -1
                     if b >= 0:
-                        s, c, p = s + worth[y], c + room[y, 0], p + room[y, 1]
-                    refused = False
-                    for j in range(J):
-                        if s - lam[j, 0] * c + lam[j, 1] * p <= left_over[j]:
-                            refused = True
-                            break
-                    z = begin[k]
-                    while z < n and not refused:
-                        if worth[z] >= s and room[z, 0] <= c and room[z, 1] >= p:
-                            refused = True
-                        elif worth[z] <= s and room[z, 0] >= c and room[z, 1] <= p:
-                            n -= 1
-                            for t in range(5):
-                                room[z, t] = room[n, t]
-                            worth[z] = worth[n]
-                        else:
-                            z += 1
-                    if refused:
+                        if c_right < part.low[b] or c_right > part.high[b]:
+                            continue
+                        right = part.at[b] + c_right - part.low[b]
+                    elif c_right != 0:
                         continue
-                    if n + 1 >= room.shape[0]:
-                        room, worth = _roomier(room, worth)
-                    room[n, 0], room[n, 1], room[n, 2], room[n, 3] = c, p, e, x
-                    room[n, 4] = y if b >= 0 else -1
-                    worth[n] = s
-                    n += 1
-    begin[size] = n
-    return room, worth
+                    hopeless = False
+                    for j in range(J):
+                        whole = part.worth[e] + mu[j] * part.bracket[k] + V[j, left]
+                        if b >= 0:
+                            whole += V[j, right]
+                        if whole <= demand[j, z]:
+                            hopeless = True
+                            break
+                    if hopeless:
+                        continue
+                    lo, hi = (begin[right], begin[right + 1]) if b >= 0 else (0, 1)
+                    for x in range(begin[left], begin[left + 1]):
+                        for y in range(lo, hi):
+                            s, p = part.worth[e] + worth[x], part.bracket[k] + room[x, 0]
+                            if b >= 0:
+                                s, p = s + worth[y], p + room[y, 0]
+                            refused = False
+                            for j in range(J):
+                                if s + mu[j] * p <= demand[j, z]:
+                                    refused = True
+                                    break
+                            t = first
+                            while t < n and not refused:
+                                if worth[t] >= s and room[t, 0] >= p:
+                                    refused = True
+                                elif t >= begin[z] and worth[t] <= s and room[t, 0] <= p:
+                                    n -= 1
+                                    for q in range(4):
+                                        room[t, q] = room[n, q]
+                                    worth[t] = worth[n]
+                                else:
+                                    t += 1
+                            if refused:
+                                continue
+                            if n + 1 >= room.shape[0]:
+                                room, worth = _roomier(room, worth)
+                            room[n, 0], room[n, 1], room[n, 2] = p, part.edge[e], x
+                            room[n, 3] = y if b >= 0 else -1
+                            worth[n] = s
+                            n += 1
+    begin[part.at[part.n]] = n
+    return begin, room, worth
 
 
 @compiled
 def _roomier(room, worth):  # type: ignore[no-untyped-def]
     n = room.shape[0]
-    larger, longer = np.empty((2 * n, 5), np.int64), np.empty(2 * n)
+    larger, longer = np.empty((2 * n, 4), np.int64), np.empty(2 * n)
     for k in range(n):
-        for t in range(5):
+        for t in range(4):
             larger[k, t] = room[k, t]
         longer[k] = worth[k]
     return larger, longer
 
 
 @compiled
-def _walk(forest, item, room, stack, out):  # type: ignore[no-untyped-def]
+def _walk(item, room, stack, out):  # type: ignore[no-untyped-def]
     """The edges of an enumerated derivation, parents first, into out; returns how many."""
     depth, count = 1, 0
     stack[0] = item
     while depth > 0:
         depth -= 1
         k = stack[depth]
-        if room[k, 2] < 0:
+        if room[k, 1] < 0:
             continue
-        out[count] = room[k, 2]
+        out[count] = room[k, 1]
         count += 1
-        if room[k, 4] >= 0:
-            stack[depth] = room[k, 4]
+        if room[k, 3] >= 0:
+            stack[depth] = room[k, 3]
             depth += 1
-        stack[depth] = room[k, 3]
+        stack[depth] = room[k, 2]
         depth += 1
     return count

@@ -133,7 +133,12 @@ def _value(H, d, margin):  # type: ignore[no-untyped-def]
 
 @compiled
 def _slopes(H, c, m, best):  # type: ignore[no-untyped-def]
-    """(lam_c, lam_p) along H = best at Delta = 1 - 2c/m > 0."""
+    """(lam_c, lam_p) along H = best at Delta = 1 - 2c/m, or one bracket off where that is 0.
+
+    At the given brackets H may be infinitely steep.
+    """
+    if 2 * c >= m:
+        c -= 1
     delta = 1.0 - 2.0 * c / m
     d = delta**H.power
     slope = H.power * d / delta * (H.s0 + H.s1 * best) / (H.s0 + H.s1 * d) ** 2
@@ -141,30 +146,51 @@ def _slopes(H, c, m, best):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _tightened(H, table, g, limit, truth, best, lam_c, lam_p, M, bound, fresh):  # type: ignore[no-untyped-def]
-    """Lower `bound` (on scores, by pair) by M at lam; the living pair with the best prospect (-1: none)."""
+def _prospect_of(H, table, g, limit, truth, best, bound, c):  # type: ignore[no-untyped-def]
+    """(H, p) of the living pair with c correct brackets whose bound is best; p = -1 where none lives."""
+    top, top_p = best, -1
+    for p in range(max(limit[0], c), limit[1] + 1):
+        value = _value(H, table[c, g + p], truth - bound[c, p])
+        if value > top:
+            top, top_p = value, p
+    return top, top_p
+
+
+@compiled
+def _prospect(H, table, g, limit, truth, best, bound):  # type: ignore[no-untyped-def]
+    """The living pair (c, p) whose bound is best; (-1, -1) where none lives."""
     top, top_c, top_p = best, -1, -1
-    for p in range(limit[0], limit[1] + 1):
-        for c in range(limit[2], min(g, p) + 1):
-            reach = M + lam_c * c - lam_p * p
-            if fresh or reach < bound[c, p]:
-                bound[c, p] = reach
-            value = _value(H, table[c, g + p], truth - bound[c, p])
-            if value > top:
-                top, top_c, top_p = value, c, p
+    for c in range(limit[2], min(g, limit[1]) + 1):
+        value, p = _prospect_of(H, table, g, limit, truth, top, bound, c)
+        if p >= 0:
+            top, top_c, top_p = value, c, p
     return top_c, top_p
 
 
 @compiled
+def _tightened(H, table, g, limit, truth, best, lam_c, lam_p, M, bound, fresh):  # type: ignore[no-untyped-def]
+    """Lower `bound` (on scores, by pair) by M at lam; the living pair with the best prospect (-1: none)."""
+    for c in range(limit[2], min(g, limit[1]) + 1):
+        for p in range(max(limit[0], c), limit[1] + 1):
+            reach = M + lam_c * c - lam_p * p
+            if fresh or reach < bound[c, p]:
+                bound[c, p] = reach
+    return _prospect(H, table, g, limit, truth, best, bound)
+
+
+@compiled
 def _thresholds(H, table, g, limit, truth, best, lam, J, bound, F):  # type: ignore[no-untyped-def]
-    """Into F: the least score folded by each lam that wins at a living pair."""
+    """Into F: the least score folded by each lam that wins at a living pair. Returns the largest living c."""
     for j in range(J):
         F[j] = np.inf
-    for p in range(limit[0], limit[1] + 1):
-        for c in range(limit[2], min(g, p) + 1):
+    max_c = -1
+    for c in range(limit[2], min(g, limit[1]) + 1):
+        for p in range(max(limit[0], c), limit[1] + 1):
             d = table[c, g + p]
             if _value(H, d, truth - bound[c, p]) <= best:
                 continue
+            max_c = c
             need = truth - (d - best) / (H.s0 + H.s1 * d)
             for j in range(J):
                 F[j] = min(F[j], need - lam[j, 0] * c + lam[j, 1] * p)
+    return max_c
