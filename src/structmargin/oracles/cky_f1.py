@@ -42,20 +42,23 @@ from structmargin.oracles.cky_f1_strata import (
     _trace_stratum,
 )
 
-MAX_BOUNDS = 3
-"""How many bounds are tried before derivations are enumerated; by measurement."""
+MAX_LINES, MAX_STRATA = 1, 2
+"""How many bounds of each kind are tried before derivations are enumerated; by measurement."""
+
+ROUNDING = 1e-12
+"""What a tree must gain over the best found, relative to scores: less is lost in rounding where trees tie."""
 
 
 @compiled
-def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, rounds):  # type: ignore[no-untyped-def]
+def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, lines, strata):  # type: ignore[no-untyped-def]
     """The maximisers of H for the sentences `which`: H (m,), losses (m,), start, edges.
 
     given (N,) is as for `best_other`; correct (N,) bool says which nodes' brackets are given ones, n_gold
     (n,) how many these are, limit (n, 3) what `limits` found; at most `rounds` bounds of each kind are tried.
     """
     max_nodes = _largest(forest, which)
-    v, o = np.empty((rounds, max_nodes)), np.empty((rounds, max_nodes))
-    lam, F = np.empty((rounds, 2)), np.empty(rounds)
+    v, o = np.empty((lines, max_nodes)), np.empty((lines, max_nodes))
+    lam, F = np.empty((lines, 2)), np.empty(lines)
     back, tree = np.empty(max_nodes, np.int64), np.empty((max_nodes, 3))
     stack, tree_edges = np.empty(max_nodes + 1, np.int64), np.empty(max_nodes, np.int64)
     table = _losses(H, n_gold, limit)
@@ -72,9 +75,10 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
                 truth += _edge_value(forest, given[u], score)
                 if extra.shape[0] > 0:
                     truth += extra[u]
+        tiny = ROUNDING * (1.0 + abs(truth))
         best, best_c, best_p, count = 0.0, g, g, -1
         at_c, at_p, J = max(g - 1, 0), g, 0
-        while J < rounds and at_c >= 0:
+        while J < lines and at_c >= 0:
             lam[J, 0], lam[J, 1] = _slopes(H, at_c, g + at_p, max(best, 0.1))
             _folded(forest, i, score, extra, correct, lam[J, 0], lam[J, 1], v[J], back, tree)
             c, p = int(tree[size - 1, 1]), int(tree[size - 1, 2])
@@ -83,17 +87,17 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
                 best, best_c, best_p = value, c, p
                 count = _trace(forest, size - 1, back, stack, tree_edges, 0)
             at_c, at_p = _tightened(
-                H, table, g, limit[i], truth, best, lam[J, 0], lam[J, 1], v[J, size - 1], bound, J == 0
+                H, table, g, limit[i], truth, best + tiny, lam[J, 0], lam[J, 1], v[J, size - 1], bound, J == 0
             )
             J += 1
         if at_c >= 0:
-            max_c = _thresholds(H, table, g, limit[i], truth, best, lam, J, bound, F)
+            max_c = _thresholds(H, table, g, limit[i], truth, best + tiny, lam, J, bound, F)
             for j in range(J):
                 _outside(forest, i, score, extra, correct, lam[j, 0], lam[j, 1], v[j], o[j])
             part = _alive(forest, i, score, extra, correct, lam, F, J, v, o, max_c)
             if part.n > 0:
                 best, best_c, best_p, count = _by_strata(
-                    part, H, table, g, limit[i], truth, bound, rounds, best, best_c, best_p, count, tree_edges
+                    part, H, table, g, limit[i], truth, tiny, bound, strata, best, best_c, best_p, count, tree_edges
                 )
         if count < 0:  # nothing beats the given tree
             for u in range(first, first + size):
@@ -107,13 +111,13 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, ro
 
 
 @compiled
-def _by_strata(part, H, table, g, limit, truth, bound, rounds, best, best_c, best_p, count, out):  # type: ignore[no-untyped-def]
+def _by_strata(part, H, table, g, limit, truth, tiny, bound, rounds, best, best_c, best_p, count, out):  # type: ignore[no-untyped-def]
     """The best tree of a part, if any beats the best found: (H, c, p, number of edges), its edges in out."""
     goal, n_strata = part.n - 1, part.at[part.n]
     V, mu = np.empty((rounds, n_strata)), np.empty(rounds)
     stack, edges = np.empty((part.n + 1, 2), np.int64), np.empty(out.shape[0], np.int64)
     J = 0
-    at_c, at_p = _prospect(H, table, g, limit, truth, best, bound)
+    at_c, at_p = _prospect(H, table, g, limit, truth, best + tiny, bound)
     while J < rounds and at_c >= 0:
         mu[J] = _slopes(H, at_c, g + at_p, max(best, 0.1))[1]
         _inside_strata(part, mu[J], V[J])
@@ -123,21 +127,21 @@ def _by_strata(part, H, table, g, limit, truth, bound, rounds, best, best_c, bes
                 M = V[J, part.at[goal] + c - part.low[goal]]
             for p in range(max(limit[0], c), limit[1] + 1):
                 bound[c, p] = min(bound[c, p], M - mu[J] * p)
-            if M > -np.inf and _prospect_of(H, table, g, limit, truth, best, bound, c)[1] >= 0:
+            if M > -np.inf and _prospect_of(H, table, g, limit, truth, best + tiny, bound, c)[1] >= 0:
                 p, n_edges = _trace_stratum(part, c, mu[J], V[J], stack, edges)
                 value = _value(H, table[c, g + p], truth - (M - mu[J] * p))
                 if value > best:
                     best, best_c, best_p, count = value, c, p, n_edges
                     for k in range(count):
                         out[k] = edges[k]
-        at_c, at_p = _prospect(H, table, g, limit, truth, best, bound)
+        at_c, at_p = _prospect(H, table, g, limit, truth, best + tiny, bound)
         J += 1
     if at_c < 0:
         return best, best_c, best_p, count
     F, O = np.empty(part.high[goal] + 1), np.empty((part.n, part.high[goal] + 1))  # noqa: E741
     demand = np.empty((J, n_strata))
     for j in range(J):
-        _strata_thresholds(H, table, g, limit, truth, best, mu[j], bound, F)
+        _strata_thresholds(H, table, g, limit, truth, best + tiny, mu[j], bound, F)
         _outside_strata(part, mu[j], V[j], O)
         _demands(part, F, O, demand[j])
     begin, room, worth = _enumerate(part, mu, J, V, demand)
