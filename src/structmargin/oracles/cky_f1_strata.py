@@ -4,9 +4,9 @@ With c carried along, only the number p of brackets is folded into the scores: f
 
     M(c) = max score + mu p   over trees with c correct brackets,   score <= M(c) - mu p.
 
-Delta = 1 - 2c/(g + p) is nearly linear in p at a given c, and constant at c = 0: one mu for each c of interest
-makes these bounds tight where a line through all c (`cky_f1_bounds.py`) leaves much between, as it does where
-weights are small and the number of correct brackets decides. A stratum is a node with a number c.
+Delta = 1 - 2c/(g + p) is nearly linear in p at a given c, and constant at c = 0: one mu for each c of
+interest makes these bounds tight. A line through all c (`cky_f1_bounds.py`) leaves much between where weights
+are small and the number of correct brackets decides. A stratum is a node with a number c.
 
 This is done for the part of a forest that the lines leave alive alone, which is copied out: few nodes and
 edges, side by side in memory.
@@ -20,7 +20,7 @@ import numpy as np
 
 from structmargin.compiled import compiled
 from structmargin.oracles.cky_best import _edge_value
-from structmargin.oracles.cky_f1_bounds import _value
+from structmargin.oracles.cky_f1_bounds import _need, _value
 
 
 class Part(NamedTuple):
@@ -45,10 +45,11 @@ def _alive(forest, i, score, extra, correct, lam, F, J, v, o, max_c):  # type: i
     first, size = forest.start[i], forest.start[i + 1] - forest.start[i]
     m = forest.edge_start[first + size] - forest.edge_start[first]
     place = np.empty(size, np.int64)
-    edge_start, bracket, hit = np.zeros(size + 1, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
+    edge_start, at = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)
+    bracket, hit = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    low, high = np.zeros(size, np.int64), np.zeros(size, np.int64)
     left, right, edge = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
     worth = np.empty(m)
-    low, high, at = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size + 1, np.int64)
     n, used = 0, 0
     for u in range(first, first + size):
         k = u - first
@@ -72,8 +73,8 @@ def _alive(forest, i, score, extra, correct, lam, F, J, v, o, max_c):  # type: i
             plus = own + _edge_value(forest, e, score)
             possible = True
             for j in range(J):
-                whole = plus - lam[j, 0] * hit[n] + lam[j, 1] * bracket[n] + v[j, a] + (v[j, b] if b >= 0 else 0.0)
-                if whole + o[j, k] <= F[j]:
+                whole = o[j, k] + plus - lam[j, 0] * hit[n] + lam[j, 1] * bracket[n] + v[j, a]
+                if whole + (v[j, b] if b >= 0 else 0.0) <= F[j]:
                     possible = False
                     break
             if not possible:
@@ -201,11 +202,10 @@ def _trace_stratum(part, c, mu, V, stack, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _strata_thresholds(H, table, g, limit, truth, best, mu, bound, F):  # type: ignore[no-untyped-def]
+def _strata_thresholds(pairs, best, mu, bound, F):  # type: ignore[no-untyped-def]
     """Into F, by c: the least score + mu p that wins at a living pair; infinite where no pair lives."""
     for c in range(F.shape[0]):
         F[c] = np.inf
-        for p in range(max(limit[0], c), limit[1] + 1):
-            d = table[c, g + p]
-            if _value(H, d, truth - bound[c, p]) > best:
-                F[c] = min(F[c], truth - (d - best) / (H.s0 + H.s1 * d) + mu * p)
+        for p in range(max(pairs.limit[0], c), pairs.limit[1] + 1):
+            if c >= pairs.limit[2] and _value(pairs, c, p, bound[c, p]) > best:
+                F[c] = min(F[c], _need(pairs, c, p, best) + mu * p)

@@ -1,4 +1,4 @@
-"""The exact search by F1 where its pruning is at work: weights under which trees of all losses tie, or nearly.
+"""The exact search by F1 where its pruning is at work: weights under which all trees tie, or nearly.
 
 Random weights let the first bounds decide nearly every search. Here H of all trees is brought close to one
 small value, so that the winner passes a threshold only just: a bound ten percent too tight loses some. With
@@ -123,7 +123,7 @@ def test_the_best_tree_with_every_number_of_correct_brackets():
 
 
 def test_what_is_outside_a_stratum_completes_it_to_the_best_tree_through_it():
-    """V + O at a node, over the ways to share c between them, is the best of the trees that have that node."""
+    """V + O at a node, over the ways to share c between them, is the best of the trees with that node."""
     compared = 0
     for seed in range(25):
         rng, rules, start, x, trees = example(300 + seed, least=10, most=100)
@@ -131,7 +131,7 @@ def test_what_is_outside_a_stratum_completes_it_to_the_best_tree_through_it():
         y = trees[rng.integers(len(trees))]
         batch, w, mu = problem.batch([x], [y]), weights(rng, problem.n_weights), float(rng.normal())
         part = whole_part(batch, w, max_c=len(trees))
-        V, O = np.empty(part.at[part.n]), np.empty((part.n, part.high[part.n - 1] + 1))  # noqa: E741, N806
+        V, O = np.empty(part.at[part.n]), np.empty((part.n, part.high[part.n - 1] + 1))  # noqa: E741
         _inside_strata(part, mu, V)
         _outside_strata(part, mu, V, O)
         through = {}
@@ -152,7 +152,17 @@ def whole_part(batch, w, max_c):
     """All of the first sentence's forest: there are no lines to pass."""
     none = np.empty((0, 0))
     return _alive(
-        batch.packed.forest, 0, w, np.zeros(0), batch.correct, np.empty((0, 2)), np.empty(0), 0, none, none, max_c
+        batch.packed.forest,
+        0,
+        w,
+        np.zeros(0),
+        batch.correct,
+        np.empty((0, 2)),
+        np.empty(0),
+        0,
+        none,
+        none,
+        max_c,
     )
 
 
