@@ -64,7 +64,7 @@ class Best(NamedTuple):
     value: float  # its H
     c: int
     p: int
-    count: int  # how many edges it has, -1 for the given tree
+    n_edges: int  # -1 for the given tree
 
 
 @compiled
@@ -116,7 +116,7 @@ def best_by_f1(forest, which, score, extra, given, correct, n_gold, limit, H, li
             part = _alive(forest, i, score, extra, correct, lam, F, J, v, o, max_c)
             if part.n > 0:
                 best = _best_of_part(part, pairs, tiny, bound, strata, best, tree_edges)
-        count = best.count
+        count = best.n_edges
         if count < 0:  # nothing beats the given tree
             for u in range(first, first + size):
                 back[u - first] = given[u]
