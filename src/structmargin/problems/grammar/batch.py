@@ -14,7 +14,7 @@ from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.cky import Forests, forests
 from structmargin.oracles.cky_best import best, best_other
-from structmargin.oracles.cky_f1 import MAX_BOUNDS, best_by_f1
+from structmargin.oracles.cky_f1 import MAX_LINES, MAX_STRATA, best_by_f1
 from structmargin.oracles.cky_f1_bounds import limits
 from structmargin.problem import Scorer
 from structmargin.problems.grammar.trees import Node, Tree, brackets, from_brackets
@@ -161,7 +161,7 @@ class GrammarBatch:
     ) -> tuple[np.ndarray, ...]:
         truth = (self.given, self.correct, self.n_gold, self.limit)
         search: tuple[np.ndarray, ...] = best_by_f1(
-            self.packed.forest, which, score, extra, *truth, H, MAX_BOUNDS
+            self.packed.forest, which, score, extra, *truth, H, MAX_LINES, MAX_STRATA
         )
         return search
 
