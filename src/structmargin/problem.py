@@ -136,7 +136,7 @@ class AdaptedBatch:
         these, provided that every slice but the last has a multiple of g of them: g = 1 where nothing is
         shared between examples, more where a product of matrices rounds by their shapes. Default: 0, the
         examples are searched as one.
-    joined : callable (parts) -> sequence
+    combined : callable (parts) -> sequence
         What argmax(f) returns, from what it returned for slices, in order. Default: one array if they are
         arrays, otherwise one list.
     """
@@ -149,7 +149,7 @@ class AdaptedBatch:
     psi: Callable[[], sp.csr_matrix] | None
     parts: Parts | None
     grain: int
-    joined: Callable[[list[Any]], Sequence[Any]]
+    combined: Callable[[list[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,7 +397,7 @@ def _batch(problem: Any, X: Any, Y: Any) -> AdaptedBatch | None:
         psi=getattr(batch, "psi", None),
         parts=getattr(batch, "parts", None),
         grain=int(getattr(batch, "grain", 0)),
-        joined=getattr(batch, "joined", _joined),
+        combined=getattr(batch, "combined", _combined),
     )
 
 
@@ -406,7 +406,7 @@ def _search_one(search: Any, f: Scorer, indices: np.ndarray, H: Cost, most: int)
     return cuts
 
 
-def _joined(parts: list[Any]) -> Any:
+def _combined(parts: list[Any]) -> Any:
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     return [output for part in parts for output in part]

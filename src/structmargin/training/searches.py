@@ -44,7 +44,7 @@ class BatchSearches:
     def argmax(self, f: Scorer) -> Sequence[Any]:
         if self.batch.grain == 0:
             return self.batch.argmax(f)
-        return self.batch.joined(
+        return self.batch.combined(
             self.jobs.divided(
                 lambda part: self.batch.argmax(f, part),
                 np.arange(self.n),

@@ -136,7 +136,7 @@ class GrammarBatch:
             trees += PackedForests(self.problem, X[lo : lo + FORESTS_AT_A_TIME]).argmax(f)
         return trees
 
-    def joined(self, parts: list[list[Tree | None]]) -> list[Tree | None]:
+    def combined(self, parts: list[list[Tree | None]]) -> list[Tree | None]:
         """The trees of all sentences; a NoParseWarning tells of those that have none."""
         trees = [tree for part in parts for tree in part]
         warn_of_unparsed(self.X, trees, self.problem.tables.tags)
