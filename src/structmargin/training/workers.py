@@ -42,11 +42,15 @@ class WorkerError(SearchError):
 
 
 class Answer(NamedTuple):
-    """What a worker returns: what was found or raised, pickled if it was elsewhere, and its CPU time."""
+    """What a worker returns: what was found or raised, pickled if it was elsewhere, and how long it took.
+
+    `cpu_seconds` is 0 in the process that asks, whose clock has it already.
+    """
 
     content: Any
     raised: bool = False
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
 
 
 MISSING = "missing"
@@ -66,7 +70,7 @@ def answer(
 ) -> Answer | str:
     """In a worker: call a method of what the token stands for; MISSING if that is not known here."""
     elsewhere = token.partition("-")[0] != str(os.getpid())
-    began = time.thread_time()
+    began, cpu = time.perf_counter(), time.thread_time()
     try:
         held = _own.get(token) or _held.get(token)
         if held is None:
@@ -77,7 +81,8 @@ def answer(
             _held[token] = held
         found = getattr(held, method)(LinearScorer(held.problem, np.asarray(w)), indices, *options)
         content = cloudpickle.dumps(found) if elsewhere else found
-        return Answer(content, False, time.thread_time() - began if elsewhere else 0.0)
+        cpu_seconds = time.thread_time() - cpu if elsewhere else 0.0
+        return Answer(content, False, time.perf_counter() - began, cpu_seconds)
     except Exception as error:
         return Answer(_portable(error) if elsewhere else error, True)
 
@@ -100,7 +105,8 @@ class Workers:
         self.searches, self.jobs = searches, jobs
         self.n = int(joblib.effective_n_jobs(jobs.n_jobs))
         self.token = f"{os.getpid()}-{uuid.uuid4().hex}"
-        self._parallel = joblib.Parallel(n_jobs=jobs.n_jobs, batch_size=1, pre_dispatch="all")
+        if self.n > 1:
+            self._parallel = joblib.Parallel(n_jobs=jobs.n_jobs, batch_size=1, pre_dispatch="all")
         self._payload: np.ndarray | None = None
         self._open = False
         jobs.at_end(self.close)
@@ -124,9 +130,11 @@ class Workers:
             parts.append(here(f, rest, *options))
             pace.note(time.perf_counter() - began, len(rest))
             return parts
-        return parts + self._sent(method, f.w, rest, options)
+        return parts + self._sent(method, f.w, rest, pace, options)
 
-    def _sent(self, method: str, w: np.ndarray, indices: np.ndarray, options: tuple[Any, ...]) -> list[Any]:
+    def _sent(
+        self, method: str, w: np.ndarray, indices: np.ndarray, pace: Pace, options: tuple[Any, ...]
+    ) -> list[Any]:
         parts = slices(indices, PER_WORKER * self.n)
         answers = self._call([(self.token, None, method, w, part, options) for part in parts])
         again = [k for k, found in enumerate(answers) if found == MISSING]
@@ -135,7 +143,8 @@ class Workers:
             tasks = [(self.token, payload, method, w, parts[k], options) for k in again]
             for k, found in zip(again, self._call(tasks), strict=True):
                 answers[k] = found
-        self.jobs.seconds += sum(found.seconds for found in answers)
+        self.jobs.seconds += sum(found.cpu_seconds for found in answers)
+        pace.note(sum(found.seconds for found in answers), len(indices))
         contents = [pickle.loads(a.content) if isinstance(a.content, bytes) else a.content for a in answers]
         for found, content in zip(answers, contents, strict=True):
             if found.raised:

@@ -20,6 +20,7 @@ from helpers.toy_chain import ToyChain, chains
 from structmargin import SearchError, StructuredSVM
 from structmargin.fit import ConvergenceWarning
 from structmargin.kernels import RBF, Product
+from structmargin.problems import Multiclass
 from structmargin.training import workers
 from structmargin.training.workers import WorkerError, Workers
 
@@ -141,6 +142,17 @@ def test_a_joint_kernel_stays_here(sent: list[tuple[int, int]]) -> None:
     rows, y = points(12)
     found = [StructuredSVM(Rows(), kernel=Product(RBF(0.2)), n_jobs=n).fit(rows, y) for n in (1, 2)]
     assert np.array_equal(found[0].predict(rows), found[1].predict(rows)) and not sent
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_the_best_outputs_are_the_same(backend: str, sent: list[tuple[int, int]]) -> None:
+    rows, y = points(12)
+    model = StructuredSVM(Multiclass(3, 4), n_jobs=1).fit(rows, y)
+    alone = bits([model.decision_function(rows), model.k_best(rows, 3)])
+    with joblib.parallel_config(backend):
+        model.set_params(n_jobs=2)
+        assert bits([model.decision_function(rows), model.k_best(rows, 3)]) == alone
+    assert len(sent) == (4 if backend == "loky" else 2)
 
 
 def test_what_cannot_be_sent_is_named(sent: list[tuple[int, int]]) -> None:
