@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import joblib
@@ -24,6 +25,7 @@ from structmargin.kernels import RBF, Product
 from structmargin.problem import adapt
 from structmargin.problems import Grammar, Multiclass, Sequence
 from structmargin.problems.multiclass import problem as multiclass
+from structmargin.problems.proteins import batch as proteins
 from structmargin.problems.sequence import batch as sequence
 from structmargin.scorer import ClassScorer, LinearScorer
 from structmargin.training import parallel
@@ -83,26 +85,33 @@ def test_every_problem_and_solver_is_the_same_for_every_n_jobs(name: str, finely
 
 def random_chains(n: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
     rng = np.random.default_rng(7)
-    X = [rng.normal(size=(int(T), 19)) for T in rng.integers(1, 9, size=n)]
-    W = rng.normal(size=(19, 5))
+    X = [rng.normal(size=(int(T), 301)) for T in rng.integers(1, 5, size=n)]
+    W = rng.normal(size=(301, 5))
     return X, [np.argmax(x @ W + rng.normal(size=(len(x), 5)), axis=1) for x in X]
 
 
 @pytest.mark.parametrize("kind", ["dense chains", "sparse chains", "dense rows", "sparse rows", "kernel"])
-def test_products_of_matrices_round_alike_in_slices(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """BLAS rounds a product by the shapes of its factors: at the true grain nothing of this may be seen."""
+@pytest.mark.parametrize("smallest", [False, True])
+def test_products_of_matrices_round_alike_in_slices(
+    kind: str, smallest: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """BLAS rounds a product by the shapes of its factors, and one row otherwise than many: nothing shows."""
     monkeypatch.setattr(parallel, "MIN_SECONDS", 1e-12)
+    if smallest:
+        monkeypatch.setattr(multiclass, "GRAIN", 1)
+        monkeypatch.setattr(multiclass.MulticlassBatch, "grain", 1)
+        monkeypatch.setattr(sequence, "GRAIN", 1)
     rng = np.random.default_rng(0)
     problem: Any
     if "chains" in kind:
         X, Y = random_chains(3 * sequence.GRAIN + 77)
-        problem = Sequence(5, 19)
+        problem = Sequence(5, 301)
         X = [sp.csr_matrix(np.where(x > 1.0, x, 0.0)) for x in X] if "sparse" in kind else X
     else:
         n = 3 * multiclass.GRAIN + 77
-        X = rng.normal(size=(n, 33))
+        X = rng.normal(size=(n, 101))
         X = sp.csr_matrix(np.where(X > 1.0, X, 0.0)) if "sparse" in kind else X
-        Y, problem = rng.integers(7, size=n), Multiclass(7, 33)
+        Y, problem = rng.integers(7, size=n), Multiclass(7, 101)
     f: Any = LinearScorer(problem, rng.normal(size=problem.n_weights))
     if kind == "kernel":
         f = ClassScorer(problem, Product(RBF(0.1)), X[:50], rng.normal(size=(50, 7)))
@@ -116,6 +125,35 @@ def test_products_of_matrices_round_alike_in_slices(kind: str, monkeypatch: pyte
             rest = cuts._replace(outputs=[np.asarray(ybar) for ybar in cuts.outputs])
             answers.append(bits([*rest, searches.argmax(f)]))
     assert answers[1] == answers[0] and answers[2] == answers[0]
+
+
+@pytest.mark.parametrize(
+    "name, module, function",
+    [("Sequence", sequence, "difference_rows"), ("ProteinAlignment", proteins, "_search_all")],
+)
+def test_no_two_threads_write_to_one_work_space(
+    name: str, module: Any, function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each thread waits inside a compiled function for the other, and shows what it writes to."""
+    monkeypatch.setattr(parallel, "PER_JOB", 1)
+    both, compiled, written = threading.Barrier(2, timeout=20.0), getattr(module, function), []
+
+    def seen(*arguments: Any) -> Any:
+        work = arguments[-1] if name == "Sequence" else arguments[6].S
+        written.append(work)
+        both.wait()
+        return compiled(*arguments)
+
+    problem, X, Y, _ = example(name)
+    adapted, H = adapt(problem), FORMULATIONS["SVM1 margin"].H
+    batch = adapted.batch(X, Y)
+    if name == "Sequence":
+        batch = replace(batch, grain=1)  # the examples are fewer than the grain of dense ones
+    f = LinearScorer(problem, np.random.default_rng(0).normal(size=problem.n_weights))
+    monkeypatch.setattr(module, function, seen)
+    with Jobs(2) as jobs:
+        searches_of(adapted, batch, X, Y, H, True, jobs).search(f, np.arange(len(Y)), H, 1)
+    assert len(written) == 2 and not np.shares_memory(*written)
 
 
 def test_jkse_predicts_the_same(finely: list[int]) -> None:
