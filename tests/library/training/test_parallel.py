@@ -97,7 +97,9 @@ def test_products_of_matrices_round_alike_in_slices(
 ) -> None:
     """BLAS rounds a product by the shapes of its factors, and one row otherwise than many: nothing shows."""
     monkeypatch.setattr(parallel, "MIN_SECONDS", 1e-12)
+    monkeypatch.setattr(sequence, "MIN_PART_ENTRIES", 1)  # margins are then sums of these products
     if smallest:
+        monkeypatch.setattr(parallel, "PER_JOB", 1000)
         monkeypatch.setattr(multiclass, "GRAIN", 1)
         monkeypatch.setattr(multiclass.MulticlassBatch, "grain", 1)
         monkeypatch.setattr(sequence, "GRAIN", 1)
