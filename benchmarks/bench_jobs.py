@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from itertools import permutations
 from typing import Any, NamedTuple
 
 from fresh import ONE_THREAD, table
+from samples import data_folder
 
 os.environ.update(ONE_THREAD)
 
 import numpy as np
-from bench_cky import training_part
-from bench_guide import Tags
 
 from structmargin import StructuredSVM
 from structmargin.problems import Grammar, Sequence
@@ -43,17 +43,42 @@ def chains(n: int, n_labels: int, n_features: int) -> tuple[list[np.ndarray], li
     return X, [np.argmax(x @ W + 3.0 * rng.normal(size=(len(x), n_labels)), axis=1) for x in X]
 
 
-def tagged(n: int) -> tuple[np.ndarray, list[tuple[int, ...]]]:
-    """Items with features and their tags."""
+class Orders:
+    """Five items in the order of their scores, searched among all orders in Python."""
+
+    orders = tuple(permutations(range(5)))
+
+    def psi(self, x: np.ndarray, y: tuple[int, ...]) -> np.ndarray:
+        return np.array([5.0, 4.0, 3.0, 2.0, 1.0]) @ x[list(y)]
+
+    def delta(self, y: tuple[int, ...], ybar: tuple[int, ...]) -> float:
+        return float(sum(a != b for a, b in zip(y, ybar, strict=True)))
+
+    def argmax(self, f: Any, x: np.ndarray) -> tuple[int, ...]:
+        return top_of(f, x, self.orders)
+
+    def augmented_argmax(self, f: Any, x: np.ndarray, y: tuple[int, ...], H: Any) -> tuple[int, ...]:
+        return best_of(self, f, x, y, H, self.orders)
+
+
+def ranked(n: int) -> tuple[list[np.ndarray], list[tuple[int, ...]]]:
+    """Features of items, and their orders by a score with noise."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 10))
-    scores = X @ rng.normal(size=(10, 5)) + rng.normal(size=(n, 5))
-    return X, [tuple(int(on) for on in row) for row in scores > 0]
+    X, w = list(rng.normal(size=(n, 5, 8))), rng.normal(size=8)
+    return X, [tuple(map(int, np.argsort(-(x @ w + rng.normal(size=5))))) for x in X]
+
+
+def parsed() -> tuple[Any, str]:
+    """(training examples, the name of the corpus): GUM if it is available, else the made-up language."""
+    files = {remote.name: data_folder() / remote.mirror for remote in gum.FILES}
+    if all(path.is_file() for path in files.values()):
+        return view(gum.parse(files, 0, longest=10, roots="clauses"), 0).train, "GUM"
+    return view(pcfg.synthesize(0, longest=10, at_most=1500), 0).train, "made up"
 
 
 def trainings() -> list[Training]:
     """Trees with the F1 loss by margin and slack, a chain, and a problem whose search is a loop in Python."""
-    train, origin = training_part()
+    train, origin = parsed()
     X, Y = train.X[:1500], train.Y[:1500]
     rows = [
         Training(f"trees ({origin}), {name}, F1 loss", StructuredSVM(Grammar(), name, C=1.0, eps=0.01), X, Y)
@@ -65,7 +90,7 @@ def trainings() -> list[Training]:
     rows += [
         Training("chains, SVM1 margin", chain, *sequences),
         Training("chains, SVM2 slack", by_squares, *sequences),
-        Training("tags, a loop in Python", StructuredSVM(Tags(), C_per_example=0.1), *tagged(300)),
+        Training("orders, a loop in Python", StructuredSVM(Orders(), C_per_example=0.1), *ranked(300)),
     ]
     return rows
 

@@ -15,8 +15,8 @@ from structmargin.inputs.features import has_names
 from structmargin.inputs.matrices import matrix
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import best_and_margin
-from structmargin.training.parallel import Jobs
-from structmargin.training.searches import example_searches, searches_of
+from structmargin.training.parallel.jobs import Jobs
+from structmargin.training.parallel.searches import example_searches, searches_of
 
 MAX_SEED = 2**31 - 1
 """Seeds drawn from a user's generator are below this."""

@@ -18,7 +18,7 @@ from structmargin.jkse.novelty import offset, pair_scores
 from structmargin.jkse.pairs import pairs_of
 from structmargin.jkse.trainers import TRAINERS, trainer
 from structmargin.problem import Problem, adapt
-from structmargin.training.parallel import require_n_jobs
+from structmargin.training.parallel.jobs import require_n_jobs
 from structmargin.training.trainable import require_examples, require_number
 
 SETTINGS = ("nu", "trainer", "C", "gap_tol", "max_iter", "random_state")

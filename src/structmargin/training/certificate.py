@@ -13,7 +13,7 @@ import numpy as np
 
 from structmargin.formulation import Formulation
 from structmargin.problem import AdaptedProblem, Problem, Scorer, adapt
-from structmargin.training.parallel import Jobs
+from structmargin.training.parallel.jobs import Jobs
 from structmargin.training.separation import Separation
 
 

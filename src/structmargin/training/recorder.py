@@ -6,7 +6,7 @@ import time
 
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Progress, Trace
-from structmargin.training.parallel import Jobs
+from structmargin.training.parallel.jobs import Jobs
 from structmargin.training.separation import Separation
 
 

@@ -17,8 +17,8 @@ from structmargin.cuts import Cuts, SearchError, require_losses
 from structmargin.formulation import Cost
 from structmargin.parts import Parts
 from structmargin.problem import AdaptedProblem, Scorer
-from structmargin.training.parallel import Jobs
-from structmargin.training.searches import searches_of
+from structmargin.training.parallel.jobs import Jobs
+from structmargin.training.parallel.searches import searches_of
 
 SHARE = 2**14
 """So many examples are searched at a time: the rows of their outputs are in memory together."""

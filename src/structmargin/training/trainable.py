@@ -19,7 +19,7 @@ from structmargin.formulation import FORMULATIONS, Formulation
 from structmargin.inputs.containers import count
 from structmargin.inputs.gate import require_equal
 from structmargin.problem import AdaptedProblem, Problem, adapt
-from structmargin.training.parallel import Jobs
+from structmargin.training.parallel.jobs import Jobs
 from structmargin.training.recorder import Recorder
 from structmargin.training.separation import Separation
 from structmargin.training.space import Linear

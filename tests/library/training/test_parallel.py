@@ -28,9 +28,9 @@ from structmargin.problems.multiclass import problem as multiclass
 from structmargin.problems.proteins import batch as proteins
 from structmargin.problems.sequence import batch as sequence
 from structmargin.scorer import ClassScorer, LinearScorer
-from structmargin.training import parallel
-from structmargin.training.parallel import Jobs, Pace, n_threads, slices
-from structmargin.training.searches import searches_of
+from structmargin.training.parallel import jobs as parallel
+from structmargin.training.parallel.jobs import Jobs, Pace, n_threads, slices
+from structmargin.training.parallel.searches import searches_of
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from structmargin import SearchError, StructuredSVM
 from structmargin.fit import ConvergenceWarning
 from structmargin.kernels import RBF, Product
 from structmargin.problems import Multiclass
-from structmargin.training import workers
-from structmargin.training.workers import WorkerError, Workers
+from structmargin.training.parallel import workers
+from structmargin.training.parallel.workers import WorkerError, Workers
 
 
 @pytest.fixture

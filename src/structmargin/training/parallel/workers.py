@@ -12,7 +12,6 @@ stay in this process.
 from __future__ import annotations
 
 import os
-import pickle
 import time
 import traceback
 import uuid
@@ -26,8 +25,8 @@ import numpy as np
 from structmargin.cuts import SearchError
 from structmargin.problem import Scorer
 from structmargin.scorer import LinearScorer
-from structmargin.training.one_by_one import OneByOne
-from structmargin.training.parallel import Jobs, Pace, slices
+from structmargin.training.parallel.jobs import Jobs, Pace, slices
+from structmargin.training.parallel.one_by_one import OneByOne
 
 PER_WORKER = 4
 """So many slices for each worker: fewer than for threads, since w travels with each."""
@@ -76,7 +75,7 @@ def answer(
         if held is None:
             if payload is None:
                 return MISSING
-            held = pickle.loads(payload.tobytes())
+            held = cloudpickle.loads(payload.tobytes())
             _held.clear()
             _held[token] = held
         found = getattr(held, method)(LinearScorer(held.problem, np.asarray(w)), indices, *options)
@@ -92,9 +91,9 @@ def _portable(error: Exception) -> bytes:
     error.add_note("in a worker:\n" + "".join(traceback.format_exception(error)))
     try:
         content: bytes = cloudpickle.dumps(error)
-        pickle.loads(content)
+        cloudpickle.loads(content)
     except Exception:
-        content = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+        content = cloudpickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
     return content
 
 
@@ -145,7 +144,9 @@ class Workers:
                 answers[k] = found
         self.jobs.seconds += sum(found.cpu_seconds for found in answers)
         pace.note(sum(found.seconds for found in answers), len(indices))
-        contents = [pickle.loads(a.content) if isinstance(a.content, bytes) else a.content for a in answers]
+        contents = [
+            cloudpickle.loads(a.content) if isinstance(a.content, bytes) else a.content for a in answers
+        ]
         for found, content in zip(answers, contents, strict=True):
             if found.raised:
                 raise content

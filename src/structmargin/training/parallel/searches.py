@@ -11,9 +11,9 @@ from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.inputs.containers import count
 from structmargin.problem import AdaptedBatch, AdaptedProblem, Scorer
-from structmargin.training.one_by_one import OneByOne
-from structmargin.training.parallel import Jobs, Pace
-from structmargin.training.workers import Workers
+from structmargin.training.parallel.jobs import Jobs, Pace
+from structmargin.training.parallel.one_by_one import OneByOne
+from structmargin.training.parallel.workers import Workers
 
 
 class Searches(Protocol):
