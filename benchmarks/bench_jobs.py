@@ -6,21 +6,20 @@ are the same to the bit is checked on the way. Trees are GUM's where the data ar
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from itertools import permutations
 from typing import Any, NamedTuple
 
-from fresh import ONE_THREAD, table
+import numpy as np
+from fresh import table
 from samples import data_folder
 
-os.environ.update(ONE_THREAD)
-
-import numpy as np
-
 from structmargin import StructuredSVM
+from structmargin.problem import best_of, top_of
 from structmargin.problems import Grammar, Sequence
+from structmargin_suite.datasets import gum, pcfg
+from structmargin_suite.datasets._treebanks import view
 
 REPEATS = 3
 JOBS = (1, 2)

@@ -1,7 +1,7 @@
 """The separation oracle: for some examples, the most violated constraint each (Algorithm 1, lines 5-6).
 
 It prefers a problem's batched search and otherwise calls `augmented_argmax` example by example, on as many
-jobs as there are (`searches.py`); what comes back as `Cuts` has been checked, so that a wrong Delta or Psi is
+jobs as there are (`parallel/`); what comes back as `Cuts` has been checked, so that a wrong Delta or Psi is
 named at once instead of becoming a wrong model.
 """
 
