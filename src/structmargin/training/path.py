@@ -38,7 +38,7 @@ def c_path(
     Cs : iterable of float
         In this order; small to large is usually fastest.
     **options
-        Those of `Trainable.train`: eps, gap_tol, max_iter, random_state, progress.
+        Those of `Trainable.train`: eps, gap_tol, max_iter, random_state, progress, n_jobs.
 
     Returns
     -------

@@ -50,9 +50,19 @@ def base_of(path: Path) -> Path:
 def job_of(
     argv: Sequence[str] | None, stage: str, about: str, library: bool = True
 ) -> tuple[Suite, Job, ScaleLayout]:
-    """The job that --experiment and --job name, for a stage that works on one thread; see `plan.load`."""
-    options = arguments(stage, about, "experiment", "job").parse_args(argv)
+    """The job that --experiment and --job name, for a stage whose searches use --threads; see `plan.load`.
+
+    Linear algebra works on one thread in any case. The number of threads changes no result, so that it is no
+    part of a run: joblib is told, and trainings ask joblib.
+    """
+    parser = arguments(stage, about, "experiment", "job")
+    parser.add_argument("--threads", type=int, default=1, help="how many searches run side by side")
+    options = parser.parse_args(argv)
     machine.one_thread()
+    if options.threads > 1:
+        import joblib
+
+        joblib.parallel_config(n_jobs=options.threads)
     suite = load(options.root, options.scale, library=library, only=[options.experiment])
     return suite, suite.experiments[options.experiment].job(options.job), layout_of(options, suite)
 

@@ -326,6 +326,8 @@ def _of_sample(i: int, n: int) -> str:
 class MeasureBatch:
     """Samples with their searches; deltaPsi as one weighted sum of rows."""
 
+    grain = 1
+
     def __init__(self, problem: Measure, X: Sequence[Sample], Y: Sequence[np.ndarray] | None) -> None:
         self.problem, self.X, self.Y = problem, X, Y
 
@@ -347,6 +349,7 @@ class MeasureBatch:
         matrix = sp.csr_matrix(np.array(rows))
         return Cuts.of_search(H, indices, outputs, losses, matrix @ f.w, matrix)
 
-    def argmax(self, f: Scorer) -> list[np.ndarray]:
-        """The best-scoring output of every example."""
-        return [self.problem.argmax(f, x) for x in self.X]
+    def argmax(self, f: Scorer, indices: np.ndarray | None = None) -> list[np.ndarray]:
+        """The best-scoring output of every example, or of some."""
+        which = range(len(self.X)) if indices is None else indices
+        return [self.problem.argmax(f, self.X[i]) for i in which]
