@@ -46,7 +46,7 @@ def ours(problem: Any, formulation: str, X: Any, y: np.ndarray, gap_tol: float) 
 
     C = float(len(y))
     fit = StructuredSVM(problem, formulation, C=C, eps=1e-9, gap_tol=gap_tol).fit(X, y).fit_
-    nonzeros = X.nnz / X.shape[0] * float(np.diff(problem.map.indptr).mean()) * 2
+    nonzeros = X.nnz / X.shape[0] * float(np.diff(problem.class_features.indptr).mean()) * 2
     return {
         "objective": fit.primal,
         "gap": fit.relative_gap,

@@ -212,6 +212,9 @@ class AdaptedProblem:
         For Psi = Phi(x) ⊗ Lambda(y) with class numbers as outputs, where ⊗ is the outer product: the matrices
         of all Phi(x_i) and of all Lambda(y); then cuts are kept as labels instead of rows. Default: None, Psi
         is no such product.
+    class_losses : callable () -> ndarray, or None
+        Goes with `factors`: the losses of all pairs of classes, Delta(y, ybar) in row y; then training may
+        look at all classes of an example at once. Default: None, they are not known.
     radius : callable (x) -> float, or None
         An upper bound on the norm of Psi(x, y) - Psi(x, y') over all y, y'. Default: None, unknown.
     max_delta : callable (y) -> float, or None
@@ -255,6 +258,7 @@ class AdaptedProblem:
     check_outputs: Callable[[Any, Any], None]
     check_loaded: Callable[[int | None], None]
     factors: Callable[[Any], tuple[Any, Any]] | None
+    class_losses: Callable[[], np.ndarray] | None
     radius: Callable[[Any], float] | None
     max_delta: Callable[[Any], float] | None
     draw: Callable[[Any, Any, np.random.Generator], Any] | None
@@ -340,6 +344,7 @@ def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:
         check_outputs=get("check_outputs", _anything_fits),
         check_loaded=get("check_loaded", _anything_fits),
         factors=get("factors", None),
+        class_losses=get("class_losses", None),
         radius=get("radius", None),
         max_delta=get("max_delta", None),
         draw=get("draw", None),

@@ -81,6 +81,9 @@ class Rich(Sign):
     def factors(self, X):
         return np.eye(2), np.eye(2)
 
+    def class_losses(self):
+        return 1.0 - np.eye(2)
+
     def radius(self, x):
         return 2.0
 
@@ -124,7 +127,8 @@ def test_four_functions_get_every_default() -> None:
     adapted.check_outputs(X, Y)
     adapted.check_loaded(7)
     assert adapted.class_labels is None
-    assert adapted.factors is None and adapted.radius is None and adapted.max_delta is None
+    assert adapted.factors is None and adapted.class_losses is None
+    assert adapted.radius is None and adapted.max_delta is None
     assert adapted.draw is None and adapted.k_best is None and adapted.exact is True
     assert adapted.delta_takes_x is False and adapted.loss("anything", 1, -1) == 1.0
 
@@ -163,6 +167,7 @@ def test_what_a_problem_offers_is_taken_from_it() -> None:
         ):
             assert getattr(adapted, field.name) == getattr(problem, field.name), field.name
     assert adapted.n_weights([], []) == 3 and adapted.exact is False
+    assert adapted.class_losses is not None and adapted.class_losses().tolist() == [[0, 1], [1, 0]]
     assert adapted.factors is not None and adapted.with_params(a=1) == {"a": 1}
 
 

@@ -215,6 +215,10 @@ class ProductStore:
         )  # fmt: skip
         return Narrow(held, cuts, cuts._replace(Z=np.zeros_like(cuts.Z)))
 
+    def class_losses(self) -> None:
+        """None: with a kernel the scores of all labels are not found in one pass."""
+        return None
+
     def carry_out(self, narrow: Narrow, blocks: Blocks, change: np.ndarray) -> None:
         """Bring the scores of all examples up to date after alpha has changed among those of `narrow`."""
         combine_blocks(self.cuts, blocks, change)

@@ -47,6 +47,7 @@ class Store(Protocol):
     def spare(self) -> Any: ...
     def narrow(self, block: np.ndarray) -> Narrow | None: ...
     def carry_out(self, narrow: Narrow, blocks: Blocks, change: np.ndarray) -> None: ...
+    def class_losses(self) -> np.ndarray | None: ...
     def admit(self, X: Any, Y: Any, alpha: np.ndarray) -> None: ...
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None: ...
     def affordable(self, cuts: Cuts, chosen: np.ndarray, room: int, share: float) -> np.ndarray: ...
@@ -150,6 +151,10 @@ class RowStore:
 
     def narrow(self, block: np.ndarray) -> None:
         """None: a step costs the same however few examples have cuts."""
+        return None
+
+    def class_losses(self) -> None:
+        """None: cuts of any outputs, which need not be labels."""
         return None
 
     def carry_out(self, narrow: Narrow, blocks: Blocks, change: np.ndarray) -> None:
@@ -271,6 +276,10 @@ class GramStore:
 
     def narrow(self, block: np.ndarray) -> None:
         """None: a step costs the same however few examples have cuts."""
+        return None
+
+    def class_losses(self) -> None:
+        """None: cuts of any outputs, which need not be labels."""
         return None
 
     def carry_out(self, narrow: Narrow, blocks: Blocks, change: np.ndarray) -> None:

@@ -106,6 +106,11 @@ class TensorStore:
         """None: a step costs the same however few examples have cuts."""
         return None
 
+    def class_losses(self) -> np.ndarray | None:
+        """The losses of all pairs of labels (K, K), if the problem knows them: see `all_labels.py`."""
+        known = self.problem.class_losses
+        return None if known is None else np.asarray(known(), dtype=float)
+
     def carry_out(self, narrow: Narrow, blocks: Blocks, change: np.ndarray) -> None:
         """Never asked for, as there is no `narrow`."""
 

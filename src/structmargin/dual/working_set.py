@@ -288,6 +288,14 @@ class Dual:
             return dropped
         return 0
 
+    def replace(self, cuts: Cuts) -> None:
+        """Hold these cuts with their alpha in place of all others; w, which must be theirs, stays."""
+        self.store.keep(np.zeros(self.m, dtype=bool))
+        self.m, added = 0, self.added
+        self.blocks.size[:] = 0
+        self.add(cuts)
+        self._alpha[: self.m], self.added = cuts.alpha, added
+
     def move_to(self, C: float) -> None:
         """Continue at another C: alpha and w scale with it where slacks are priced."""
         if self.formulation.p:

@@ -3,6 +3,8 @@
 Variants: (a) re-optimises over the whole working set after every cut; (b) over the example's own
 cuts only, with a full re-optimisation after each pass; `batch` adds all violators of a pass
 together, then re-optimises (fewest optimisations, and the searches run over the whole batch).
+Where the outputs are classes, `batch` re-optimises over all of them by the sequential dual method of Keerthi
+et al. 2008: a working set that leaves nothing out costs no more there, since one search scores every class.
 Each stops when a pass at an optimal relaxed w finds no H above xi_i + eps. Takes every
 formulation, with explicit features or a joint kernel. Theorem 18 bounds the cuts of (a) and (b).
 """
@@ -16,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from structmargin.cuts import Cuts
+from structmargin.dual.all_labels import AllLabels
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
 from structmargin.training.stopping import InnerTolerance
@@ -24,6 +27,10 @@ from structmargin.training.trainable import Needs, Trainable
 
 TOGETHER = InnerTolerance(of_gap=0.1, of_eps=0.01, of_gap_tol=0.5)
 """For `batch`, whose next search follows soon: a tenth of the gap, and half of what gap_tol leaves."""
+OVER_LABELS = InnerTolerance(of_gap=0.02, of_eps=0.01, of_gap_tol=0.5)
+"""For `batch` over all labels, where the relaxed problem is the whole one."""
+LABEL_PASSES = 20
+"""So many passes over all labels at most between two searches."""
 ONE_BY_ONE = InnerTolerance(of_gap=0.0, of_eps=0.01, of_gap_tol=0.1)
 """For (a) and (b), which compare every H with an optimal relaxed slack: nearly exact."""
 
@@ -53,6 +60,10 @@ class NSlack(Trainable):
         more than there is room for, it adds the most violated outputs, the same part of each share of the
         examples; and once half of the room is taken, cuts are dropped as soon as their alpha is 0. Cuts with
         alpha > 0 are held in any case, and a pass may add an eighth of `max_entries` whatever is held.
+    all_labels : bool, default=True
+        Where outputs are classes and features explicit, the batch form re-optimises over all labels of every
+        example instead of those that its searches found (`structmargin.dual.all_labels`), as long as
+        examples times labels are at most a sixteenth of `max_entries`. False: as for other problems.
     """
 
     variant: str = "batch"
@@ -61,6 +72,7 @@ class NSlack(Trainable):
     epochs: int = 2
     idle: int = 4
     max_entries: int = 2**26
+    all_labels: bool = True
 
     name: ClassVar[str] = "n_slack"
     needs: ClassVar[Needs] = Needs()
@@ -79,6 +91,9 @@ class NSlack(Trainable):
         return self._one_by_one(task, dual)
 
     def _together(self, task: Task, dual: Dual) -> Fit:
+        labels = AllLabels.of(dual, self.max_entries // 16) if self.all_labels else None
+        if labels is not None:
+            return self._over_labels(task, dual, labels)
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat
             # lines 4-7: the most violated outputs of every example, at one w
             violators, _, gap, stop = task.search(dual, self.most, keep=partial(self._violated, task, dual))
@@ -95,6 +110,17 @@ class NSlack(Trainable):
             if self.idle:
                 crowded = 2 * dual.store.entries > self.max_entries
                 dual.prune(1 if crowded else self.idle)
+        return task.finish(dual, converged=False, n_iter=task.max_iter)
+
+    def _over_labels(self, task: Task, dual: Dual, labels: AllLabels) -> Fit:
+        """The batch form where the working set of an example may as well be all its labels."""
+        for iteration in range(1, task.max_iter + 1):  # line 3: repeat
+            # lines 4-8: the most violated label of every example, which measures the gap
+            violators, _, gap, stop = task.search(dual, keep=partial(self._violated, task, dual))
+            floor = task.floor(dual, OVER_LABELS)
+            if stop or (not len(violators.H) and dual.solved(floor)):  # line 13
+                return task.finish(dual, converged=True, n_iter=iteration)
+            labels.ascend(OVER_LABELS.after(gap, floor), max_passes=LABEL_PASSES, seed=task.seed)  # 9, 10
         return task.finish(dual, converged=False, n_iter=task.max_iter)
 
     def _violated(self, task: Task, dual: Dual, found: Cuts, share: float) -> Cuts:

@@ -114,6 +114,10 @@ class Multiclass(MulticlassData):
         """The loss as a matrix (n_classes, n_classes)."""
         return 1.0 - np.eye(self.K) if self.loss is None else np.asarray(self.loss, dtype=float)
 
+    def class_losses(self) -> np.ndarray:
+        """The losses of all pairs of classes, (n_classes, n_classes)."""
+        return self.losses()
+
     def delta(self, y: int, ybar: int) -> float:
         """Delta(y, ybar): the loss of predicting ybar where y is right."""
         if self.loss is None:
