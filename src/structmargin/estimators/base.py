@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from structmargin.estimators.verbosity import telling_of_compiling
 from structmargin.inputs import gate
 from structmargin.inputs.containers import count
 from structmargin.inputs.features import has_names
@@ -182,6 +183,7 @@ class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         inputs = gate.inputs_of(problem, self._inputs(problem, X))
         return best_and_margin(problem, self.scorer_, each(inputs))
 
+    @telling_of_compiling()
     def _argmax(self, problem: AdaptedProblem, X: Any) -> Sequence[Any]:
         """The best-scoring outputs of inputs that are wrapped already."""
         batch = problem.batch(X, None)
