@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin import registry
+from structmargin.dual.product_store import MIN_NEW_ROWS
 from structmargin.estimators.structured_svm import StructuredSVM
 from structmargin.fit import ConvergenceWarning
 from structmargin.jkse.estimator import JKSE
@@ -70,6 +71,8 @@ def few_classes() -> None:
 
 def class_kernels() -> None:
     train(Multiclass(), *rows(), ("n_slack", "bcfw", "olarank"), kernel=Product(RBF(0.5)))
+    many = rows(2 * MIN_NEW_ROWS + 1)  # half of them have no cut after the first pass
+    train(Multiclass(), *many, ("n_slack",), SCALINGS[:1], kernel=Product(RBF(0.5)))
 
 
 def right_pairs() -> None:
@@ -91,6 +94,7 @@ def labelled_sequences() -> None:
     for problem in (Sequence(triplets=True), Sequence(loss="zero_one"), Sequence(loss="hamming_normalised")):
         train(problem, X, Y, ("n_slack",))
     StructuredSVM(Sequence(input_transitions=True, window=1)).fit(X, Y).k_best(X, 2)
+    train(Sequence(), [sp.csr_matrix(x * (x > 1.0)) for x in X], Y, ("n_slack",), SCALINGS[:1])
     train(Sequence(), X, Y, ("n_slack",), kernel=SequenceKernel(RBF(0.5)))
 
 
