@@ -1,4 +1,4 @@
-"""Trainings on a handful of examples that together run every hot loop: see `structmargin.warm.compile_all`.
+"""Trainings on a handful of examples that together run every hot loop: see `structmargin.warm.pool`.
 
 One function per kind of data; each is run by one process, and those that take longest to compile come first
 in `TRAININGS`. What they learn is of no use to anyone.
@@ -62,6 +62,7 @@ def rows(n: int = 12) -> tuple[np.ndarray, np.ndarray]:
 
 
 def few_classes() -> None:
+    """Explicit features of classes, by every solver."""
     X, Y = rows()
     solvers = ("n_slack", "n_slack_a", "one_slack", "bcfw", "olarank", "perceptron")
     train(Multiclass(), X, Y, solvers)
@@ -70,12 +71,14 @@ def few_classes() -> None:
 
 
 def class_kernels() -> None:
+    """A kernel on inputs, for classes."""
     train(Multiclass(), *rows(), ("n_slack", "bcfw", "olarank"), kernel=Product(RBF(0.5)))
     many = rows(2 * MIN_NEW_ROWS + 1)  # half of them have no cut after the first pass
     train(Multiclass(), *many, ("n_slack",), SCALINGS[:1], kernel=Product(RBF(0.5)))
 
 
 def right_pairs() -> None:
+    """The trainers of JKSE."""
     X, Y = rows()
     for trainer in ("one_class", "binary", "online"):
         JKSE(Multiclass(3, 4), kernel=Product(RBF(0.5)), max_iter=3, trainer=trainer).fit(X, Y).score(X, Y)
@@ -89,6 +92,7 @@ def sequences(n_features: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
 
 
 def labelled_sequences() -> None:
+    """Chains of both orders, every loss, dense and sparse tokens, a kernel."""
     X, Y = sequences(4)
     train(Sequence(), X, Y, ("n_slack", "one_slack", "bcfw", "olarank", "perceptron"))
     for problem in (Sequence(triplets=True), Sequence(loss="zero_one"), Sequence(loss="hamming_normalised")):
@@ -99,10 +103,12 @@ def labelled_sequences() -> None:
 
 
 def many_features() -> None:
+    """Sequences whose cuts are kept by their parts."""
     train(Sequence(), *sequences(MIN_PART_ENTRIES // 13 + 1), ("n_slack", "bcfw"))
 
 
 def trees() -> None:
+    """Grammars, with both losses."""
     end = ("PP", "IN", ("NP", "NN"))
     Y: list[Any] = [
         ("S", ("NP", "DT", "NN"), ("VP", "VBZ")),
@@ -115,6 +121,7 @@ def trees() -> None:
 
 
 def boxes() -> None:
+    """Both searches of boxes, and both chi-squared kernels."""
     rng = np.random.default_rng(0)
     X, Y = [], []
     for top in range(3):
@@ -134,12 +141,14 @@ def boxes() -> None:
 
 
 def strings() -> None:
+    """Local alignment."""
     rng = np.random.default_rng(0)
     X = [(rng.integers(0, 4, 4), [rng.integers(0, 4, k) for k in (2, 3, 3)]) for _ in range(3)]
     train(Alignment(4), X, [(1, (0, 0, "MMDM"))] * 3)
 
 
 def proteins() -> None:
+    """Alignment of proteins, with few and with all features."""
     rng = np.random.default_rng(0)
     X = [
         Pair(rng.integers(0, 5, 4), rng.integers(0, 3, 4), rng.integers(0, 5, 4), rng.integers(0, 5, 3),
@@ -151,6 +160,7 @@ def proteins() -> None:
 
 
 def documents() -> None:
+    """Subsets, greedy and exact."""
     subtopics = np.array([[True, False], [True, False], [False, True], [False, True]])
     indptr, items = np.array([0, 2, 4, 5, 7]), np.array([0, 1, 0, 1, 2, 2, 3])
     X = [Candidates(indptr, items, np.arange(8.0).reshape(4, 2) % k) for k in (2, 3)]
@@ -159,6 +169,7 @@ def documents() -> None:
 
 
 def samples() -> None:
+    """Every measure, of dense and of sparse rows."""
     X, Y = rows()
     for measure in MEASURES:
         formulations = SCALINGS[:1] if measure == "roc_area" else SCALINGS
