@@ -90,7 +90,7 @@ PIP_INSTALL := .venv/bin/python -m pip install --quiet --disable-pip-version-che
 IN_ENV := PATH="$$PWD/.venv/bin:$$PATH";
 
 reproduce: env
-	@$(IN_ENV) snakemake $(ONLY) $(if $(SCALE),--config scale=$(SCALE))
+	@$(IN_ENV) structmargin warm; snakemake $(ONLY) $(if $(SCALE),--config scale=$(SCALE))
 
 # Every check runs even after one has failed, and what pytest says comes last.
 test: env
@@ -104,6 +104,7 @@ test: env
 		check snakemake --lint; \
 	fi; \
 	[ -z "$$failed" ] || echo "-- failed: $$failed (the tests run all the same)"; \
+	check structmargin warm; \
 	echo "-- pytest"; \
 	python -m pytest -q -n logical --maxprocesses 4 --dist worksteal && [ -z "$$failed" ]
 

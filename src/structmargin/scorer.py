@@ -35,7 +35,11 @@ class LinearScorer:
 
     def times(self, factor: float) -> LinearScorer:
         """factor * f."""
-        return LinearScorer(self.problem, factor * self.w)
+        return self.at(factor * self.w)
+
+    def at(self, w: np.ndarray) -> LinearScorer:
+        """The same with other weights."""
+        return LinearScorer(self.problem, w)
 
     def of_training(self, examples: np.ndarray) -> None:
         """None: nothing is known of the examples."""

@@ -19,7 +19,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
+
+from structmargin.compiled import overload
 
 
 class SparseCuts(NamedTuple):

@@ -7,9 +7,7 @@ columns, and carried into w when the block is closed.
 
 from __future__ import annotations
 
-from numba.extending import overload
-
-from structmargin.compiled import compiled
+from structmargin.compiled import compiled, overload
 from structmargin.dual.compiled_cuts import PartCuts, close_block, inner, move, open_block
 
 

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from structmargin.estimators.verbosity import telling_of_compiling
 from structmargin.inputs import gate
 from structmargin.inputs.features import has_names
 from structmargin.inputs.matrices import matrix
@@ -179,6 +180,7 @@ class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         inputs = gate.inputs_of(problem, self._inputs(problem, X))
         return best_and_margin(self._k_best(problem, inputs, 2))
 
+    @telling_of_compiling()
     def _argmax(self, problem: AdaptedProblem, X: Any) -> Sequence[Any]:
         """The best-scoring outputs of inputs that are wrapped already."""
         f = self.scorer_

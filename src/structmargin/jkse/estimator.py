@@ -12,6 +12,7 @@ from structmargin import registry
 from structmargin.estimators.base import Structured, seed_of
 from structmargin.estimators.loaded import require_parts, require_record
 from structmargin.estimators.persistence import Saved
+from structmargin.estimators.verbosity import telling_of_compiling
 from structmargin.inputs import gate
 from structmargin.jkse.estimate import Estimate, Pairs, beside
 from structmargin.jkse.novelty import offset, pair_scores
@@ -238,6 +239,7 @@ class JKSE(Structured, Saved):
         require_examples(adapt(problem), X, Y)
         return pairs_of(problem, X, Y, self.kernel)
 
+    @telling_of_compiling()
     def _train(self, pairs: Pairs, start: np.ndarray | None) -> Estimate:
         require_number("nu", self.nu)
         if self.nu > 1.0:

@@ -164,10 +164,11 @@ class BoxChi2:
             return known
         rows, which = self._pack(X, Y)
         total = np.bincount(which, weights=np.asarray(coef, dtype=float), minlength=rows.shape[0])
+        total = total.astype(float)  # whole numbers where there are no coefficients
         bins = rows.tocsc()
         mass = np.asarray(rows.sum(axis=1)).ravel()
         start, owner = bins.indptr.astype(np.int64), bins.indices.astype(np.int64)
-        support = Support(start, owner, bins.data, total, mass)
+        support = Support(start, owner, bins.data, total.astype(float), mass)
         return self.memory.expansion.set(BoxExpansion(support, {}), X, Y, coef)
 
     def _pack(self, X: Images, Y: Boxes) -> PackedBoxes:
