@@ -22,7 +22,7 @@ from structmargin.problems.sequence.short_rows import ShortRows
 if TYPE_CHECKING:
     from structmargin.problems.sequence.problem import Sequence
 
-MIN_PART_ENTRIES = 2**20
+MIN_PART_ENTRIES = 2**16
 """From so many features of all tokens together on, cuts are short rows: rows of fewer are near at hand."""
 
 
