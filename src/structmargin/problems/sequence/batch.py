@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 GRAIN = 256
 """Where tokens are dense, the scores of so many sequences are one product of matrices, whatever else is asked
 for: a product rounds by its shape, and n_jobs must not change it."""
-MIN_PART_ENTRIES = 2**20
+MIN_PART_ENTRIES = 2**16
 """From so many features of all tokens together on, cuts are short rows: rows of fewer are near at hand."""
 
 
