@@ -85,7 +85,7 @@ def main() -> None:
         "ns per cell": 1e9 / per_second / cells, "times": ours["alignments per s"] / per_second,
     }  # fmt: skip
     columns = ["program", "weights", "alignments per s", "times", "searches per s", "ns per cell"]
-    text = f"{N_PAIRS} pairs of {cells:,.0f} cells on average; Biopython stands beside our smallest affine model."
+    text = f"{N_PAIRS} pairs of {cells:,.0f} cells on average; Biopython beside our smallest affine model."
     with Ledger("proteins") as ledger:
         ledger.add("Protein alignment", [peer, *rows], [*columns, "training, CPU s", "passes"], text)
 
