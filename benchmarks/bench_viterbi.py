@@ -18,7 +18,7 @@ from ledger import Ledger
 
 from structmargin.formulation import FORMULATIONS
 from structmargin.oracles.viterbi import best, best_folded, best_other
-from structmargin.oracles.viterbi_by_distance import ROUNDS, best_by_loss, by_distance
+from structmargin.oracles.viterbi_by_distance import MAX_BOUNDS, best_by_loss, by_distance
 from structmargin.problems.sequence.problem import Sequence
 from structmargin.scorer import LinearScorer
 
@@ -92,7 +92,7 @@ def measure(problem: Sequence, X: list[Any], Y: list[np.ndarray]) -> list[dict[s
     }
     for formulation in ("SVM1 slack", "SVM2 slack", "SVM2 margin"):
         H = FORMULATIONS[formulation].H
-        oracles[f"best by loss, {formulation}"] = lambda H=H: best_by_loss(chains, y, scale, H, ROUNDS)
+        oracles[f"best by loss, {formulation}"] = lambda H=H: best_by_loss(chains, y, scale, H, MAX_BOUNDS)
     for what, run in oracles.items():
         add(what, seconds(run) / n * 1e6)
     for what, formulation in FORMULATIONS.items():

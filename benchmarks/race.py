@@ -82,7 +82,10 @@ def small(data: Data) -> int:
 
 
 def gaps_of(data: Data, task: Task, solver: str, gaps: list[float], limit: float) -> list[dict[str, Any]]:
-    """One training for each gap, the smallest first: CPU seconds (best of up to three) and memory."""
+    """One training for each gap, the largest first: CPU seconds, the best of up to three.
+
+    Memory is that of the smallest gap, which is trained to before the others: a peak does not go down.
+    """
     rows = []
     for gap_tol in sorted(gaps):
         warm = (lambda: trained(data, task, solver, 0.3, small(data), limit)) if not rows else lambda: None
@@ -91,8 +94,10 @@ def gaps_of(data: Data, task: Task, solver: str, gaps: list[float], limit: float
         if data.test is not None and model is not None:
             figures["error"] = error(data, model.w_)
         figures.pop("trace")
+        if rows:
+            del figures["mb"], figures["grew_mb"]
         rows.append({"asked": gap_tol, **figures})
-    return rows
+    return rows[::-1]
 
 
 def error(data: Data, w: Any, yhat: Any = None) -> float:

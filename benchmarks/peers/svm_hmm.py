@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from peers import Data, Outcome, Peer, PeerFailed
-from peers.program import program, run
+from peers.program import fastest, program
 
 VARIABLE, PROGRAM = "STRUCTMARGIN_SVM_HMM", "svm_hmm_learn"
 AT_ONCE = 1e9
@@ -79,8 +79,8 @@ def train(data: Data, C_per_example: float, eps: float) -> Outcome:
         def to(epsilon: float) -> list[str]:
             return [str(learn), "-c", f"{C:.9g}", "-e", f"{epsilon:g}", str(examples), str(model)]
 
-        reading = run(to(AT_ONCE), model).cpu
-        usage = run(to(eps), model)
+        reading = fastest(to(AT_ONCE), model).cpu
+        usage = fastest(to(eps), model)
         w = read_weights(model, data.problem.n_labels, data.problem.n_features)
     return Outcome(max(usage.cpu - reading, 0.0), usage.mb, w)
 

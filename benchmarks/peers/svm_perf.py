@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from peers import Data, Outcome, Peer, PeerFailed
-from peers.program import program, run
+from peers.program import fastest, program
 from peers.svm_hmm import AT_ONCE
 
 VARIABLE, PROGRAM = "STRUCTMARGIN_SVM_PERF", "svm_perf_learn"
@@ -62,8 +62,8 @@ def train(data: Data, C: float, eps: float) -> Outcome:
             words = [word for option, value in options.items() for word in (option, f"{value:g}")]
             return [str(learn), *words, str(rows), str(model)]
 
-        reading = run(to(AT_ONCE), model).cpu
-        usage = run(to(eps), model)
+        reading = fastest(to(AT_ONCE), model).cpu
+        usage = fastest(to(eps), model)
         w = read_weights(model, data.X.shape[1], intercept) / times
     return Outcome(max(usage.cpu - reading, 0.0), usage.mb, w)
 

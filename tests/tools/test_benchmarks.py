@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import platform
 import sys
@@ -254,6 +255,12 @@ def test_a_trace_says_when_a_gap_was_passed() -> None:
     slower = [{**row, "seconds": 2 * row["seconds"]} for row in TRACE]
     assert fastest({"a": {"trace": slower}, "b": {"trace": TRACE}}, 0.1) == (4.0, "b")
     assert curve(TRACE, 10) == ([2.0, 3.0, 4.0], [2.0, 3.5, 4.0], [0.5, 0.5, 0.05])
+
+
+def test_every_benchmark_finds_what_it_imports() -> None:
+    names = sorted(path.stem for path in (HERE / "benchmarks").glob("bench_*.py"))
+    assert len(names) >= 15
+    assert all(callable(importlib.import_module(name).main) for name in names)
 
 
 # ---- the document ----
