@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import platform
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -207,9 +208,30 @@ def test_solvers_are_those_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> N
     assert "bcfw" in usual and "bcfw" not in solvers(problem, "SVM2 slack")
 
 
-def test_a_training_ends_when_its_time_is_over() -> None:
-    row = trained(chains(), CHAINS, "bcfw", 1e-9, limit=0.0)
-    assert row["gap"] is None and row["model"] is None and len(row["trace"]) == 1
+def test_a_training_ends_when_its_time_is_over_also_within_a_pass() -> None:
+    problem = SlowTags()
+    data = Data(problem, [0] * 100_000, [0] * 100_000)
+    task = Task("", "", lambda n: data, "SVM1 margin", 1.0)
+    row = trained(data, task, "n_slack", 1e-9, limit=0.2)
+    assert row["gap"] is None and row["model"] is None and row["trace"] == []
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+class SlowTags:
+    """Two outputs, searched in a loop that takes CPU time."""
+
+    def psi(self, x: int, y: int) -> np.ndarray:
+        return np.eye(2)[y]
+
+    def delta(self, y: int, ybar: int) -> float:
+        return float(y != ybar)
+
+    def argmax(self, f: Any, x: int) -> int:
+        return 0
+
+    def augmented_argmax(self, f: Any, x: int, y: int, H: Any) -> int:
+        sum(range(10_000))
+        return 1
 
 
 def test_a_peer_is_compared_at_its_own_gap(monkeypatch: pytest.MonkeyPatch) -> None:
