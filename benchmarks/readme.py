@@ -92,8 +92,8 @@ def heavier(tables: list[Table]) -> Iterator[str]:
                 yield f"- {table['title']}: {name} {number(max(peak))} MB, ours {number(ours)} MB at least."
 
 
-def text(results: dict[str, list[Table]]) -> str:
-    """The whole document."""
+def text(results: dict[str, list[Table]], unmeasured: list[str]) -> str:
+    """The whole document; `unmeasured` are the benchmarks without results."""
     if not results:
         raise SystemExit("There are no results: run make bench")
     tables = [table for several in results.values() for table in several]
@@ -114,6 +114,8 @@ def text(results: dict[str, list[Table]]) -> str:
             + "; ".join(f"{n} ({why})" for n, why in missing.items())
             + "."
         )
+    if unmeasured:
+        parts.append(f"Not run, so that nothing is known of their tasks: {', '.join(unmeasured)}.")
     memory = list(heavier(tables))
     if memory:
         parts.append(
@@ -128,7 +130,9 @@ def text(results: dict[str, list[Table]]) -> str:
 
 def main(results: Path = RESULTS, readme: Path = HERE / "README.md") -> None:
     """Write the document."""
-    readme.write_text(text(read(results)), encoding="utf-8")
+    measured = read(results)
+    names = sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
+    readme.write_text(text(measured, [name for name in names if name not in measured]), encoding="utf-8")
 
 
 if __name__ == "__main__":

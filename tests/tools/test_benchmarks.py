@@ -313,6 +313,7 @@ def test_the_document_is_made_from_the_last_results(tmp_path: Path, capsys: Any)
     assert "- One task (7): Faster (tol 1) takes 0.500 of our time at a relative gap of 0.0123.\n" in text
     assert "Slower (" not in text and "Slower takes" not in text
     assert "Not measured, so that nothing is known: Absent (not there: a|b)." in text
+    assert "nothing is known of their tasks: cky, core, diversity, " in text
     assert "- One task: Faster 20.0 MB, ours 300 MB at least." in text and "Slower 900" not in text
     table = [
         "### One task",
