@@ -25,7 +25,7 @@ help:
 	@echo '                     ONLY="alignment ner"             which experiments (all)'
 	@echo '  make test        run every check: ruff, mypy, the workflow, the tests'
 	@echo '  make test-long   try ten thousand random problems, configs and files where make test tries hundreds'
-	@echo '  make bench       measure the speed of the library; ONLY=core for one benchmark'
+	@echo '  make bench       measure the speed beside peers and write benchmarks/README.md; ONLY=core for one'
 	@echo '  make env         set up .venv from requirements.lock; the three above do it themselves'
 	@echo '                     PYTHON=python3.12                which Python makes it (3.11 to 3.13)'
 	@echo '  make clean       remove .venv, results and caches; fetched data and results/snapshot stay'
@@ -80,10 +80,10 @@ PIP_INSTALL := .venv/bin/python -m pip install --quiet --disable-pip-version-che
 	@touch $@
 	@echo 'The environment is ready: . .venv/bin/activate'
 
-# Peers that some machines have no wheel for: the benchmarks leave out what is not there.
+# Peers that some machines have no wheel for: the benchmarks say what is not there.
 .venv/.bench: requirements-bench.txt .venv/.locked
 	@$(PIP_INSTALL) --only-binary :all: --retries 1 --require-hashes -r $< 2>/dev/null && touch $@ \
-	|| echo 'Some peers could not be installed (requirements-bench.txt): their rows are left out.'
+	|| echo 'Some peers could not be installed (requirements-bench.txt): their rows say so.'
 
 # ---- what it is for ----
 
@@ -125,7 +125,8 @@ bench: env .venv/.bench
 		[ -f "benchmarks/bench_$$name.py" ] || { echo "no benchmark is called $$name; there are: $(BENCHES)" >&2; exit 1; }; \
 		echo "-- $$name"; \
 		python "benchmarks/bench_$$name.py"; \
-	done
+	done; \
+	python benchmarks/readme.py
 
 clean:
 	@rm -rf .venv .snakemake .cache build dist src/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache data/ready logs

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from fresh import cpu_seconds
+from ledger import Ledger
 from nltk import PCFG, Nonterminal, ProbabilisticProduction, ViterbiParser
 
 from structmargin import StructuredSVM
@@ -78,44 +79,52 @@ def main() -> None:
     X, Y = [train.X[k] for k in chosen], [train.Y[k] for k in chosen]
     packed = problem.batch(X, Y).packed
     nodes, edges = (len(part) / len(X) for part in (packed.forest.item, packed.forest.left))
-    print(
+    text = (
         f"{len(X)} sentences of {longest} tags ({corpus}), {problem.n_weights} rules, "
-        f"{nodes:.0f} nodes and {edges:.0f} edges per forest"
+        f"{nodes:.0f} nodes and {edges:.0f} edges per forest."
     )
-    print(f"{'':46}{'ms/sentence':>12}")
+    rows = []
     for name, run in searches(problem, X, Y, model.w).items():
         run()
-        print(f"{name:46}{min(cpu_seconds(run) for _ in range(ROUNDS)) / len(X) * 1e3:12.3f}")
-    f = LinearScorer(problem, model.w)
-    compare_with_nltk(model, X[:N_NLTK], best(packed.forest, packed.all, *packed.scores(f))[0])
-    trainings()
+        spent = min(cpu_seconds(run) for _ in range(ROUNDS)) / len(X) * 1e3
+        rows.append({"program": f"ours: {name}", "ms per sentence": spent})
+    f, ours = LinearScorer(problem, model.w), rows[-1]["ms per sentence"]
+    theirs = nltk_ms(model, X[:N_NLTK], best(packed.forest, packed.all, *packed.scores(f))[0])
+    peer = {"program": f"nltk ViterbiParser ({N_NLTK} sentences)", "ms per sentence": theirs}
+    rows.append({**peer, "ours, ms": ours, "times": theirs / ours})
+    with Ledger("cky") as ledger:
+        ledger.add("Parsing", rows, ["program", "ms per sentence", "ours, ms", "times"], text)
+        columns = ["training", "CPU s", "CPU s of searches", "passes"]
+        ledger.add("Trees by the loss 1 - F1, whole trainings", trainings(), columns, "C = 1, eps = 0.01.")
 
 
-def trainings() -> None:
-    """Print the CPU seconds of whole trainings with the loss 1 - F1, where the treebanks are available."""
-    print(f"\n{'training':46}{'CPU s':>12}{'of searches':>12}{'passes':>8}")
+def trainings() -> list[dict[str, Any]]:
+    """CPU seconds of whole trainings with the loss 1 - F1, where the treebanks are available."""
+    rows = []
     for name, module, longest in (("gum", gum, 10), ("craft", craft, 15)):
         train = treebank(module, longest)
         for formulation in ("SVM2 margin", "SVM2 slack"):
+            row: dict[str, Any] = {"training": f"{name}, {formulation}"}
+            rows.append(row)
             if train is None:
-                print(f"{f'{name}, {formulation}':46}{'not available':>12}")
+                row["CPU s"] = "no data"
                 continue
             svm = StructuredSVM(Grammar(), formulation, solver="n_slack", C=1.0, eps=0.01)
-            seconds = cpu_seconds(lambda svm=svm, train=train: svm.fit(*train))
-            fit = svm.fit_
-            print(f"{f'{name}, {formulation}':46}{seconds:12.1f}{fit.seconds_search:12.1f}{fit.n_iter:8}")
+            row["CPU s"] = cpu_seconds(lambda svm=svm, train=train: svm.fit(*train))
+            row |= {"CPU s of searches": svm.fit_.seconds_search, "passes": svm.fit_.n_iter}
+    return rows
 
 
-def compare_with_nltk(model: baseline.ProbabilisticGrammar, X: list[Any], scores: np.ndarray) -> None:
-    """Time nltk's parser on the sentences X, and raise unless its best trees have our scores."""
+def nltk_ms(model: baseline.ProbabilisticGrammar, X: list[Any], scores: np.ndarray) -> float:
+    """Milliseconds of nltk's parser per sentence of X; raises unless its best trees have our scores."""
     parser = ViterbiParser(nltk_grammar(model))
     began = time.process_time()
     nltk_scores = [np.log(next(parser.parse(list(x))).prob()) for x in X]
     seconds = time.process_time() - began
-    print(f"{f'nltk ViterbiParser ({len(X)} sentences)':46}{seconds / len(X) * 1e3:12.1f}")
     expected = scores[: len(X)] + np.log(1.0 / len(model.problem.start))
     if not np.allclose(nltk_scores, expected):
         raise SystemExit(f"nltk finds other scores: {nltk_scores} instead of {expected}")
+    return seconds / len(X) * 1e3
 
 
 def nltk_grammar(model: baseline.ProbabilisticGrammar) -> PCFG:

@@ -20,9 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structmargin.compiled import overload
-
-from structmargin.compiled import compiled
+from structmargin.compiled import compiled, overload
 
 
 @compiled

@@ -291,7 +291,7 @@ class Dual:
 
     def replace(self, cuts: Cuts) -> None:
         """Hold these cuts with their alpha in place of all others; w, which must be theirs, stays."""
-        self.store.keep(np.zeros(self.m, dtype=bool))
+        self.store.keep(np.zeros(self.m, dtype=bool), self.block, self.blocks)
         self.m, added = 0, self.added
         self.blocks.size[:] = 0
         self.add(cuts)
