@@ -21,7 +21,7 @@ from structmargin.problems import Grammar, Sequence
 from structmargin_suite.datasets import gum, pcfg
 from structmargin_suite.datasets._treebanks import view
 
-REPEATS = 3
+REPEATS, N_TREES = 3, 500
 JOBS = (1, 2)
 
 
@@ -78,7 +78,7 @@ def parsed() -> tuple[Any, str]:
 def trainings() -> list[Training]:
     """Trees with the F1 loss by margin and slack, a chain, and a problem whose search is a loop in Python."""
     train, origin = parsed()
-    X, Y = train.X[:1500], train.Y[:1500]
+    X, Y = train.X[:N_TREES], train.Y[:N_TREES]
     rows = [
         Training(f"trees ({origin}), {name}, F1 loss", StructuredSVM(Grammar(), name, C=1.0, eps=0.01), X, Y)
         for name in ("SVM1 margin", "SVM2 margin", "SVM2 slack")
