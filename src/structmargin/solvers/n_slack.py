@@ -87,13 +87,12 @@ class NSlack(Trainable):
         dual = task.dual(task.n, self.engine)
         dual.measure()
         if self.variant == "batch":
-            return self._together(task, dual)
+            in_reach = self.all_labels and self.engine == "ascent"
+            labels = AllLabels.of(dual, self.max_entries // 16) if in_reach else None
+            return self._together(task, dual) if labels is None else self._over_labels(task, dual, labels)
         return self._one_by_one(task, dual)
 
     def _together(self, task: Task, dual: Dual) -> Fit:
-        labels = AllLabels.of(dual, self.max_entries // 16) if self.all_labels else None
-        if labels is not None:
-            return self._over_labels(task, dual, labels)
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat
             # lines 4-7: the most violated outputs of every example, at one w
             violators, _, gap, stop = task.search(dual, self.most, keep=partial(self._violated, task, dual))

@@ -58,7 +58,10 @@ def test_a_path_over_C_under_other_formulations_and_in_a_kernel_space(formulatio
         warm = solver.train(Multiclass(K, D), data, chosen, space, C=C, warm_start=warm, **tight)
         cold = solver.train(Multiclass(K, D), data, chosen, space, C=C, **tight)
         assert warm.primal == pytest.approx(cold.primal, rel=2e-7)
-    assert warm.n_constraints < cold.n_constraints and warm.oracle_calls <= cold.oracle_calls
+    if space.explicit:  # over all labels searches are few, warm or cold: new cuts count
+        assert warm.n_constraints < cold.n_constraints
+    else:
+        assert warm.oracle_calls < cold.oracle_calls
 
 
 def test_a_former_fit_is_not_changed_by_what_starts_from_it() -> None:
