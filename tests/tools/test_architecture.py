@@ -37,7 +37,7 @@ LIBRARY = {
     "registry": "formulation cuts parts kernels names problem problems training solvers",
     "estimators": "compiled archive formulation cuts parts problem inputs scorer fit training registry",
     "jkse": "compiled problem inputs scorer fit dual training registry estimators",
-    "warm": "compiled formulation fit kernels problems dual registry estimators jkse",
+    "warm": "compiled formulation fit kernels problems registry estimators jkse",
 }
 SUITE = {
     "storage": "",

@@ -15,7 +15,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin import registry
-from structmargin.dual.product_store import MIN_NEW_ROWS
 from structmargin.estimators.structured_svm import StructuredSVM
 from structmargin.fit import ConvergenceWarning
 from structmargin.jkse.estimator import JKSE
@@ -73,8 +72,6 @@ def few_classes() -> None:
 def class_kernels() -> None:
     """A kernel on inputs, for classes."""
     train(Multiclass(), *rows(), ("n_slack", "bcfw", "olarank"), kernel=Product(RBF(0.5)))
-    many = rows(2 * MIN_NEW_ROWS + 1)  # half of them have no cut after the first pass
-    train(Multiclass(), *many, ("n_slack",), SCALINGS[:1], kernel=Product(RBF(0.5)))
 
 
 def right_pairs() -> None:
