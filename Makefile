@@ -25,7 +25,7 @@ help:
 	@echo '                     ONLY="alignment ner"             which experiments (all)'
 	@echo '  make test        run every check: ruff, mypy, the workflow, the tests'
 	@echo '  make test-long   try ten thousand random problems, configs and files where make test tries hundreds'
-	@echo '  make bench       measure the speed of the library; ONLY=core for one benchmark'
+	@echo '  make bench       measure the speed beside peers and write benchmarks/README.md; ONLY=core for one'
 	@echo '  make env         set up .venv from requirements.lock; the three above do it themselves'
 	@echo '                     PYTHON=python3.12                which Python makes it (3.11 to 3.13)'
 	@echo '  make clean       remove .venv, results and caches; fetched data and results/snapshot stay'
@@ -80,17 +80,17 @@ PIP_INSTALL := .venv/bin/python -m pip install --quiet --disable-pip-version-che
 	@touch $@
 	@echo 'The environment is ready: . .venv/bin/activate'
 
-# Peers that some machines have no wheel for: the benchmarks leave out what is not there.
+# Peers that some machines have no wheel for: the benchmarks say what is not there.
 .venv/.bench: requirements-bench.txt .venv/.locked
 	@$(PIP_INSTALL) --only-binary :all: --retries 1 --require-hashes -r $< 2>/dev/null && touch $@ \
-	|| echo 'Some peers could not be installed (requirements-bench.txt): their rows are left out.'
+	|| echo 'Some peers could not be installed (requirements-bench.txt): their rows say so.'
 
 # ---- what it is for ----
 
 IN_ENV := PATH="$$PWD/.venv/bin:$$PATH";
 
 reproduce: env
-	@$(IN_ENV) snakemake $(ONLY) $(if $(SCALE),--config scale=$(SCALE))
+	@$(IN_ENV) structmargin warm; snakemake $(ONLY) $(if $(SCALE),--config scale=$(SCALE))
 
 # Every check runs even after one has failed, and what pytest says comes last.
 test: env
@@ -104,6 +104,7 @@ test: env
 		check snakemake --lint; \
 	fi; \
 	[ -z "$$failed" ] || echo "-- failed: $$failed (the tests run all the same)"; \
+	check structmargin warm; \
 	echo "-- pytest"; \
 	python -m pytest -q -n logical --maxprocesses 4 --dist worksteal && [ -z "$$failed" ]
 
@@ -112,7 +113,7 @@ LONG := tests/library/training/test_random_problems.py tests/library/inputs/test
 	tests/library/estimators/test_model_files.py tests/suite/planning/test_hostile_configs.py \
 	tests/suite/fetching/test_download.py tests/suite/storage/test_unreadable_files.py \
 	tests/suite/datasets/test_foreign_files.py tests/suite/publish/test_escapes.py \
-	tests/tools/test_damaged_files.py tests/tools/test_disturbed_runs.py
+	tests/tools/test_damaged_files.py tests/tools/test_disturbed_runs.py tests/tools/test_elsewhere.py
 test-long: env
 	@$(IN_ENV) STRUCTMARGIN_CASES=10000 python -m pytest -q -n logical --maxprocesses 4 --dist worksteal $(LONG)
 
@@ -124,7 +125,8 @@ bench: env .venv/.bench
 		[ -f "benchmarks/bench_$$name.py" ] || { echo "no benchmark is called $$name; there are: $(BENCHES)" >&2; exit 1; }; \
 		echo "-- $$name"; \
 		python "benchmarks/bench_$$name.py"; \
-	done
+	done; \
+	python benchmarks/readme.py
 
 clean:
 	@rm -rf .venv .snakemake .cache build dist src/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache data/ready logs

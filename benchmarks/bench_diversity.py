@@ -15,7 +15,8 @@ import time
 from typing import Any
 
 import numpy as np
-from fresh import in_fresh_process, measured, table
+from fresh import in_fresh_process, measured
+from ledger import Ledger
 
 SIZES = (10, 20, 40)
 CANDIDATES = (10, 15, 20)
@@ -82,11 +83,11 @@ RUNS = {"training": training, "searches": searches}
 def main() -> None:
     """Print the tables."""
     rows = [{"queries": n, **in_fresh_process(__file__, "training", str(n))} for n in SIZES]
-    print(f"training and prediction, K = {K}")
-    print(table(rows, ["queries", "cpu", "passes", "searches per second", "predicted per second", "grew_mb"]))
+    columns = ["queries", "cpu", "passes", "searches per second", "predicted per second", "grew_mb"]
     comparison = [{"candidates": n, **in_fresh_process(__file__, "searches", str(n))} for n in CANDIDATES]
-    print("\ngreedy beside exact search")
-    print(table(comparison, list(comparison[0])))
+    with Ledger("diversity") as ledger:
+        ledger.add(f"Diverse subsets: training and prediction, K = {K}", rows, columns)
+        ledger.add("Diverse subsets: greedy beside exact search", comparison, list(comparison[0]))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-from fresh import cpu_seconds, in_fresh_process, measured, table
+from fresh import cpu_seconds, in_fresh_process, measured
+from ledger import Ledger
 from samples import CHAIN, chain, digits, many_digits
 
 SOLVERS = ("n_slack", "n_slack_b", "n_slack_a", "one_slack", "bcfw", "olarank")
@@ -188,16 +189,16 @@ def main() -> None:
         "tags": f"tags, {N_TAGGED} items, {2**N_TAGS} outputs in a Python loop, C = 0.1 per example",
     }
     columns = [f"{what} {gap_tol:g}" for gap_tol in GAPS for what in ("cpu", "searches", "passes", "cuts")]
-    for kind, title in titles.items():
-        figures = in_fresh_process(__file__, "costs", kind)
-        rows = [{"solver": name, **figures[name]} for name in SOLVERS]
-        print(f"\n{title}\n{table(rows, ['solver', *columns])}")
-    rows = [{"training": name, **in_fresh_process(__file__, "memory", name)} for name in memory_rows()]
-    print("\nmemory, to a relative gap of 0.01")
-    print(table(rows, ["training", "grew_mb", "held", "cuts", "passes", "cpu", "gap"]))
-    rows = [{"size": size, **row} for size, row in in_fresh_process(__file__, "scales").items()]
-    print("\nfeatures of several sizes, 60 x 4, 3 random labels, C = 1000, gap_tol = 0.001")
-    print(table(rows, ["size", "C |Psi|^2", "gap", "passes", "converged"]))
+    with Ledger("guide") as ledger:
+        for kind, title in titles.items():
+            figures = in_fresh_process(__file__, "costs", kind)
+            ledger.add(title, [{"solver": name, **figures[name]} for name in SOLVERS], ["solver", *columns])
+        rows = [{"training": name, **in_fresh_process(__file__, "memory", name)} for name in memory_rows()]
+        columns = ["training", "grew_mb", "held", "cuts", "passes", "cpu", "gap"]
+        ledger.add("Memory, to a relative gap of 0.01", rows, columns)
+        rows = [{"size": size, **row} for size, row in in_fresh_process(__file__, "scales").items()]
+        title = "Features of several sizes, 60 x 4, 3 random labels, C = 1000, gap_tol = 0.001"
+        ledger.add(title, rows, ["size", "C |Psi|^2", "gap", "passes", "converged"])
 
 
 if __name__ == "__main__":

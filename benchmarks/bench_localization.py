@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fresh import in_fresh_process, measured, table
+from fresh import in_fresh_process, measured
+from ledger import Ledger
 
 WORDS, N_IMAGES = 1000, 40
 TRAININGS = {
@@ -111,12 +112,12 @@ def search(name: str) -> dict[str, Any]:
 
 def main() -> None:
     """Print the tables."""
-    print("Training on all boxes of the training images")
-    rows = [{"": name, **in_fresh_process(__file__, name)} for name in TRAININGS]
-    print(table(rows, ["", "boxes", "cpu", "searches", "gap", "mb"]))
-    print("Search of test images")
-    rows = [{"": name, **in_fresh_process(__file__, name)} for name in SEARCHES]
-    print(table(rows, ["", "ms per image", "boxes", "mb"]))
+    with Ledger("localization") as ledger:
+        rows = [{"training": name, **in_fresh_process(__file__, name)} for name in TRAININGS]
+        columns = ["training", "boxes", "cpu", "searches", "gap", "mb"]
+        ledger.add("Cars: training on all boxes of the training images", rows, columns)
+        rows = [{"search": name, **in_fresh_process(__file__, name)} for name in SEARCHES]
+        ledger.add("Cars: search of test images", rows, ["search", "ms per image", "boxes", "mb"])
 
 
 if __name__ == "__main__":

@@ -2,19 +2,18 @@
 
 The dual is compared with scikit-learn's; training time is given against the size of the output space.
 
-One thread (set OMP_NUM_THREADS=1), CPU seconds, compiled beforehand. Run with names of parts to choose:
-`python benchmarks/bench_one_class.py dual linear outputs`.
+One thread (set OMP_NUM_THREADS=1), CPU seconds, compiled beforehand.
 """
 
 from __future__ import annotations
 
 import resource
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from ledger import Ledger
 from sklearn.svm import OneClassSVM
 
 from structmargin.jkse import one_class
@@ -27,33 +26,52 @@ from structmargin.problems.sequence.problem import Sequence
 
 
 def main() -> None:
-    """Print the parts that are named, or all."""
-    parts = {"linear": linear, "outputs": outputs, "dual": dual}
-    for name in sys.argv[1:] or parts:
-        parts[name]()
+    """Measure all parts; that with the large matrix comes last, for memory is the process's peak."""
+    with Ledger("one_class") as ledger:
+        columns = ["training", "nu", "CPU s", "rounds", "relative gap", "peak MB"]
+        ledger.add("A million linear pairs of 100 features", linear(), columns)
+        rows = outputs()
+        text = "1,000 sequences of 8 tokens, 32 features, with more and more labels to choose from."
+        ledger.add("Training time against the output space", rows, list(rows[0]), text)
+        columns = ["matrix", "nu", "program", "relative gap", "CPU s", "ours, CPU s", "times"]
+        text = "10,000 x 10,000 kernel matrices, given; gaps by our primal and our dual bound."
+        ledger.add("One-class dual beside scikit-learn", dual(), columns, text, ["matrix", "nu"])
 
 
-def dual(n: int = 10_000) -> None:
-    """Time and objective on one kernel matrix, at scikit-learn's default tolerance and at ours."""
+def dual(n: int = 10_000) -> list[dict[str, Any]]:
+    """Time and gap on one kernel matrix, at scikit-learn's default tolerance and at ours."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 20)) + 1.0
     one_class.smo(np.eye(3), 0.5)
+    rows: list[dict[str, Any]] = []
     for name, K in (("RBF", RBF(1 / 40)(X, X)), ("linear", X @ X.T)):
-        print(f"one-class dual, {name} matrix of {n} x {n}")
         for nu in (0.01, 0.1, 0.5):
             ours, our_seconds = timed(lambda K=K, nu=nu: one_class.smo(K, nu, tol=1e-6))
             model, their_seconds = timed(lambda K=K, nu=nu: OneClassSVM(kernel="precomputed", nu=nu).fit(K))
             alpha = np.zeros(n)
             alpha[model.support_] = model.dual_coef_[0] / (nu * n)
-            objective = -0.5 * float(alpha @ (K @ alpha))
-            print(
-                f"  nu {nu:<5} ours {our_seconds:6.3f} s (relative gap {ours.gap / -ours.dual:.1e})   "
-                f"scikit-learn {their_seconds:6.3f} s   {their_seconds / our_seconds:5.1f} times   "
-                f"objectives differ by {ours.dual / objective - 1:+.1e}"
-            )
+            case = {"matrix": name, "nu": nu}
+            gap = (primal_at(K, alpha, nu) - ours.dual) / -ours.dual
+            rows.append(
+                {
+                    **case, "program": "OneClassSVM", "relative gap": gap, "CPU s": their_seconds,
+                    "ours, CPU s": our_seconds, "times": their_seconds / our_seconds,
+                }
+            )  # fmt: skip
+            gap = ours.gap / -ours.dual
+            rows.append({**case, "program": "ours", "relative gap": gap, "CPU s": our_seconds})
+    return rows
 
 
-def linear(n: int = 1_000_000, d: int = 100) -> None:
+def primal_at(K: np.ndarray, alpha: np.ndarray, nu: float) -> float:
+    """The one-class objective 1/2 |w|^2 - rho + 1/(nu n) sum_i max(0, rho - f(x_i)) with the best rho."""
+    scores = K @ alpha
+    n = len(scores)
+    rho = np.sort(scores)[min(int(np.floor(nu * n)), n - 1)]
+    return float(0.5 * alpha @ scores - rho + np.maximum(rho - scores, 0.0).sum() / (nu * n))
+
+
+def linear(n: int = 1_000_000, d: int = 100) -> list[dict[str, Any]]:
     """Dense explicit pairs to a certified relative gap of 1e-3."""
     rng = np.random.default_rng(0)
     X = np.empty((n, d))
@@ -61,28 +79,29 @@ def linear(n: int = 1_000_000, d: int = 100) -> None:
         X[lo : lo + 10_000] = rng.normal(size=(min(10_000, n - lo), d)) + 0.3
     y = np.zeros(n, dtype=np.int64)
     JKSE(Multiclass(1, d), gap_tol=1e-3).fit(X[:6000], y[:6000])
-    print(f"linear, {n} x {d} dense ({X.nbytes / 2**20:.0f} MB), relative gap 1e-3")
-    for nu in (0.01, 0.1, 0.5):
-        report("one_class", nu, JKSE(Multiclass(1, d), nu=nu, gap_tol=1e-3), X, y)
-    report("online", 0.1, JKSE(Multiclass(1, d), nu=0.1, trainer=Online(passes=3)), X, y)
+    rows = [
+        report("one_class", nu, JKSE(Multiclass(1, d), nu=nu, gap_tol=1e-3), X, y) for nu in (0.01, 0.1, 0.5)
+    ]
+    rows.append(report("online", 0.1, JKSE(Multiclass(1, d), nu=0.1, trainer=Online(passes=3)), X, y))
     classes = rng.integers(10, size=n)
-    report("one_class, 10 classes", 0.1, JKSE(Multiclass(10, d), nu=0.1, gap_tol=1e-3), X, classes)
+    ten = JKSE(Multiclass(10, d), nu=0.1, gap_tol=1e-3)
+    return [*rows, report("one_class, 10 classes", 0.1, ten, X, classes)]
 
 
-def report(what: str, nu: float, model: JKSE, X: Any, y: Any) -> None:
-    """Train one model and print its line."""
+def report(what: str, nu: float, model: JKSE, X: Any, y: Any) -> dict[str, Any]:
+    """Train one model: its row."""
     pairs = model._pairs(model.problem, X, y)
     fit, seconds = timed(lambda: model._train(pairs, None), repeats=1)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        f"  {what:22} nu {nu:<5} {seconds:6.2f} s   {fit.n_iter:3} rounds   "
-        f"relative gap {fit.relative_gap:.1e}   peak {peak:.0f} MB"
-    )
+    return {
+        "training": what, "nu": nu, "CPU s": seconds, "rounds": fit.n_iter,
+        "relative gap": fit.relative_gap, "peak MB": peak,
+    }  # fmt: skip
 
 
-def outputs(n: int = 1000) -> None:
+def outputs(n: int = 1000) -> list[dict[str, Any]]:
     """The same inputs and as many pairs, with more and more labels to choose from."""
-    print(f"training time against the output space, {n} sequences of 8 tokens, 32 features")
+    rows = []
     rng = np.random.default_rng(0)
     X = [rng.random((8, 32)) for _ in range(n)]
     for n_labels in (2, 4, 16, 64, 256):
@@ -92,7 +111,8 @@ def outputs(n: int = 1000) -> None:
         for kernel in (None, SequenceKernel()):
             JKSE(problem, kernel).fit(X[:5], Y[:5])
             times.append(timed(lambda p=problem, k=kernel, Y=Y: JKSE(p, k).fit(X, Y))[1])
-        print(f"  {n_labels:3}^8 outputs   explicit {times[0]:6.3f} s   k_seq {times[1]:6.3f} s")
+        rows.append({"outputs": f"{n_labels}^8", "explicit, CPU s": times[0], "k_seq, CPU s": times[1]})
+    return rows
 
 
 def timed(run: Callable[[], Any], repeats: int = 3) -> tuple[Any, float]:

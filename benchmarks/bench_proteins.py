@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from ledger import Ledger
 
 from structmargin import StructuredSVM
 from structmargin.formulation import FORMULATIONS
@@ -57,13 +58,9 @@ def main() -> None:
     X, Y = pairs()
     cells = float(np.mean([len(x.residue) * len(x.target) for x in X]))
     H, every = FORMULATIONS["SVM1 margin"].H, np.arange(N_PAIRS)
-    print(f"{N_PAIRS} pairs of {cells:,.0f} cells on average, one thread")
-    print(
-        f"{'':28}{'weights':>9}{'argmax/s':>10}{'search/s':>10}{'ns/cell':>9}{'training s':>12}{'passes':>8}"
-    )
     with_matrix = blosum.BlosumAligner("local", "11/1/0")
     per_second = rate(lambda: with_matrix.predict(X))
-    print(f"{'Biopython, BLOSUM62':28}{400:>9,}{per_second:>10,.0f}{'':>10}{1e9 / per_second / cells:>9.1f}")
+    rows: list[dict[str, Any]] = []
     for gaps in ("linear", "affine"):
         for model in MODELS:
             problem = ProteinAlignment(model, gaps)
@@ -75,10 +72,22 @@ def main() -> None:
             f, batch = LinearScorer(problem, svm.w_), problem.batch(X, Y)
             best = rate(lambda batch=batch, f=f: batch.argmax(f))  # type: ignore[misc]
             search = rate(lambda batch=batch, f=f: batch.search(f, every, H))  # type: ignore[misc]
-            print(
-                f"{f'structmargin, {model}, {gaps}':28}{problem.n_weights:>9,}{best:>10,.0f}{search:>10,.0f}"
-                f"{1e9 / best / cells:>9.1f}{seconds:>12.2f}{fit.n_iter:>8}"
-            )
+            rows.append(
+                {
+                    "program": f"ours, {model}, {gaps}", "weights": problem.n_weights,
+                    "alignments per s": best, "searches per s": search, "ns per cell": 1e9 / best / cells,
+                    "training, CPU s": seconds, "passes": fit.n_iter,
+                }
+            )  # fmt: skip
+    ours = next(row for row in rows if row["program"] == f"ours, {next(iter(MODELS))}, affine")
+    peer = {
+        "program": "Biopython, BLOSUM62", "weights": 400, "alignments per s": per_second,
+        "ns per cell": 1e9 / per_second / cells, "times": ours["alignments per s"] / per_second,
+    }  # fmt: skip
+    columns = ["program", "weights", "alignments per s", "times", "searches per s", "ns per cell"]
+    text = f"{N_PAIRS} pairs of {cells:,.0f} cells on average; Biopython beside our smallest affine model."
+    with Ledger("proteins") as ledger:
+        ledger.add("Protein alignment", [peer, *rows], [*columns, "training, CPU s", "passes"], text)
 
 
 if __name__ == "__main__":

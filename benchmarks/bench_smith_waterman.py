@@ -13,6 +13,7 @@ import numpy as np
 from Bio import Align
 from Bio.Align import substitution_matrices
 from fresh import cpu_seconds
+from ledger import Ledger
 
 from structmargin.oracles.smith_waterman import align, count_steps, pack, scores
 from structmargin_suite.datasets.alignment import random_letters
@@ -39,27 +40,35 @@ def main() -> None:
         return aligned.score
 
     rows: list[tuple[str, Callable[[], np.ndarray]]] = [
-        ("structmargin, score only", lambda: scores(packed, pairs, substitution, gap)),
-        ("structmargin, path", lambda: align(packed, pairs, substitution, gap).score),
-        ("structmargin, path and counts", with_counts),
+        ("ours, score only", lambda: scores(packed, pairs, substitution, gap)),
+        ("ours, path", lambda: align(packed, pairs, substitution, gap).score),
+        ("ours, path and counts", with_counts),
         ("Biopython PairwiseAligner, path", biopython(text, substitution, gap)),
     ]
+    absent = []
     try:
         for name, path in (("trace kernel alone", False), ("path", True)):
             rows.append((f"parasail sw_trace_scan_16, {name}", parasail(text, substitution, gap, path)))
     except ImportError:
-        print("parasail is not installed: its row is left out (pip install parasail)")
+        note = "not there: parasail is not installed, for want of a wheel"
+        absent = [{"program": "parasail sw_trace_scan_16", "note": note}]
 
     expected = rows[0][1]()
-    print(f"{N_PAIRS} pairs of {LENGTH} x {LENGTH} letters, one thread")
-    print(f"{'':46}{'us/alignment':>14}{'ratio':>8}")
     best: dict[str, float] = {}
     for name, run in rows:
         if not np.array_equal(run(), expected):
             raise SystemExit(f"{name} finds other scores")
         best[name] = min(cpu_seconds(run) for _ in range(ROUNDS)) / N_PAIRS * 1e6
-    for name, value in best.items():
-        print(f"{name:46}{value:14.2f}{value / best['structmargin, path and counts']:8.1f}")
+    ours = best["ours, path and counts"]
+    compared = [
+        {"program": name, "us per alignment": value}
+        | ({} if name.startswith("ours") else {"ours, us": ours, "times": value / ours})
+        for name, value in best.items()
+    ]
+    columns = ["program", "us per alignment", "ours, us", "times", "note"]
+    text = f"{N_PAIRS} pairs of {LENGTH} x {LENGTH} letters; all scores agree. Ours: with path and counts."
+    with Ledger("smith_waterman") as ledger:
+        ledger.add("Local alignment", compared + absent, columns, text)
 
 
 def biopython(text: list[str], substitution: np.ndarray, gap: float) -> Callable[[], np.ndarray]:

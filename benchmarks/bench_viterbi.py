@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from ledger import Ledger
 
 from structmargin.formulation import FORMULATIONS
 from structmargin.oracles.viterbi import best, best_folded, best_other
-from structmargin.oracles.viterbi_by_distance import ROUNDS, best_by_loss, by_distance
+from structmargin.oracles.viterbi_by_distance import MAX_BOUNDS, best_by_loss, by_distance
 from structmargin.problems.sequence.problem import Sequence
 from structmargin.scorer import LinearScorer
 
@@ -25,10 +26,13 @@ REPEATS = 15
 
 
 def main() -> None:
-    """Print both sizes."""
+    """Measure both sizes."""
     rng = np.random.default_rng(0)
-    for name, (problem, X, Y) in {"words": words(rng), "sentences": sentences(rng)}.items():
-        measure(name, problem, X, Y)
+    with Ledger("viterbi") as ledger:
+        for name, (problem, X, Y) in {"words": words(rng), "sentences": sentences(rng)}.items():
+            length = np.mean([len(y) for y in Y])
+            title = f"Chain oracles: {len(Y)} {name} of length {length:.1f}, {problem.n_labels} labels"
+            ledger.add(title, measure(problem, X, Y), ["what", "us per sequence"])
 
 
 def words(rng: np.random.Generator) -> tuple[Sequence, list[Any], list[np.ndarray]]:
@@ -63,8 +67,8 @@ def labellings(rng: np.random.Generator, n_labels: int, lengths: np.ndarray) -> 
     return Y
 
 
-def measure(name: str, problem: Sequence, X: list[Any], Y: list[np.ndarray]) -> None:
-    """Print the times of all oracles and searches on one set of sequences."""
+def measure(problem: Sequence, X: list[Any], Y: list[np.ndarray]) -> list[dict[str, Any]]:
+    """The times of all oracles and searches on one set of sequences."""
     batch, n, margin = problem.batch(X, Y), len(Y), FORMULATIONS["SVM1 margin"].H
     w, total = np.zeros(problem.n_weights), np.zeros(problem.n_weights)
     for _ in range(10):
@@ -72,11 +76,14 @@ def measure(name: str, problem: Sequence, X: list[Any], Y: list[np.ndarray]) -> 
             w += batch.search(LinearScorer(problem, w), chunk, margin).rows.sum(axis=0).A1 / len(chunk)
             total += w
     f = LinearScorer(problem, total / 200)
-    lengths = np.array([len(y) for y in Y])
     offsets, y, scale = batch.tokens.offsets, batch.y, np.ones(n)
     chains = batch.chains(f.w, offsets, np.arange(len(y)))
 
-    print(f"{name}: {n} of length {lengths.mean():.1f}, {problem.n_labels} labels")
+    rows: list[dict[str, Any]] = []
+
+    def add(what: str, us: float) -> None:
+        rows.append({"what": what, "us per sequence": us})
+
     oracles: dict[str, Callable[[], Any]] = {
         "best": lambda: best(chains),
         "best, loss folded in": lambda: best_folded(chains, y, scale),
@@ -85,15 +92,15 @@ def measure(name: str, problem: Sequence, X: list[Any], Y: list[np.ndarray]) -> 
     }
     for formulation in ("SVM1 slack", "SVM2 slack", "SVM2 margin"):
         H = FORMULATIONS[formulation].H
-        oracles[f"best by loss, {formulation}"] = lambda H=H: best_by_loss(chains, y, scale, H, ROUNDS)
+        oracles[f"best by loss, {formulation}"] = lambda H=H: best_by_loss(chains, y, scale, H, MAX_BOUNDS)
     for what, run in oracles.items():
-        print(f"  {what:40}{seconds(run) / n * 1e6:8.1f} us per sequence")
+        add(what, seconds(run) / n * 1e6)
     for what, formulation in FORMULATIONS.items():
         search = seconds(lambda H=formulation.H: batch.search(f, batch.all, H))
-        print(f"  {'search of all, ' + what:40}{search * 1e3:8.2f} ms")
-    print(f"  {'prediction of all':40}{seconds(lambda: batch.argmax(f)) * 1e3:8.2f} ms")
-    single = seconds(lambda: batch.search(f, batch.all[:1], margin))
-    print(f"  {'search of one example':40}{single * 1e6:8.1f} us")
+        add(f"search of all, {what}", search / n * 1e6)
+    add("prediction of all", seconds(lambda: batch.argmax(f)) / n * 1e6)
+    add("search of one example", seconds(lambda: batch.search(f, batch.all[:1], margin)) * 1e6)
+    return rows
 
 
 def seconds(run: Callable[[], Any]) -> float:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -30,11 +33,14 @@ def cpu_seconds(run: Callable[[], Any]) -> float:
     return time.process_time() - began
 
 
-def measured(warm: Callable[[], Any], run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def measured(
+    warm: Callable[[], Any], run: Callable[[], dict[str, Any]], repeats: int = 1, enough: float = 3.0
+) -> dict[str, Any]:
     """Run `warm`, then `run`.
 
-    Returns what `run` returns, with its CPU seconds (cpu), the peak memory (mb) and how much `run` raised it
-    (grew_mb).
+    Returns what the first `run` returns, with its CPU seconds (cpu), the peak memory (mb) and how much `run`
+    raised it (grew_mb). With repeats, cpu is the smallest of several runs, or of fewer that take `enough`
+    seconds together.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -42,15 +48,49 @@ def measured(warm: Callable[[], Any], run: Callable[[], dict[str, Any]]) -> dict
         before = peak_mb()
         began = time.process_time()
         figures = run()
-    return {**figures, "cpu": time.process_time() - began, "mb": peak_mb(), "grew_mb": peak_mb() - before}
+        seconds = [time.process_time() - began]
+        peak = peak_mb()
+        while len(seconds) < repeats and sum(seconds) < enough:
+            seconds.append(cpu_seconds(run))
+    return {**figures, "cpu": min(seconds), "mb": peak, "grew_mb": peak - before}
 
 
-def in_fresh_process(script: str, *arguments: str) -> dict[str, Any]:
-    """Run a script with one thread and return the JSON object that it prints as its last line."""
-    done = subprocess.run(
-        [sys.executable, script, *arguments], capture_output=True, text=True, env={**os.environ, **ONE_THREAD}
-    )
-    if done.returncode:
+class Ended(NamedTuple):
+    """A command that ended: its exit status, CPU seconds and peak megabytes, and what it printed."""
+
+    status: int
+    cpu: float
+    mb: float
+    stdout: str
+    stderr: str
+
+
+def launched(command: list[str], limit: float | None = None) -> Ended | None:
+    """Run a command in a process whose memory is its own, with one thread; None if it took more wall time."""
+    launcher = str(Path(__file__).resolve().parent / "launch.py")
+    with tempfile.TemporaryDirectory() as name:
+        report = Path(name) / "report"
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", launcher, str(report), *command],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+            env={**os.environ, **ONE_THREAD}, start_new_session=True,
+        )  # fmt: skip
+        try:
+            stdout, stderr = process.communicate(timeout=limit)
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            if isinstance(error, subprocess.TimeoutExpired):
+                return None
+            raise
+        return Ended(**json.loads(report.read_text()), stdout=stdout, stderr=stderr)
+
+
+def in_fresh_process(script: str, *arguments: str) -> Any:
+    """Run a script with one thread and return what it prints as its last line, in JSON."""
+    done = launched([sys.executable, script, *arguments])
+    assert done is not None
+    if done.status:
         raise RuntimeError(f"{script} {' '.join(arguments)} failed:\n{done.stderr[-2000:]}")
     return json.loads(done.stdout.strip().split("\n")[-1])
 
@@ -59,6 +99,8 @@ def table(rows: list[dict[str, Any]], columns: list[str]) -> str:
     """A text table: one line per row, one aligned column per name in `columns`."""
 
     def text(value: Any) -> str:
+        if value is None:
+            return ""
         return f"{value:.4g}" if isinstance(value, float) else str(value)
 
     cells = [columns] + [[text(row.get(name, "")) for name in columns] for row in rows]

@@ -10,6 +10,7 @@ s on deltaPsi and the offset t (`formulation.py`). A cut is a half-space
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -60,6 +61,33 @@ class FactoredRows:
     def tocsr(self) -> sp.csr_matrix:
         """The rows as one sparse matrix, as scipy's matrices call it."""
         return tensor_rows(self.phi[self.example], self.apart)
+
+
+class JoinedOutputs(Sequence[Any]):
+    """Several sequences as one, in order: an output that is made when it is asked for is made no earlier."""
+
+    def __init__(self, parts: list[Sequence[Any]]) -> None:
+        self.parts = parts
+        self.ends = np.cumsum([len(part) for part in parts])
+
+    def __len__(self) -> int:
+        return int(self.ends[-1])
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[j] for j in range(*k.indices(len(self)))]
+        k = range(len(self))[k]
+        p = int(np.searchsorted(self.ends, k, side="right"))
+        return self.parts[p][k - int(self.ends[p]) + len(self.parts[p])]
+
+
+def _joined_outputs(parts: list[Any]) -> Any:
+    """Arrays as an array, lists as a list, anything else as `JoinedOutputs`."""
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    if all(isinstance(part, list) for part in parts):
+        return [output for part in parts for output in part]
+    return JoinedOutputs(parts)
 
 
 class Cuts(NamedTuple):
@@ -150,7 +178,7 @@ class Cuts(NamedTuple):
         if len(parts) == 1:
             return parts[0]
         rows = None if parts[0].rows is None else sp.vstack([part.rows for part in parts], format="csr")
-        outputs = [output for part in parts for output in part.outputs]
+        outputs = _joined_outputs([part.outputs for part in parts])
         example, losses, scale, b, H, alpha = (
             np.concatenate([getattr(part, name) for part in parts])
             for name in ("example", "losses", "scale", "b", "H", "alpha")

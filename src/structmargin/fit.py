@@ -70,7 +70,8 @@ class Fit:
     bound : float or None
         Theorem 18's bound on `n_constraints`, for the solvers 'n_slack_a' and 'n_slack_b'.
     seconds, seconds_qp, seconds_search : float
-        CPU time in all, in the dual and in the search.
+        CPU time in all, in the dual and in the search: of all threads, and of worker processes while they
+        search. The time on the wall is shorter where n_jobs is above 1.
     trace : list of dict
         One row per pass: iteration, primal, dual, gap, oracle_calls, constraints, held, active, seconds, ...
     support : Cuts or None

@@ -115,7 +115,8 @@ class AdaptedBatch:
     search : callable (f, indices, H) -> Cuts
         The most violated output of each example asked for. Required.
     argmax : callable (f) -> sequence
-        The best-scoring output of every example. Required.
+        The best-scoring output of every example. Required. Where there is a `grain`, argmax(f, indices) gives
+        those of some of the examples.
     search_many : callable (f, indices, H, most) -> Cuts
         Up to `most` outputs per example, the best among them: fewer passes where the search costs little.
         Default: `search`, which finds one.
@@ -129,15 +130,26 @@ class AdaptedBatch:
     parts : Parts, or None
         The parts of the examples, where Psi is a sum over these (`parts.py`): cuts are then kept as short
         rows, and the searches may leave rows out if there is a `rows` too. Default: None.
+    grain : int
+        How finely `n_jobs` may divide the examples. With a grain of g the searches may run on several threads
+        at once, each over a slice of the indices, and give the same to the bit as one search over all of
+        these, provided that every slice but the last has a multiple of g of them: g = 1 where nothing is
+        shared between examples, more where a product of matrices rounds by their shapes. Default: 0, the
+        examples are searched as one.
+    combined : callable (parts) -> sequence
+        What argmax(f) returns, from what it returned for slices, in order. Default: one array if they are
+        arrays, otherwise one list.
     """
 
     search: Callable[[Scorer, np.ndarray, Cost], Cuts]
-    argmax: Callable[[Scorer], Sequence[Any]]
+    argmax: Callable[..., Sequence[Any]]
     search_many: Callable[[Scorer, np.ndarray, Cost, int], Cuts]
     takes_kernels: bool
     rows: Callable[[np.ndarray, Any], sp.csr_matrix]
     psi: Callable[[], sp.csr_matrix] | None
     parts: Parts | None
+    grain: int
+    combined: Callable[[list[Any]], Sequence[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -389,12 +401,20 @@ def _batch(problem: Any, X: Any, Y: Any) -> AdaptedBatch | None:
         rows=getattr(batch, "rows", _Absent(batch, "rows")),
         psi=getattr(batch, "psi", None),
         parts=getattr(batch, "parts", None),
+        grain=int(getattr(batch, "grain", 0)),
+        combined=getattr(batch, "combined", _combined),
     )
 
 
 def _search_one(search: Any, f: Scorer, indices: np.ndarray, H: Cost, most: int) -> Cuts:
     cuts: Cuts = search(f, indices, H)
     return cuts
+
+
+def _combined(parts: list[Any]) -> Any:
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    return [output for part in parts for output in part]
 
 
 def _itself(problem: Problem, X: Any, Y: Any) -> Problem:

@@ -35,7 +35,11 @@ class LinearScorer:
 
     def times(self, factor: float) -> LinearScorer:
         """factor * f."""
-        return LinearScorer(self.problem, factor * self.w)
+        return self.at(factor * self.w)
+
+    def at(self, w: np.ndarray) -> LinearScorer:
+        """The same with other weights."""
+        return LinearScorer(self.problem, w)
 
     def of_training(self, examples: np.ndarray) -> None:
         """None: nothing is known of the examples."""
@@ -133,9 +137,12 @@ def k_best(problem: AdaptedProblem, f: Scorer, X: Iterable[Any], k: int) -> list
     return [problem.k_best(f, x, int(k)) for x in X]
 
 
-def best_and_margin(problem: AdaptedProblem, f: Scorer, X: Iterable[Any]) -> np.ndarray:
-    """(n, 2): the best score of each example, and by how much it exceeds the second, inf if there is none."""
+def best_and_margin(found: Iterable[Sequence[tuple[float, Any]]]) -> np.ndarray:
+    """(n, 2): the best score of each example, and by how much it exceeds the second, inf if there is none.
+
+    `found` has the two best outputs of each, with their scores.
+    """
     rows = []
-    for (score, _), *others in k_best(problem, f, X, 2):
+    for (score, _), *others in found:
         rows.append((score, score - others[0][0] if others else math.inf))
     return np.array(rows, dtype=float).reshape(-1, 2)

@@ -7,6 +7,7 @@ structmargin compare results other    number by number; --exact for bytes outsid
 structmargin unpack alignment some/    the records, models and metrics of its runs, as files
 structmargin resources                write what jobs took to workflow/resources.yaml, for clusters
 structmargin snapshot                 copy the small files of results/ to results/snapshot/
+structmargin warm                     compile all hot loops, on all cores, before anything waits for them
 structmargin docs                     write what in docs/ follows from configs and modules
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -59,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     unpack.add_argument("folder", type=Path, help="where a folder per run is made")
     unpack.add_argument("--run", help="only this run, named as in runs.csv")
     commands.add_parser("resources", help="write what jobs took to workflow/resources.yaml", parents=[shared])
+    commands.add_parser("warm", help="compile all hot loops, once, on all cores", parents=[shared])
     commands.add_parser("docs", help="write what in docs/ follows from configs and modules", parents=[shared])
     return parser
 
@@ -71,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        if options.command != "list" and not _is_project(options.root):
+        if options.command not in ("list", "warm") and not _is_project(options.root):
             raise DataError(
                 f"{options.root.resolve()} has no configs/suite.yaml: "
                 "go to the project's folder, or name it with --root"
@@ -281,6 +284,19 @@ def _snapshot(options: argparse.Namespace) -> int:
     return 0
 
 
+def _warm(options: argparse.Namespace) -> int:
+    from structmargin.warm.pool import compile_all
+
+    print("compiled code: ", end="", flush=True)
+    before = time.monotonic()
+    count = compile_all()
+    if count is None:
+        print("cannot be kept; set NUMBA_CACHE_DIR to a folder that can be written to start faster")
+    else:
+        print(f"{count} functions in {time.monotonic() - before:.0f} s, once" if count else "all there")
+    return 0
+
+
 def _docs(options: argparse.Namespace) -> int:
     from structmargin_suite.publish.documents import documents
     from structmargin_suite.storage.files import write_text
@@ -299,6 +315,7 @@ COMMANDS = {
     "unpack": _unpack,
     "resources": _resources,
     "snapshot": _snapshot,
+    "warm": _warm,
     "docs": _docs,
 }
 

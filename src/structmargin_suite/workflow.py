@@ -193,6 +193,10 @@ class Pipeline:
         names = dict.fromkeys(run.corpus for run in job.runs)
         return [str(self.layout.corpus(wildcards.experiment, name)) for name in names]
 
+    def threads(self, wildcards: Wildcards) -> int:
+        """How many threads a job's trainings use; Snakemake gives no more than there are cores."""
+        return self._job(wildcards).threads
+
     def asked_of(self, rule: str, experiment: str | None = None) -> dict[str, Any]:
         """What a rule's jobs ask of the machine, by experiment."""
 

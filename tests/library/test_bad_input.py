@@ -239,7 +239,7 @@ def test_compiled_code_is_not_kept_beyond_a_change_of_what_it_calls(tmp_path: Pa
     (copy / "caller.py").write_text(CALLER)
     env = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     env.pop("NUMBA_CACHE_DIR", None)
-    program = "from structmargin.caller import g; print(g(1.0), sum(g.stats.cache_hits.values()))"
+    program = "from structmargin.caller import g; print(g(1.0), sum(g.dispatcher.stats.cache_hits.values()))"
     told = []
     for factor in (2, 2, 3):
         (copy / "callee.py").write_text(CALLEE.format(factor))

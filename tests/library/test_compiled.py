@@ -11,7 +11,7 @@ PACKAGE = Path(structmargin.__file__).parent
 
 
 def covered(path: Path) -> bool:
-    """Whether a change of this file makes all code be compiled anew; as `compiled._stamp` has it."""
+    """Whether a change of this file makes all code be compiled anew; as `compiled.stamp` has it."""
     return "numba" in path.read_text() or "structmargin.compiled" in path.read_text()
 
 

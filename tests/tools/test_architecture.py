@@ -22,13 +22,14 @@ LIBRARY = {
     "formulation": "compiled",
     "cuts": "formulation",
     "parts": "",
+    "scratch": "",
     "problem": "formulation cuts parts",
     "inputs": "problem",
     "archive": "inputs",
     "scorer": "problem",
     "fit": "formulation cuts problem",
     "oracles": "compiled formulation",
-    "problems": "compiled formulation cuts parts problem inputs kernels oracles",
+    "problems": "compiled formulation cuts parts problem inputs kernels oracles scratch",
     "scoring": "problems",
     "dual": "compiled formulation cuts parts problem kernels scorer",
     "training": "formulation cuts parts problem inputs scorer fit dual",
@@ -36,6 +37,7 @@ LIBRARY = {
     "registry": "formulation cuts parts kernels names problem problems training solvers",
     "estimators": "compiled archive formulation cuts parts problem inputs scorer fit training registry",
     "jkse": "compiled problem inputs scorer fit dual training registry estimators",
+    "warm": "compiled formulation fit kernels problems registry estimators jkse",
 }
 SUITE = {
     "storage": "",

@@ -7,12 +7,17 @@ do not touch each other. `make test` has a fixed sample, `make test-long` all; h
 from __future__ import annotations
 
 import copy
+import shutil
 from itertools import product
+from pathlib import Path
 
 import pytest
 
-from helpers.damage import COMMON_KINDS, DAMAGES, KINDS, inflict
+from helpers.damage import COMMON_KINDS, DAMAGES, KINDS, inflict, place
 from helpers.outcomes import ALL, CONFIG, LANES, copy_of, finished_project, once, recover
+from structmargin_suite.planning.plan import load
+from structmargin_suite.rerun.unfit import unfit
+from structmargin_suite.workflow import remove
 
 FEW = ("flip", "empty", "folder", "swap", "delete")
 """What is tried on files that are checked by the same lines as others on which all is tried."""
@@ -45,6 +50,22 @@ def another(tmp_path_factory):
 def rounds(faults):
     """The faults in groups, one for each experiment."""
     return [faults[first : first + len(LANES)] for first in range(0, len(faults), len(LANES))]
+
+
+@pytest.mark.parametrize(
+    "kind", ["the page's seal", "complete.json", "tabulated files.json", "shown files.json"]
+)
+def test_damage_that_is_found_before_a_run(kind, undisturbed, tmp_path, monkeypatch):
+    monkeypatch.chdir(copy_of(undisturbed, tmp_path / "project"))
+    suite, what = load(Path(".")), {**KINDS, **COMMON_KINDS}[kind]
+    path, twin = (place(Path("."), each, LANES[0]) for each in (what.path, what.twin))
+    assert list(unfit(suite, LANES)) == []
+    for damage in set(DAMAGES) - {"age", "postdate", "delete", "other configuration"}:
+        inflict(Path("."), LANES[0], kind, damage)
+        assert list(unfit(suite, LANES)), damage
+        for changed in (path, twin):
+            remove(changed)
+            shutil.copy2(undisturbed / changed, changed)
 
 
 @pytest.mark.parametrize("faults", rounds(FAULTS if ALL else SAMPLE), ids=str)

@@ -21,9 +21,11 @@ TOOLS = {
     "ipykernel", "mypy", "pytest-xdist", "ruff", "snakefmt", "types-jsonschema", "types-pyyaml",
 }  # fmt: skip
 """Used by being there: by commands, by pytest, by mypy, by notebooks."""
-PEERS = ["pystruct"]
-"""No longer installs; a benchmark takes it where somebody has built it."""
-OURS = {"structmargin", "structmargin_suite", "helpers", "fresh", "linear_svc", "samples"}
+PEERS = ["dlib", "pystruct"]
+"""Run by benchmarks, in a Python of their own, where somebody has built them."""
+OURS = {"structmargin", "structmargin_suite", "helpers", "peers"} | {
+    path.stem for path in (HERE / "benchmarks").glob("*.py")
+}
 
 
 def declared(*lists: list[str]) -> set[str]:

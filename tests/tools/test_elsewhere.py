@@ -1,7 +1,8 @@
 """The workflow elsewhere: on a SLURM of one node and without a shared disk, the same bytes as on one core.
 
-Where SLURM's programs or rsync are missing, or a plugin cannot be had, the test says so in one line and
-leaves that part out.
+`make test` runs four experiments at smoke scale in each of these ways, `make test-long` all ten. Where
+SLURM's programs or rsync are missing, or a plugin cannot be had, the test says so in one line and leaves that
+part out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 import yaml
 
 from helpers.cluster import Cluster, missing
+from helpers.outcomes import ALL
 from helpers.toy_project import HERE, project
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.resources import MIN_MB
@@ -24,6 +26,7 @@ from structmargin_suite.publish.compare import exact, stable
 
 PLUGINS = {"SLURM": "requirements-slurm.txt", "storage": "requirements-storage.txt"}
 SUITE = yaml.safe_load((HERE / "configs" / "suite.yaml").read_text(encoding="utf-8"))
+EXPERIMENTS: list[str] = SUITE["experiments"] if ALL else ["alignment", "theory", "taxonomy", "diversity"]
 SMOKE = ("--config", "scale=smoke")
 SECONDS = 1500
 AS_IT_WAS = {"Snakefile", "workflow", "profiles", "configs", "data", ".snakemake", "snakemake.log"}
@@ -75,18 +78,20 @@ def workflow_in(root: Path) -> Path:
 
 
 def whole(root: Path) -> Path:
-    """A folder with all that the suite reads but data."""
+    """A folder with all that the suite reads but data, for the experiments that are tried."""
     root.mkdir()
     for folder in ("configs", "data/published"):
         shutil.copytree(HERE / folder, root / folder)
+    suite = yaml.safe_dump({**SUITE, "experiments": EXPERIMENTS})
+    (root / "configs" / "suite.yaml").write_text(suite, encoding="utf-8")
     return workflow_in(root)
 
 
 def gathered() -> list[str]:
     """Options for few jobs of the cluster, half the experiments in each, one at a time in its memory."""
-    half = str(-(-len(SUITE["experiments"]) // 2))
+    half = str(-(-len(EXPERIMENTS) // 2))
     groups = yaml.safe_load((HERE / "profiles" / "slurm" / "config.yaml").read_text())["groups"]
-    groups |= {f"tabulate_{name}": "tables" for name in SUITE["experiments"]}
+    groups |= {f"tabulate_{name}": "tables" for name in EXPERIMENTS}
     return [
         *("--groups", *(f"{rule}={group}" for rule, group in groups.items())),
         *("--group-components", f"fit={half}", f"tables={half}", "--resources", f"mem_mb={MIN_MB}"),
@@ -145,7 +150,7 @@ def test_a_cluster_and_a_run_without_a_shared_disk_give_the_same_bytes(tmp_path)
     assert not slurm or all(daemon.returncode is not None for daemon in cluster.daemons)
     volatile = frozenset(name for name, one in Catalogue(HERE).claims.items() if one.get("volatile"))
     held = stable(local / "results", volatile)
-    assert all(f"{name}/summary.json" in held for name in SUITE["experiments"])
+    assert all(f"{name}/summary.json" in held for name in EXPERIMENTS)
     if slurm:
         assert exact(local / "results", remote / "results", volatile) == []
     if unshared:

@@ -25,6 +25,9 @@ from structmargin.dual.compiled_cuts import close_block, combination, inner, loc
 
 PLAIN_EPOCHS = 2
 """So many epochs come without a stride: most ascents between two searches are no longer than this."""
+MAX_RETURNS, FAR_OFF, NEAR_ENOUGH = 6, 0.1, 0.1
+"""After the visit to every block, an epoch returns to those whose gap is above FAR_OFF of the largest, up to
+MAX_RETURNS times, until the gaps of these add up to NEAR_ENOUGH of what all added up to."""
 
 
 class Until(NamedTuple):
@@ -145,6 +148,24 @@ def stretch(qp, lengths):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def standing(total, slack, held, low, cap, ridge):  # type: ignore[no-untyped-def]
+    """How far a block is from its optimum: (its gap, its KKT violation, the gradient that mass has at least).
+
+    total = sum alpha, slack = max(0, max h), held = alpha' h, low = the least h with alpha > 0 or infinity.
+    """
+    shift = ridge * total
+    if ridge > 0.0:
+        gap = 0.5 * (slack - shift) * ((slack - shift) / ridge) + (total * slack - held)
+    elif cap < np.inf:
+        gap = cap * slack - held
+    else:
+        gap = max(slack, -low if low < np.inf else 0.0)
+    if total < cap:
+        low = min(low, shift)
+    return gap, max(slack, shift) - low, low
+
+
+@compiled
 def ascend_block(qp, i, reduction, floor, active, shrink_below, scratch):  # type: ignore[no-untyped-def]
     """One visit to block i: solve it over its active cuts and carry the change into w.
 
@@ -169,16 +190,7 @@ def ascend_block(qp, i, reduction, floor, active, shrink_below, scratch):  # typ
         if a[k] > 0.0:
             low = min(low, h[k])
         k += 1
-    shift = ridge * total
-    if ridge > 0.0:
-        gap = 0.5 * (slack - shift) * ((slack - shift) / ridge) + (total * slack - held)
-    elif cap < np.inf:
-        gap = cap * slack - held
-    else:
-        gap = max(slack, -low if low < np.inf else 0.0)
-    if total < cap:
-        low = min(low, shift)
-    violation = max(slack, shift) - low
+    gap, violation, low = standing(total, slack, held, low, cap, ridge)
     if shrink_below < np.inf:
         n_active = 0
         for p in range(k):
@@ -208,11 +220,54 @@ def scratch_for(width):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def ascend_alone(qp, until, xi):  # type: ignore[no-untyped-def]
+    """`ascend` for a single block with slack: its products are all there is to know until it is solved.
+
+    Neither w nor a row is looked at before the end, when w is moved: rows of averaged cuts are long.
+    """
+    cuts, blocks, alpha, b, caps, ridges = qp
+    tol, floor, _, max_epochs = until
+    k, cap, ridge = blocks.size[0], caps[0], ridges[0]
+    K, h, a, ids = scratch_for(k)
+    for p in range(k):
+        ids[p] = blocks.members[0, p]
+        a[p] = alpha[ids[p]]
+    local_gram(cuts, 0, blocks.place, ids, k, K)
+    epoch = 0
+    while True:
+        total, slack, held, low, norm2, linear = 0.0, 0.0, 0.0, np.inf, 0.0, 0.0
+        for p in range(k):
+            product = 0.0
+            for r in range(k):
+                product += K[p, r] * a[r]
+            h[p] = b[ids[p]] - product
+            total += a[p]
+            slack = max(slack, h[p])
+            held += a[p] * h[p]
+            norm2 += a[p] * product
+            linear += a[p] * b[ids[p]]
+            if a[p] > 0.0:
+                low = min(low, h[p])
+        gap, violation, _ = standing(total, slack, held, low, cap, ridge)
+        if epoch == max_epochs or gap <= tol or violation <= floor:
+            break
+        solve_block(K, h, a, k, cap, ridge, 0.01, floor, 100 * k + 1000)
+        epoch += 1
+    for p in range(k):
+        if a[p] != alpha[ids[p]]:
+            move(cuts, ids[p], a[p] - alpha[ids[p]])
+            alpha[ids[p]] = a[p]
+    close_block(cuts, 0)
+    xi[0] = slack
+    return (gap, violation, norm2, linear), epoch, np.inf
+
+
+@compiled
 def ascend(qp, spare, until, seed, xi, lengths):  # type: ignore[no-untyped-def]
     """Block-coordinate ascent until one of the limits in `until` is met.
 
     Blocks are visited in an order drawn from `seed`. An epoch visits every block and every cut once, then
-    the blocks that were furthest off a few times more over their active cuts; after the first PLAIN_EPOCHS a
+    returns to the blocks that were furthest off, over their active cuts; after the first PLAIN_EPOCHS a
     stride follows, for which `spare` has the cuts of qp.cuts and a w of its own, 0 at first. With a hard
     margin there are no strides.
 
@@ -221,7 +276,9 @@ def ascend(qp, spare, until, seed, xi, lengths):  # type: ignore[no-untyped-def]
     """
     cuts, blocks, alpha, _, _, _ = qp
     tol, floor, flat_tol, max_epochs = until
-    n = blocks.size.shape[0]
+    n, hard = blocks.size.shape[0], is_hard(qp)
+    if n == 1 and not hard:
+        return ascend_alone(qp, until, xi)
     width = 1
     for i in range(n):
         width = max(width, blocks.size[i])
@@ -229,7 +286,6 @@ def ascend(qp, spare, until, seed, xi, lengths):  # type: ignore[no-untyped-def]
     active = np.ones(alpha.shape[0], dtype=np.bool_)
     order = np.arange(n)
     gaps = np.zeros(n)
-    hard = is_hard(qp)
     reduction = 0.01 if n == 1 else 0.1
     state = np.uint64(2 * seed + 1)
     min_share2, shrink_below = np.inf, 1e300
@@ -255,14 +311,14 @@ def ascend(qp, spare, until, seed, xi, lengths):  # type: ignore[no-untyped-def]
             total += gaps[i]
             most, seen = max(most, gaps[i]), max(seen, violation)
         shrink_below = seen
-        for _ in range(3 if n > 1 else 0):
+        for _ in range(MAX_RETURNS if n > 1 else 0):
             left = 0.0
             for j in range(n):
                 i = order[j]
-                if gaps[i] > 0.05 * most:
+                if gaps[i] > FAR_OFF * most:
                     gaps[i], _ = ascend_block(qp, i, reduction, floor, active, np.inf, scratch)
                     left += gaps[i]
-            if left <= 0.1 * total:
+            if left <= NEAR_ENOUGH * total:
                 break
         if striding:
             if d.shape[0] == 0:

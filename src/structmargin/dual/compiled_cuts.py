@@ -19,7 +19,31 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
+
+from structmargin.compiled import compiled, overload
+
+
+@compiled
+def gathered(data, columns, w, shift):  # type: ignore[no-untyped-def]
+    """sum_j data[j] w[columns[j] + shift], in four sums: no addition waits for the one before it."""
+    t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+    k = data.shape[0]
+    whole = k - k % 4
+    for j in range(0, whole, 4):
+        t0 += data[j] * w[np.uint64(columns[j] + shift)]
+        t1 += data[j + 1] * w[np.uint64(columns[j + 1] + shift)]
+        t2 += data[j + 2] * w[np.uint64(columns[j + 2] + shift)]
+        t3 += data[j + 3] * w[np.uint64(columns[j + 3] + shift)]
+    for j in range(whole, k):
+        t0 += data[j] * w[np.uint64(columns[j] + shift)]
+    return (t0 + t1) + (t2 + t3)
+
+
+@compiled
+def scattered(data, columns, w, shift, step):  # type: ignore[no-untyped-def]
+    """w[columns[j] + shift] += step data[j] for every j."""
+    for j in range(data.shape[0]):
+        w[np.uint64(columns[j] + shift)] += step * data[j]
 
 
 class SparseCuts(NamedTuple):
@@ -42,7 +66,7 @@ class PartCuts(NamedTuple):
 
     Column t L + a of a_c is the t-th part of its example together with label a: it stands for the part's
     features at the weights of label a, which are w[k L + a] for feature k. A column from `direct` on is the
-    single weight that is `shift` further on in w. `pool` is as in SparseCuts.
+    single weight that is `shift` further on in w; such columns come last in a row. `pool`: see SparseCuts.
     """
 
     data: np.ndarray  # a_c: (nnz,)
@@ -52,10 +76,9 @@ class PartCuts(NamedTuple):
     pool: np.ndarray
     pool_at: np.ndarray  # (m,) int64
     part_data: np.ndarray  # parts: (nnz,)
-    part_indices: np.ndarray  # int32
+    part_columns: np.ndarray  # int32: k L of a feature k
     part_start: np.ndarray  # (N + 1,) int64
     offsets: np.ndarray  # (n + 1,) int64
-    n_labels: int  # L
     part: np.ndarray  # (direct,) int32: t of a column
     label: np.ndarray  # (direct,) int32: a of a column
     direct: int
@@ -189,10 +212,8 @@ def _inner(cuts, c):  # type: ignore[no-untyped-def]
     if cuts.instance_class is SparseCuts:
 
         def sparse(cuts, c):  # type: ignore[no-untyped-def]
-            total = 0.0
-            for j in range(cuts.start[c], cuts.start[c + 1]):
-                total += cuts.data[j] * cuts.w[cuts.indices[j]]
-            return total
+            first, last = cuts.start[c], cuts.start[c + 1]
+            return gathered(cuts.data[first:last], cuts.indices[first:last], cuts.w, 0)
 
         return sparse
 
@@ -219,8 +240,8 @@ def _move(cuts, c, amount):  # type: ignore[no-untyped-def]
     if cuts.instance_class is SparseCuts:
 
         def sparse(cuts, c, amount):  # type: ignore[no-untyped-def]
-            for j in range(cuts.start[c], cuts.start[c + 1]):
-                cuts.w[cuts.indices[j]] += amount * cuts.data[j]
+            first, last = cuts.start[c], cuts.start[c + 1]
+            scattered(cuts.data[first:last], cuts.indices[first:last], cuts.w, 0, amount)
 
         return sparse
 

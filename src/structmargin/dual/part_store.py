@@ -14,11 +14,14 @@ import scipy.sparse as sp
 from structmargin.cuts import Cuts
 from structmargin.dual.blocks import Blocks
 from structmargin.dual.compiled_cuts import PartCuts
-from structmargin.dual.part_cuts import link_parts
-from structmargin.dual.stores import MIN_ROOM, RowStore, most_violated
+from structmargin.dual.part_cuts import link_parts, parts_first
+from structmargin.dual.stores import MIN_ROOM, RowStore, most_violated, rows_in_order
 from structmargin.dual.tensor_store import combine_blocks
 from structmargin.parts import PartRows, Parts
 from structmargin.problem import AdaptedProblem
+
+MAX_PER_PART = 12
+"""A short row has at most so many entries per part: two labels, and counts that the part has a share in."""
 
 
 class PartStore(RowStore):
@@ -33,7 +36,8 @@ class PartStore(RowStore):
     def _hold(self, parts: Parts) -> None:
         self.parts = parts
         phi, self._direct = parts.phi, parts.longest * parts.n_labels
-        self._part_start, self._part_indices = phi.indptr.astype(np.int64), phi.indices.astype(np.int32)
+        self._part_start = phi.indptr.astype(np.int64)
+        self._part_columns = phi.indices.astype(np.int32) * np.int32(parts.n_labels)
         self._part, self._label = np.divmod(np.arange(self._direct, dtype=np.int32), np.int32(parts.n_labels))
         self._u, self._change = np.empty(self._direct), np.zeros(self._direct)
         self._known = np.zeros(self._direct, dtype=np.int64)
@@ -53,7 +57,7 @@ class PartStore(RowStore):
         parts = self.parts
         return PartCuts(
             self._data, self._indices, self._start, self.w, self._pool, self._pool_at,
-            parts.phi.data, self._part_indices, self._part_start, parts.offsets, parts.n_labels,
+            parts.phi.data, self._part_columns, self._part_start, parts.offsets,
             self._part, self._label, self._direct, parts.phi.shape[1] * parts.n_labels - self._direct,
             self._u, self._known, self._change, self._moved, self._is_moved, self._now,
         )  # fmt: skip
@@ -70,14 +74,28 @@ class PartStore(RowStore):
     def affordable(self, cuts: Cuts, chosen: np.ndarray, room: int, share: float) -> np.ndarray:
         """Those of the chosen cuts that may be added now, as `RowStore` has it."""
         example = cuts.example[chosen]
+        quota = share * max(room - self.entries, room // MIN_ROOM)
+        width = MAX_PER_PART * self.parts.longest + 1
+        if self._blocks is not None:
+            width += int(self._blocks.size.max(initial=0))
+        if width * len(chosen) <= quota:  # as nearly always: no need to know the lengths
+            return chosen
         lengths = np.diff(self.parts.rows(example, [cuts.outputs[c] for c in chosen]).indptr) + 1
         if self._blocks is not None:
             lengths = lengths + self._blocks.size[example]
-        quota = share * max(room - self.entries, room // MIN_ROOM)
         return most_violated(cuts.H, chosen, lengths, quota)
 
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None:
+        before = self.m
         super().extend(cuts._replace(rows=self.parts.rows(cuts.example, cuts.outputs)), alpha)
+        parts_first(self._data, self._indices, self._start, before, self.m, self._direct)
+
+    def _compact(self, mask: np.ndarray, block: np.ndarray) -> np.ndarray:
+        """Copy the rows, which are short, so that those of an example are side by side."""
+        kept = np.flatnonzero(mask)
+        kept = kept[np.argsort(block[kept], kind="stable")]
+        self._data, self._indices, self._start = rows_in_order(self._data, self._indices, self._start, kept)
+        return kept
 
     def _fill_pool(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
         self._block, self._blocks = block, blocks

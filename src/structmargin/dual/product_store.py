@@ -279,8 +279,10 @@ class ProductStore:
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
         """Nothing to do: the kernel's rows already holds every block's products."""
 
-    def keep(self, mask: np.ndarray) -> None:
+    def keep(self, mask: np.ndarray, block: np.ndarray, blocks: Blocks) -> np.ndarray:
+        """Drop the cuts outside the mask; returns the numbers of the others, in their new order."""
         self.class_cuts.keep(mask)
+        return np.flatnonzero(mask)
 
     def coefficients(self, alpha: np.ndarray) -> np.ndarray:
         """beta (n, K): f(x, y) = sum_i kx(x_i, x) sum_q beta[i, q] L[q, y]."""

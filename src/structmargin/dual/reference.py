@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from structmargin.cuts import FactoredRows
 
@@ -62,6 +61,8 @@ def solve(G: np.ndarray, b: np.ndarray, block: np.ndarray, cap: np.ndarray, ridg
 
 def largest_margin(rows: sp.csr_matrix | FactoredRows | None, gram: np.ndarray | None = None) -> float:
     """The largest t, given the cuts as rows (m, d), or their Gram matrix (m, m) where rows are None."""
+    from scipy.optimize import linprog  # takes a quarter of a second to load, and few need it
+
     if rows is not None:
         A = sp.csr_matrix(rows.tocsr())
         lengths = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from structmargin.compiled import compiled
 from structmargin.cuts import Cuts, FactoredRows
 from structmargin.dual.blocks import Blocks
-from structmargin.dual.compiled_cuts import GramCuts, SparseCuts
+from structmargin.dual.compiled_cuts import GramCuts, SparseCuts, gathered
 from structmargin.kernels import beyond_lengths, require_shape
 from structmargin.problem import AdaptedProblem, Problem, adapt
 from structmargin.scorer import KernelScorer, LinearScorer
@@ -52,7 +52,7 @@ class Store(Protocol):
     def extend(self, cuts: Cuts, alpha: np.ndarray) -> None: ...
     def affordable(self, cuts: Cuts, chosen: np.ndarray, room: int, share: float) -> np.ndarray: ...
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None: ...
-    def keep(self, mask: np.ndarray) -> None: ...
+    def keep(self, mask: np.ndarray, block: np.ndarray, blocks: Blocks) -> np.ndarray: ...
     def refresh(self, alpha: np.ndarray) -> None: ...
     def scale(self, factor: float) -> None: ...
     def gram(self) -> np.ndarray: ...
@@ -81,10 +81,8 @@ def _link(cuts, first, block, blocks, scratch, norms2):  # type: ignore[no-untyp
             scratch[cuts.indices[j]] += cuts.data[j]
         for p in range(blocks.place[c] + 1):
             other = blocks.members[block[c], p]
-            total = 0.0
-            for j in range(cuts.start[other], cuts.start[other + 1]):
-                total += cuts.data[j] * scratch[cuts.indices[j]]
-            cuts.pool[cuts.pool_at[c] + p] = total
+            lo, hi = cuts.start[other], cuts.start[other + 1]
+            cuts.pool[cuts.pool_at[c] + p] = gathered(cuts.data[lo:hi], cuts.indices[lo:hi], scratch, 0)
         norms2[c] = cuts.pool[cuts.pool_at[c] + blocks.place[c]]
         for j in range(cuts.start[c], cuts.start[c + 1]):
             scratch[cuts.indices[j]] = 0.0
@@ -92,7 +90,7 @@ def _link(cuts, first, block, blocks, scratch, norms2):  # type: ignore[no-untyp
 
 @compiled
 def _compact(data, indices, start, kept):  # type: ignore[no-untyped-def]
-    """Move the kept rows (in rising order) to the front, in place; returns how many they are."""
+    """Move the kept rows (in rising order) to the front, in place."""
     end = 0
     for r in range(kept.shape[0]):
         first, last = start[kept[r]], start[kept[r] + 1]
@@ -101,7 +99,37 @@ def _compact(data, indices, start, kept):  # type: ignore[no-untyped-def]
             indices[end + j - first] = indices[j]
         end += last - first
         start[r + 1] = end
-    return kept.shape[0]
+
+
+@compiled
+def rows_in_order(data, indices, start, kept):  # type: ignore[no-untyped-def]
+    """The kept rows in the order given, as new arrays."""
+    ends = np.zeros(kept.shape[0] + 1, np.int64)
+    for r in range(kept.shape[0]):
+        ends[r + 1] = ends[r] + start[kept[r] + 1] - start[kept[r]]
+    new_data, new_indices = np.empty(ends[-1]), np.empty(ends[-1], np.int32)
+    for r in range(kept.shape[0]):
+        first, last = start[kept[r]], start[kept[r] + 1]
+        new_data[ends[r] : ends[r + 1]] = data[first:last]
+        new_indices[ends[r] : ends[r + 1]] = indices[first:last]
+    return new_data, new_indices, ends
+
+
+@compiled
+def _kept_products(pool, pool_at, block, blocks, mask, kept, length):  # type: ignore[no-untyped-def]
+    """(pool, pool_at, norms2) of the kept cuts in the order given, which is the old one within a block."""
+    new_pool, new_at = np.empty(length), np.empty(kept.shape[0], np.int64)
+    norms2 = np.empty(kept.shape[0])
+    end = 0
+    for r in range(kept.shape[0]):
+        c = kept[r]
+        new_at[r] = end
+        for p in range(blocks.place[c] + 1):
+            if mask[blocks.members[block[c], p]]:
+                new_pool[end] = pool[pool_at[c] + p]
+                end += 1
+        norms2[r] = new_pool[end - 1]
+    return new_pool, new_at, norms2
 
 
 @compiled
@@ -214,10 +242,25 @@ class RowStore:
     def _fill_pool(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
         _link(self.cuts, first, block, blocks, self._scratch, self._norms2)
 
-    def keep(self, mask: np.ndarray) -> None:
-        """Drop the cuts outside the mask; `link` from 0 afterwards rebuilds the products."""
-        self.m = _compact(self._data, self._indices, self._start, np.flatnonzero(mask))
-        self._pool = np.empty(1024)
+    def keep(self, mask: np.ndarray, block: np.ndarray, blocks: Blocks) -> np.ndarray:
+        """Drop the cuts outside the mask; returns the numbers of the others, in their new order.
+
+        `block` and `blocks` are as they were before. Products within a block do not change.
+        """
+        of_block = np.bincount(block[mask])
+        length = int(of_block @ (of_block + 1)) // 2
+        kept = self._compact(mask, block)
+        self._pool, self._pool_at, self._norms2 = _kept_products(
+            self._pool, self._pool_at, block, blocks, mask, kept, length
+        )
+        self.m = len(kept)
+        return kept
+
+    def _compact(self, mask: np.ndarray, block: np.ndarray) -> np.ndarray:
+        """Drop the rows outside the mask, in place; returns the numbers of the others, in their new order."""
+        kept = np.flatnonzero(mask)
+        _compact(self._data, self._indices, self._start, kept)
+        return kept
 
     def refresh(self, alpha: np.ndarray) -> None:
         _combine(self.cuts, alpha)
@@ -349,7 +392,8 @@ class GramStore:
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
         """Nothing to do: the Gram matrix already holds every block's products."""
 
-    def keep(self, mask: np.ndarray) -> None:
+    def keep(self, mask: np.ndarray, block: np.ndarray, blocks: Blocks) -> np.ndarray:
+        """Drop the cuts outside the mask; returns the numbers of the others, in their new order."""
         chosen = np.flatnonzero(mask)
         self._G = np.ascontiguousarray(self._G[np.ix_(chosen, chosen)])
         self._q = self._q[chosen]
@@ -357,6 +401,7 @@ class GramStore:
         self._outputs = [self._outputs[c] for c in chosen]
         self._compared = int(np.count_nonzero(mask[: self._compared]))
         self.m = len(chosen)
+        return chosen
 
     def refresh(self, alpha: np.ndarray) -> None:
         self._q[: self.m] = self._G[: self.m, : self.m] @ alpha

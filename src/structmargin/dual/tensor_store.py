@@ -130,8 +130,10 @@ class TensorStore:
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
         self._blocks = blocks
 
-    def keep(self, mask: np.ndarray) -> None:
+    def keep(self, mask: np.ndarray, block: np.ndarray, blocks: Blocks) -> np.ndarray:
+        """Drop the cuts outside the mask; returns the numbers of the others, in their new order."""
         self.class_cuts.keep(mask)
+        return np.flatnonzero(mask)
 
     def refresh(self, alpha: np.ndarray) -> None:
         self.w[:] = 0.0

@@ -278,18 +278,19 @@ class Dual:
         mask = self._idle[: self.m] < idle
         dropped = self.m - int(mask.sum())
         if 3 * dropped > self.m:
+            kept = self.store.keep(mask, self.block, self.blocks)
             for name in ("_b", "_alpha", "_loss", "_block", "_idle"):
-                setattr(self, name, grown(getattr(self, name)[: self.m][mask], 256))
-            self.store.keep(mask)
+                setattr(self, name, grown(getattr(self, name)[kept], 256))
             self.m -= dropped
             self.blocks.size[:] = 0
-            self._enter(0)
+            enter(self.blocks, self.block, 0)
+            self.store.link(self.m, self.block, self.blocks)
             return dropped
         return 0
 
     def replace(self, cuts: Cuts) -> None:
         """Hold these cuts with their alpha in place of all others; w, which must be theirs, stays."""
-        self.store.keep(np.zeros(self.m, dtype=bool))
+        self.store.keep(np.zeros(self.m, dtype=bool), self.block, self.blocks)
         self.m, added = 0, self.added
         self.blocks.size[:] = 0
         self.add(cuts)

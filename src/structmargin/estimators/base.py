@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,12 +10,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from structmargin.estimators.verbosity import telling_of_compiling
 from structmargin.inputs import gate
-from structmargin.inputs.containers import count
 from structmargin.inputs.features import has_names
 from structmargin.inputs.matrices import matrix
 from structmargin.problem import AdaptedProblem, Problem, adapt
-from structmargin.scorer import best_and_margin, k_best
+from structmargin.scorer import best_and_margin
+from structmargin.training.parallel.jobs import Jobs
+from structmargin.training.parallel.searches import example_searches, searches_of
 
 MAX_SEED = 2**31 - 1
 """Seeds drawn from a user's generator are below this."""
@@ -36,17 +38,13 @@ def seed_of(random_state: Any) -> int | None:
     return None if random_state is None else int(random_state)
 
 
-def each(X: Any) -> Iterator[Any]:
-    """Input by input: rows of a matrix, or items of a sequence."""
-    return (X[i] for i in range(count(X)))
-
-
 class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """What both estimators share: predicting with a scorer, scoring by loss, nested parameters."""
 
     problem: Problem
     problem_: Problem
     scorer_: Any
+    n_jobs: int | None
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as in scikit-learn.
@@ -151,7 +149,7 @@ class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         check_is_fitted(self, "scorer_")
         problem = adapt(self.problem_)
         inputs = gate.inputs_of(problem, self._inputs(problem, X))
-        found = k_best(problem, self.scorer_, each(inputs), k)
+        found = self._k_best(problem, inputs, k)
         outputs = iter(problem.unwrap([y for several in found for _, y in several]))
         return [[(score, next(outputs)) for score, _ in several] for several in found]
 
@@ -180,14 +178,21 @@ class Structured(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no ty
         check_is_fitted(self, "scorer_")
         problem = adapt(self.problem_)
         inputs = gate.inputs_of(problem, self._inputs(problem, X))
-        return best_and_margin(problem, self.scorer_, each(inputs))
+        return best_and_margin(self._k_best(problem, inputs, 2))
 
+    @telling_of_compiling()
     def _argmax(self, problem: AdaptedProblem, X: Any) -> Sequence[Any]:
         """The best-scoring outputs of inputs that are wrapped already."""
-        batch = problem.batch(X, None)
-        if batch is not None and (self.scorer_.w is not None or batch.takes_kernels):
-            return batch.argmax(self.scorer_)
-        return [problem.argmax(self.scorer_, X[i]) for i in range(count(X))]
+        f = self.scorer_
+        with Jobs(self.n_jobs) as jobs:
+            batch = problem.batch(X, None)
+            return searches_of(problem, batch, X, None, None, f.w is not None, jobs).argmax(f)
+
+    def _k_best(self, problem: AdaptedProblem, X: Any, k: int) -> list[list[tuple[float, Any]]]:
+        """The k best outputs of inputs that are wrapped already, with their scores."""
+        f = self.scorer_
+        with Jobs(self.n_jobs) as jobs:
+            return example_searches(problem, X, None, None, f.w is not None, jobs).k_best(f, k)
 
     def _inputs(self, problem: AdaptedProblem, X: Any, *, first: bool = False) -> Any:
         """X as it is, but a list of rows as a matrix; its columns are noted at first, and compared later.

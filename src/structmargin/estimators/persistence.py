@@ -162,7 +162,7 @@ class Saved(ABC):
 
         Returns
         -------
-        The fitted model, with all settings but callbacks and a random generator.
+        The fitted model, with all settings but callbacks, a random generator and n_jobs.
 
         Raises
         ------

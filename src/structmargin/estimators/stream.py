@@ -134,6 +134,7 @@ class LearnsInChunks(Structured):
                 random_state=seed_of(self.random_state),
                 warm_start=None if stream is None else self.fit_,
                 progress=progress,
+                n_jobs=self.n_jobs,
             )
         self._keep(problem, fit)
         self._remember(solver, formulation, n, examples)

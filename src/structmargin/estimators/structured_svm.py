@@ -32,7 +32,8 @@ SETTINGS = (
     "solver", "C", "eps", "gap_tol", "max_iter", "C_per_example", "oracle_tol", "warm_start", "random_state",
     "verbose",
 )  # fmt: skip
-"""What it keeps of its settings besides problem, formulation and kernel: all but the progress callback."""
+"""What it keeps of its settings besides problem, formulation and kernel: all but the progress callback, and
+n_jobs, which is of a machine and not of a model."""
 SUPPORT = ("example", "losses", "scale", "b", "rows", "H", "alpha")
 """What it keeps of the cuts with alpha > 0: all but the outputs."""
 
@@ -97,6 +98,10 @@ class StructuredSVM(LearnsInChunks, Saved):
         do not depend on C.
     random_state : int, Generator, RandomState or None, default=0
         The same int gives the same model; of a generator one number is drawn in each `fit`.
+    n_jobs : int or None, default=None
+        How many searches run side by side: None is 1 unless a `joblib.parallel_config` says otherwise, -1 is
+        all cores. Compiled problems take threads; a problem of your own in Python takes processes, or
+        whatever backend joblib was told to use. The model is the same, to the bit, for every number.
     verbose : int, default=0
         1 writes a line per pass to standard output: the objective, the relative gap, the number of cuts and
         the CPU time so far; and a line when code has to be compiled, which happens once.
@@ -171,6 +176,7 @@ class StructuredSVM(LearnsInChunks, Saved):
         oracle_tol: float = 0.0,
         warm_start: bool = False,
         random_state: Any = 0,
+        n_jobs: int | None = None,
         verbose: int = 0,
         progress: Any = None,
     ) -> None:
@@ -186,6 +192,7 @@ class StructuredSVM(LearnsInChunks, Saved):
         self.oracle_tol = oracle_tol
         self.warm_start = warm_start
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.progress = progress
 
@@ -210,8 +217,9 @@ class StructuredSVM(LearnsInChunks, Saved):
         ValueError
             If problem, formulation, solver, kernel and data do not go together; the message says why.
         SearchError
-            If the problem's functions break their contract. The model is then the last one before, if there
-            was any, and `fit_.converged` is False; so it is after an interruption from the keyboard.
+            If the problem's functions break their contract, or a worker process ends before its search does.
+            The model is then the last one before, if there was any, and `fit_.converged` is False; so it is
+            after an interruption from the keyboard.
         NotSeparableError
             If no w satisfies every constraint of a hard margin.
         """
@@ -239,6 +247,7 @@ class StructuredSVM(LearnsInChunks, Saved):
                     oracle_tol=self.oracle_tol,
                     warm_start=former,
                     progress=progress,
+                    n_jobs=self.n_jobs,
                 )
         except (SearchError, KeyboardInterrupt) as stopped:
             last: Fit | None = getattr(stopped, "fit", None)

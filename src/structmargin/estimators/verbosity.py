@@ -1,4 +1,4 @@
-"""What an estimator says while it trains, if it is asked to: one line per pass on standard output."""
+"""What an estimator says while it trains: a line per pass if it is asked to, and when code is compiled."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
 from structmargin import compiled
 from structmargin.fit import Progress, relative
+
+COMPILING = "compiling, once: the code is kept for later runs"
 
 
 def line_of(row: dict[str, float]) -> str:
@@ -28,20 +31,23 @@ def line_of(row: dict[str, float]) -> str:
     return f"pass {row['iteration']:.0f}: {', '.join(parts)}, {row['seconds']:.2f} s"
 
 
-def say(line: str) -> None:
-    """Write a line to standard output, at once."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+def say(line: str, stream: TextIO | None = None) -> None:
+    """Write a line to standard output, or to another stream, at once."""
+    stream = sys.stdout if stream is None else stream
+    stream.write(f"{line}\n")
+    stream.flush()
 
 
 @contextmanager
 def reporting(verbose: int | bool, progress: Progress | None) -> Iterator[Progress | None]:
     """The callback for a training's passes: the user's own, and a line each where `verbose` is above 0.
 
-    With `verbose` a line also says when code is compiled, which takes seconds and happens once.
+    A line also says when code is compiled, which takes seconds and happens once; without `verbose` it goes to
+    standard error.
     """
     if not verbose:
-        yield progress
+        with telling_of_compiling():
+            yield progress
         return
 
     def note(row: dict[str, float]) -> None:
@@ -49,5 +55,12 @@ def reporting(verbose: int | bool, progress: Progress | None) -> Iterator[Progre
         if progress is not None:
             progress(row)
 
-    with compiled.on_compiling(lambda: say("compiling, once: the code is kept for later runs")):
+    with compiled.on_compiling(lambda: say(COMPILING)):
         yield note
+
+
+@contextmanager
+def telling_of_compiling() -> Iterator[None]:
+    """Write a line to standard error if code has to be compiled, which takes seconds and happens once."""
+    with compiled.on_compiling(lambda: say(COMPILING, sys.stderr)):
+        yield

@@ -12,12 +12,14 @@ from structmargin import registry
 from structmargin.estimators.base import Structured, seed_of
 from structmargin.estimators.loaded import require_parts, require_record
 from structmargin.estimators.persistence import Saved
+from structmargin.estimators.verbosity import telling_of_compiling
 from structmargin.inputs import gate
 from structmargin.jkse.estimate import Estimate, Pairs, beside
 from structmargin.jkse.novelty import offset, pair_scores
 from structmargin.jkse.pairs import pairs_of
 from structmargin.jkse.trainers import TRAINERS, trainer
 from structmargin.problem import Problem, adapt
+from structmargin.training.parallel.jobs import require_n_jobs
 from structmargin.training.trainable import require_examples, require_number
 
 SETTINGS = ("nu", "trainer", "C", "gap_tol", "max_iter", "random_state")
@@ -55,6 +57,9 @@ class JKSE(Structured, Saved):
         'binary' tries, or passes of 'online'. If it is reached first, a ConvergenceWarning tells the gap.
     random_state : int, Generator, RandomState or None, default=0
         The same int gives the same model; of a generator one number is drawn in each `fit`.
+    n_jobs : int or None, default=None
+        How many searches of `predict` and `score` run side by side, as for `StructuredSVM`; training searches
+        no output, and takes one.
 
     Attributes
     ----------
@@ -106,6 +111,7 @@ class JKSE(Structured, Saved):
         gap_tol: float = 1e-4,
         max_iter: int = 1000,
         random_state: Any = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.problem = problem
         self.kernel = kernel
@@ -115,6 +121,7 @@ class JKSE(Structured, Saved):
         self.gap_tol = gap_tol
         self.max_iter = max_iter
         self.random_state = random_state
+        self.n_jobs = n_jobs
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Learn from right pairs (x_i, y_i).
@@ -130,6 +137,7 @@ class JKSE(Structured, Saved):
         -------
         self
         """
+        require_n_jobs(self.n_jobs)
         reason = registry.check_space(self.problem, registry.space(self.kernel))
         reason = reason or registry.class_given("trainer", self.trainer)
         if reason:
@@ -231,6 +239,7 @@ class JKSE(Structured, Saved):
         require_examples(adapt(problem), X, Y)
         return pairs_of(problem, X, Y, self.kernel)
 
+    @telling_of_compiling()
     def _train(self, pairs: Pairs, start: np.ndarray | None) -> Estimate:
         require_number("nu", self.nu)
         if self.nu > 1.0:

@@ -12,9 +12,12 @@ reach F at all.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from structmargin.compiled import compiled
+from structmargin.formulation import Cost
 from structmargin.oracles.cky_best import _edge_value
 
 
@@ -126,14 +129,36 @@ def _losses(H, n_gold, limit):  # type: ignore[no-untyped-def]
     return table
 
 
-@compiled
-def _value(H, d, margin):  # type: ignore[no-untyped-def]
-    return d - (H.s0 + H.s1 * d) * margin
+class Pairs(NamedTuple):
+    """One sentence's pairs (c, p), and what H is at them."""
+
+    H: Cost
+    table: np.ndarray  # what `_losses` returns
+    g: int  # how many brackets are given
+    limit: np.ndarray  # (3,) int64, the sentence's row of `limits`
+    truth: float  # the score of the given tree
 
 
 @compiled
-def _slopes(H, c, m, best):  # type: ignore[no-untyped-def]
-    """(lam_c, lam_p) along H = best at Delta = 1 - 2c/m > 0."""
+def _value(pairs, c, p, score):  # type: ignore[no-untyped-def]
+    """H of a tree with this score and p brackets, c of them given ones."""
+    d = pairs.table[c, pairs.g + p]
+    return d - (pairs.H.s0 + pairs.H.s1 * d) * (pairs.truth - score)
+
+
+@compiled
+def _need(pairs, c, p, best):  # type: ignore[no-untyped-def]
+    """The score at which H = best."""
+    d = pairs.table[c, pairs.g + p]
+    return pairs.truth - (d - best) / (pairs.H.s0 + pairs.H.s1 * d)
+
+
+@compiled
+def _slopes(pairs, c, p, best):  # type: ignore[no-untyped-def]
+    """(lam_c, lam_p) along H = best at a pair, or one bracket off where Delta is 0 and H may be too steep."""
+    H, m = pairs.H, pairs.g + p
+    if 2 * c >= m:
+        c -= 1
     delta = 1.0 - 2.0 * c / m
     d = delta**H.power
     slope = H.power * d / delta * (H.s0 + H.s1 * best) / (H.s0 + H.s1 * d) ** 2
@@ -141,30 +166,48 @@ def _slopes(H, c, m, best):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _tightened(H, table, g, limit, truth, best, lam_c, lam_p, M, bound, fresh):  # type: ignore[no-untyped-def]
-    """Lower `bound` (on scores, by pair) by M at lam; the living pair with the best prospect (-1: none)."""
+def _prospect_at(pairs, c, best, bound):  # type: ignore[no-untyped-def]
+    """(H, p) of the living pair with c correct brackets whose bound is best; p = -1 where none lives."""
+    top, top_p = best, -1
+    for p in range(max(pairs.limit[0], c), pairs.limit[1] + 1):
+        value = _value(pairs, c, p, bound[c, p])
+        if value > top:
+            top, top_p = value, p
+    return top, top_p
+
+
+@compiled
+def _prospect(pairs, best, bound):  # type: ignore[no-untyped-def]
+    """The living pair (c, p) whose bound is best; (-1, -1) where none lives."""
     top, top_c, top_p = best, -1, -1
-    for p in range(limit[0], limit[1] + 1):
-        for c in range(limit[2], min(g, p) + 1):
-            reach = M + lam_c * c - lam_p * p
-            if fresh or reach < bound[c, p]:
-                bound[c, p] = reach
-            value = _value(H, table[c, g + p], truth - bound[c, p])
-            if value > top:
-                top, top_c, top_p = value, c, p
+    for c in range(pairs.limit[2], min(pairs.g, pairs.limit[1]) + 1):
+        value, p = _prospect_at(pairs, c, top, bound)
+        if p >= 0:
+            top, top_c, top_p = value, c, p
     return top_c, top_p
 
 
 @compiled
-def _thresholds(H, table, g, limit, truth, best, lam, J, bound, F):  # type: ignore[no-untyped-def]
-    """Into F: the least score folded by each lam that wins at a living pair."""
+def _tighten(pairs, lam_c, lam_p, M, bound, fresh):  # type: ignore[no-untyped-def]
+    """Lower `bound` (on scores, by pair) by M at lam."""
+    for c in range(pairs.limit[2], min(pairs.g, pairs.limit[1]) + 1):
+        for p in range(max(pairs.limit[0], c), pairs.limit[1] + 1):
+            reach = M + lam_c * c - lam_p * p
+            if fresh or reach < bound[c, p]:
+                bound[c, p] = reach
+
+
+@compiled
+def _thresholds(pairs, best, lam, J, bound, F):  # type: ignore[no-untyped-def]
+    """Into F: the least score folded by each lam that wins at a living pair. Returns the largest living c."""
     for j in range(J):
         F[j] = np.inf
-    for p in range(limit[0], limit[1] + 1):
-        for c in range(limit[2], min(g, p) + 1):
-            d = table[c, g + p]
-            if _value(H, d, truth - bound[c, p]) <= best:
+    max_c = -1
+    for c in range(pairs.limit[2], min(pairs.g, pairs.limit[1]) + 1):
+        for p in range(max(pairs.limit[0], c), pairs.limit[1] + 1):
+            if _value(pairs, c, p, bound[c, p]) <= best:
                 continue
-            need = truth - (d - best) / (H.s0 + H.s1 * d)
+            max_c, need = c, _need(pairs, c, p, best)
             for j in range(J):
                 F[j] = min(F[j], need - lam[j, 0] * c + lam[j, 1] * p)
+    return max_c

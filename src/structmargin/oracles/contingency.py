@@ -16,11 +16,13 @@ So the largest H is a maximum over tables:
                       scores is concave too, so a bisection finds the best b: O(P log N)
   best_table_of_k     the tables with a + b = k, any H: O(P)
 Of equal tables the first is taken, in rising c, then b. `worst_labelling` sorts, chooses among the three,
-and labels.
+and labels. Negatives that no best table errs on need not be sorted: where a + b = k those below the k
+highest, and where H folds those with scale * score <= -reach, if no error gains more than reach in Delta.
 
 The ROC area looks at the P N pairs of a positive and a negative instead. Its loss, the share of swapped
 pairs, is a sum over pairs, so each pair of the worst ranking is swapped or not by itself, and `beaten`
-counts the swapped pairs of every row in one pass over the sorted rows.
+counts the swapped pairs of every row. Only the rows of the smaller class are sorted, and those of the other
+are looked up among them.
 """
 
 from __future__ import annotations
@@ -140,16 +142,39 @@ def best_table_folded(pos, neg, scale, table, H):  # type: ignore[no-untyped-def
 
 
 @compiled
-def beaten(own, others, out):  # type: ignore[no-untyped-def]
-    """out[i] = how many of `others` are above own[i], equals counting one half; both sorted, rising."""
-    n, m = own.shape[0], others.shape[0]
-    below, upto = 0, 0
-    for i in range(n):
-        while below < m and others[below] < own[i]:
-            below += 1
-        while upto < m and others[upto] <= own[i]:
-            upto += 1
-        out[i] = m - 0.5 * (below + upto)
+def _first_from(few, x, low):  # type: ignore[no-untyped-def]
+    """The first place from `low` on in few (m,), sorted and rising, whose value is at least x; m if none."""
+    high = few.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if few[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def beaten(few, many, few_beaten, many_beaten):  # type: ignore[no-untyped-def]
+    """How many of the other class are above each value, equals counting one half.
+
+    Requires few (m,) sorted and rising, many (n,) in any order; fills few_beaten (m,) and many_beaten (n,).
+    Counts are multiples of 1/2, so that no order of adding up matters.
+    """
+    m, n = few.shape[0], many.shape[0]
+    drop = np.zeros(m + 1)  # by how much fewer of the many are above few[k] than above few[k - 1]
+    for j in range(n):
+        below = _first_from(few, many[j], 0)
+        upto = below
+        if below < m and few[below] == many[j]:
+            upto = _first_from(few, np.nextafter(many[j], np.inf), below)
+        drop[below] += 0.5
+        drop[upto] += 0.5
+        many_beaten[j] = m - 0.5 * (below + upto)
+    above = float(n)
+    for k in range(m):
+        above -= drop[k]
+        few_beaten[k] = above
 
 
 def highest(scores: np.ndarray, k: int) -> np.ndarray:
@@ -159,16 +184,40 @@ def highest(scores: np.ndarray, k: int) -> np.ndarray:
     return labels
 
 
+def _at_least(scores: np.ndarray, rows: np.ndarray, k: int) -> np.ndarray:
+    """Those of `rows` whose score is at least the k-th highest."""
+    if k >= len(rows):
+        return rows
+    own = scores[rows]
+    chosen: np.ndarray = rows[own >= np.partition(own, len(rows) - k)[len(rows) - k]]
+    return chosen
+
+
+def _reach(table: Table, P: int) -> float:
+    """The most that one more error on the negatives can add to Delta: see `best_table_folded`, b = 1."""
+    a = np.arange(P + 1.0)
+    p, q = table.p0 + table.pa * a, table.q0 + table.qa * a
+    return float(np.max((table.pb * q - table.qb * p) / (q * (q + table.qb))))
+
+
 def worst_labelling(scores: np.ndarray, y: np.ndarray, table: Table, H: Cost) -> np.ndarray:
     """The labelling with the largest H: scores (n,), y and the answer (n,) of -1 and +1.
 
     Requires, for an H that folds and tables of any a + b, what `best_table_folded` does.
     """
     positives, negatives = np.flatnonzero(y > 0), np.flatnonzero(y <= 0)
+    scale = 2.0 / len(y)
+    if table.k >= 0:
+        search = best_table_of_k
+        negatives = _at_least(scores, negatives, table.k)
+    elif H.folds:
+        search = best_table_folded
+        negatives = negatives[scale * scores[negatives] + _reach(table, len(positives)) > 0.0]
+    else:
+        search = best_table
     positives = positives[np.argsort(scores[positives], kind="stable")]
     negatives = negatives[np.argsort(-scores[negatives], kind="stable")]
-    search = best_table_of_k if table.k >= 0 else best_table_folded if H.folds else best_table
-    c, b = search(scores[positives], scores[negatives], 2.0 / len(y), table, H)
+    c, b = search(scores[positives], scores[negatives], scale, table, H)
     ybar = np.array(y, dtype=np.int8)
     ybar[positives[:c]] = -1
     ybar[negatives[:b]] = 1
@@ -181,15 +230,12 @@ def pair_weights(positive: np.ndarray, r: np.ndarray) -> np.ndarray:
     Requires a positive mask with both values and a ranking r, both (n,). The weight of a row is the number
     of the other class's rows below it less that above it, over 2 P N.
     """
-    v = np.empty(len(r))
+    v, r = np.empty(len(r)), np.asarray(r, dtype=float)
     pos, neg = np.flatnonzero(positive), np.flatnonzero(~positive)
-    pos = pos[np.argsort(r[pos], kind="stable")]
-    neg = neg[np.argsort(r[neg], kind="stable")]
-    ranked_pos, ranked_neg = r[pos].astype(float), r[neg].astype(float)
-    above = np.empty(len(pos))
-    beaten(ranked_pos, ranked_neg, above)
-    v[pos] = 0.5 / len(pos) - above / (len(pos) * len(neg))
-    above = np.empty(len(neg))
-    beaten(ranked_neg, ranked_pos, above)
-    v[neg] = 0.5 / len(neg) - above / (len(pos) * len(neg))
+    few, many = (pos, neg) if len(pos) <= len(neg) else (neg, pos)
+    few = few[np.argsort(r[few])]
+    above: tuple[np.ndarray, np.ndarray] = np.empty(len(few)), np.empty(len(many))
+    beaten(r[few], r[many], *above)
+    for rows, count in zip((few, many), above, strict=True):
+        v[rows] = 0.5 / len(rows) - count / (len(pos) * len(neg))
     return v

@@ -1,9 +1,9 @@
 """Block-coordinate Frank-Wolfe (Lacoste-Julien, Jaggi, Schmidt, Pletscher 2013), linear penalty.
 
-The alpha of each example sum to at most C/n. A step finds the example's most violated output and moves its
-alpha towards that output's cut (a plane in the paper) as far as an exact line search allows: Algorithm 4,
-lines 3-9, without averaging. Cuts are kept, so that after each pass with searches `cached` passes of the
-ascent run over the cuts already held, without a search.
+The alpha of each example sum to at most C/n. A step finds the example's most violated output, adds its cut (a
+plane in the paper) to those held, and moves alpha among them: Algorithm 4, lines 3-9, without averaging, and
+with pairwise steps (Osokin et al. 2016) in place of one line search towards the new cut. Cuts are kept, so
+that after each pass with searches `cached` passes of the ascent run over the cuts held, without a search.
 
 Examples are drawn in proportion to their last known gap (gap sampling). A gap that was measured long ago may
 be far off, so every `sweep` passes, and whenever the last known gaps add up to little enough to stop, all
@@ -19,61 +19,32 @@ import numpy as np
 
 from structmargin.compiled import compiled
 from structmargin.cuts import Cuts
+from structmargin.dual.ascent import ascend_block, scratch_for
 from structmargin.dual.blocks import best
-from structmargin.dual.compiled_cuts import close_block, inner, local_gram, move, open_block
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
 from structmargin.training.stopping import InnerTolerance
 from structmargin.training.task import Task
 from structmargin.training.trainable import Needs, Trainable
 
-
-@compiled
-def line_search(qp, i, target):  # type: ignore[no-untyped-def]
-    """Move block i towards cap * e_target by an exact line search, or towards 0, the truth, if target < 0.
-
-    `qp` is the `QP` of a dual with linear slacks: a cap is C/n, a ridge is 0 and not used. `target` is
-    the number of a cut of block i. Returns the block's Frank-Wolfe gap in that direction, before the step.
-    """
-    cuts, blocks, alpha, b, caps, _ = qp
-    k, cap = blocks.size[i], caps[i]
-    ids = blocks.members[i]
-    K = np.empty((k, k))
-    open_block(cuts, i, k)
-    local_gram(cuts, i, blocks.place, ids, k, K)
-    change = np.empty(k)
-    gap = 0.0
-    for p in range(k):  # direction: cap * e_target - alpha_i
-        c = ids[p]
-        change[p] = (cap if c == target else 0.0) - alpha[c]
-        if change[p] != 0.0:
-            gap += change[p] * (b[c] - inner(cuts, c))
-    if gap <= 0.0:
-        return gap
-    curvature = 0.0
-    for p in range(k):
-        for r in range(k):
-            curvature += change[p] * K[p, r] * change[r]
-    gamma = 1.0 if curvature <= gap else gap / curvature
-    for p in range(k):
-        if change[p] != 0.0:
-            c = ids[p]
-            move(cuts, c, gamma * change[p])
-            alpha[c] = max(alpha[c] + gamma * change[p], 0.0)
-    close_block(cuts, i)
-    return gap
+REDUCTION = 0.1
+"""A block is solved until its KKT violation has fallen to this share: it will be visited again."""
 
 
 @compiled
-def line_searches(qp, examples, targets, gaps):  # type: ignore[no-untyped-def]
-    """A `line_search` of block examples[j] towards targets[j], for each j in turn.
+def pairwise_steps(qp, examples, gaps):  # type: ignore[no-untyped-def]
+    """Solve block i over all its cuts by pairwise steps, for each i of the examples in turn.
 
-    gaps[i] is set to the gap before the step, or 0 if that is negative. An example that occurs several times
-    takes as many steps, and gaps[i] keeps the gap of the last one.
+    gaps[i] is set to the block's gap before: its Frank-Wolfe gap, where the best output is among its cuts.
     """
+    active, width = np.ones(qp.alpha.shape[0], dtype=np.bool_), 1
+    for j in range(examples.shape[0]):
+        width = max(width, qp.blocks.size[examples[j]])
+    scratch = scratch_for(width)
     for j in range(examples.shape[0]):
         i = examples[j]
-        gaps[i] = max(line_search(qp, i, targets[j]), 0.0)
+        gap, _ = ascend_block(qp, i, REDUCTION, 0.0, active, np.inf, scratch)
+        gaps[i] = max(gap, 0.0)
 
 
 INNER = InnerTolerance(of_gap=0.1, of_eps=0.5, of_gap_tol=0.5)
@@ -87,7 +58,7 @@ SAME_H = 1e-12
 
 @dataclass(frozen=True)
 class BCFW(Trainable):
-    """Block-coordinate Frank-Wolfe with cached cuts and gap sampling.
+    """Block-coordinate Frank-Wolfe with cached cuts, pairwise steps and gap sampling.
 
     Parameters
     ----------
@@ -145,19 +116,16 @@ class BCFW(Trainable):
         return task.finish(dual, converged=False, n_iter=task.max_iter)
 
     def _step(self, task: Task, dual: Dual, violators: Cuts, gaps: np.ndarray, share: float) -> None:
-        """Add the violators that improve on the held cuts, and take one line search per violator.
+        """Add the violators that improve on the held cuts, and take pairwise steps in the block of each.
 
         A violator is added if its H exceeds the best held H of its example and the `share` of the room that
-        these violators may take is not used up; its line search then moves towards it. Otherwise the search
-        moves towards that best held cut, or towards the truth if no held cut has H > 0. An example with
-        several violators takes several line searches, and gaps[i] keeps the gap of the last one. Lines 5-9 of
-        Algorithm 4, without averaging.
+        these violators may take is not used up. The steps are among the cuts held by then, and the truth.
+        Lines 5-9 of Algorithm 4, without averaging.
         """
-        held, which = best(dual.qp, violators.example)
+        held, _ = best(dual.qp, violators.example)
         task.require_no_better(violators, held)
         fresh = np.flatnonzero(violators.H > held + SAME_H * task.separation.largest_b)
         by_violation = violators._replace(H=violators.H - held)
         fresh = dual.store.affordable(by_violation, fresh, self.max_entries, share)
-        targets = which.copy()
-        targets[fresh] = dual.add(violators.take(fresh))
-        line_searches(dual.qp, violators.example, targets, gaps)
+        dual.add(violators.take(fresh))
+        pairwise_steps(dual.qp, np.unique(violators.example), gaps)

@@ -5,6 +5,10 @@
 The same dual with one block of averaged cuts and cap C; its optimum is that of the n-slack
 problem with the linear penalty, and of that penalty only. A cache keeps the cuts of the last
 few searches: while their best combination is clearly violated, it is added without a search.
+
+A single example, such as a whole sample, has nothing to combine. There w swings about the optimum as cut
+after cut is added, and cuts found far from it say little. So a second search is made near the best w so far,
+a step from it towards the present one (Franc and Sonnenburg 2008, Algorithm 2, with a fixed step).
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +35,15 @@ MIN_EXCESS_SHARE = 0.1
 """A cut from the cache must be violated by more than this share of what the last search's average was."""
 RELAXED_GAP_SHARE = 0.1
 """After a cut from the cache the relaxed gap may be this share of C times the least violation worth a cut."""
+STEP = 0.1
+"""How far from the best w to the present one the second search of a single example is."""
+
+
+class Best(NamedTuple):
+    """The w of the lowest primal objective met so far."""
+
+    w: np.ndarray
+    primal: float
 
 
 @dataclass(frozen=True)
@@ -58,8 +71,9 @@ class OneSlack(Trainable):
         dual, separation = task.dual(1, averaged=True), task.separation
         dual.measure()
         cached: deque[Cuts] = deque(maxlen=self.cache)
+        best = Best(np.empty(0), np.inf)
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat
-            violators, _, gap, stop = task.search(dual)  # lines 5-7: the most violated output of each example
+            violators, primal, gap, stop = task.search(dual)  # lines 5-7: the most violated outputs
             violators = separation.with_rows(violators)
             floor, eps = task.floor(dual, INNER), task.min_violation(dual)
             mean = weighted_mean(np.maximum(violators.H, 0.0), task.weights)
@@ -70,12 +84,28 @@ class OneSlack(Trainable):
                 return task.finish(dual, converged=True, n_iter=iteration)
             if excess > eps:
                 dual.add(average([violators], [violators.H > 0.0], mean, task.weights))  # line 8
+                if task.n == 1:
+                    best = self._near_best(task, dual, best, primal)
             dual.ascend(INNER.after(gap, floor), seed=task.seed)  # line 4 of the next round
             cached.append(violators)
             self._from_cache(task, dual, cached, max(eps, MIN_EXCESS_SHARE * excess), floor)
             if self.idle:
                 dual.prune(self.idle)
         return task.finish(dual, converged=False, n_iter=task.max_iter)
+
+    @staticmethod
+    def _near_best(task: Task, dual: Dual, best: Best, primal: float) -> Best:
+        """Add the most violated output near the best w so far, unless that is the present one."""
+        f = dual.scorer()
+        if primal <= best.primal:
+            return Best(f.w.copy(), primal)
+        near = f.at(best.w + STEP * (f.w - best.w))
+        violators = task.separation.with_rows(task.separation(near, task.separation.all))
+        mean = weighted_mean(np.maximum(violators.H, 0.0), task.weights)
+        chosen = violators.H > 0.0
+        H = weighted_mean(cached_H([violators], f.w)[0] * chosen, task.weights)
+        dual.add(average([violators], [chosen], H, task.weights))
+        return min(best, Best(near.w, 0.5 * float(near.w @ near.w) + task.C * mean), key=lambda b: b.primal)
 
     def _from_cache(
         self, task: Task, dual: Dual, cached: deque[Cuts], min_violation: float, floor: float

@@ -13,6 +13,7 @@ import numpy as np
 
 from structmargin.formulation import Formulation
 from structmargin.problem import AdaptedProblem, Problem, Scorer, adapt
+from structmargin.training.parallel.jobs import Jobs
 from structmargin.training.separation import Separation
 
 
@@ -49,6 +50,7 @@ def certify(
     C: float,
     norm2: float | None = None,
     sample_weight: Any = None,
+    n_jobs: int | None = None,
 ) -> Certificate:
     """Recompute the primal objective of a scorer by a full search over the data.
 
@@ -70,6 +72,8 @@ def certify(
         |w|^2; it may be left out where f.w is explicit.
     sample_weight : array of float, shape (n,), optional
         The weights of the examples, as in training.
+    n_jobs : int, optional
+        How many searches run side by side, as in training.
 
     Returns
     -------
@@ -91,8 +95,9 @@ def certify(
         if f.w is None:
             raise ValueError("a kernel scorer needs its norm2 to be certified")
         norm2 = float(f.w @ f.w)
-    search = Separation(adapt(problem), X, Y, formulation.H, f.w is not None)
-    H, losses = map(np.concatenate, zip(*((found.H, found.losses) for found in search.shares(f))))
+    with Jobs(n_jobs) as jobs:
+        search = Separation(adapt(problem), X, Y, formulation.H, f.w is not None, jobs)
+        H, losses = map(np.concatenate, zip(*((found.H, found.losses) for found in search.shares(f))))
     weights = np.ones(search.n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     primal, xi = primal_of(formulation, C, norm2, H, weights)
     return Certificate(primal, xi, losses)

@@ -6,21 +6,23 @@ import time
 
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Progress, Trace
+from structmargin.training.parallel.jobs import Jobs
 from structmargin.training.separation import Separation
 
 
 class Recorder:
     """One training's clock and trace: one row per pass, passed on to `progress` if there is one."""
 
-    def __init__(self, progress: Progress | None = None) -> None:
+    def __init__(self, progress: Progress | None = None, jobs: Jobs | None = None) -> None:
         self.began = time.process_time()
+        self.jobs = jobs
         self.trace: Trace = []
         self.progress = progress
 
     @property
     def seconds(self) -> float:
-        """CPU time since the training began."""
-        return time.process_time() - self.began
+        """CPU time since the training began: of this process with all its threads, and of its workers."""
+        return time.process_time() - self.began + (0.0 if self.jobs is None else self.jobs.seconds)
 
     def note(self, separation: Separation, dual: Dual | None = None, /, **values: float) -> None:
         row = {"iteration": float(len(self.trace) + 1), **values}

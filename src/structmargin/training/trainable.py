@@ -19,6 +19,7 @@ from structmargin.formulation import FORMULATIONS, Formulation
 from structmargin.inputs.containers import count
 from structmargin.inputs.gate import require_equal
 from structmargin.problem import AdaptedProblem, Problem, adapt
+from structmargin.training.parallel.jobs import Jobs
 from structmargin.training.recorder import Recorder
 from structmargin.training.separation import Separation
 from structmargin.training.space import Linear
@@ -91,6 +92,7 @@ class Trainable(ABC):
         oracle_tol: float = 0.0,
         warm_start: Fit | None = None,
         progress: Progress | None = None,
+        n_jobs: int | None = None,
     ) -> Fit:
         """Train and return a certified `Fit`.
 
@@ -124,6 +126,8 @@ class Trainable(ABC):
             A former fit on the same data, whose cuts are taken over.
         progress : callable, optional
             Called with each row of the trace.
+        n_jobs : int, optional
+            How many searches run side by side, as in scikit-learn; the model is the same for every number.
 
         Returns
         -------
@@ -150,21 +154,22 @@ class Trainable(ABC):
         require_examples(problem, X, Y)
         weights = require_weights(sample_weight, count(Y))
         criterion = Criterion.of(eps, gap_tol, problem.exact)
-        recorder = Recorder(progress)
-        separation = Separation(problem, X, Y, formulation.H, space.explicit)
         seed = int(np.random.SeedSequence(random_state).generate_state(1)[0] >> 2)
-        task = Task(
-            problem, X, Y, formulation, space, float(C), eps, criterion, int(max_iter), seed,
-            weights, float(oracle_tol), warm_start, separation, recorder,
-        )  # fmt: skip
-        try:
-            return self.solve(task)
-        except (SearchError, KeyboardInterrupt) as error:
-            # A search that breaks its contract certifies nothing; an interrupted training is certified by one
-            # more search, unless that is interrupted too.
-            found = task.unfinished
-            error.fit = None if found is None else found(not isinstance(error, SearchError))  # type: ignore[union-attr]
-            raise
+        with Jobs(n_jobs) as jobs:
+            recorder = Recorder(progress, jobs)
+            separation = Separation(problem, X, Y, formulation.H, space.explicit, jobs)
+            task = Task(
+                problem, X, Y, formulation, space, float(C), eps, criterion, int(max_iter), seed,
+                weights, float(oracle_tol), warm_start, separation, recorder,
+            )  # fmt: skip
+            try:
+                return self.solve(task)
+            except (SearchError, KeyboardInterrupt) as error:
+                # A search that breaks its contract certifies nothing; an interrupted training is certified by
+                # one more search, unless that is interrupted too.
+                found = task.unfinished
+                error.fit = None if found is None else found(not isinstance(error, SearchError))  # type: ignore[union-attr]
+                raise
 
 
 def require_weights(sample_weight: Any, n: int) -> np.ndarray:

@@ -246,7 +246,9 @@ def _arranged(checks: Checks, shrunk: tuple[Shrunk, ...], runs: Sequence[Run], s
         methods=checks.methods,
         runs=tuple(ready),
         parts=tuple(parts.values()),
-        jobs=tuple(grouped_into_jobs(checks.name, ready, by, grouping.get("at_most"))),
+        jobs=tuple(
+            grouped_into_jobs(checks.name, ready, by, grouping.get("at_most"), grouping.get("alone", []))
+        ),
     )
 
 

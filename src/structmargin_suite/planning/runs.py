@@ -10,6 +10,7 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -104,11 +105,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Job:
-    """Several runs that one process does one after the other."""
+    """Several runs that one process does one after the other; its trainings may use so many threads."""
 
     experiment: str
     name: str
     runs: tuple[Run, ...]
+    threads: int = 1
 
 
 def grid(vary: Mapping[str, Sequence[object]]) -> Iterable[dict[str, object]]:
@@ -268,12 +270,17 @@ def slug(value: object) -> str:
 
 
 def grouped_into_jobs(
-    experiment: str, runs: Sequence[Run], by: Sequence[str], at_most: int | None
+    experiment: str,
+    runs: Sequence[Run],
+    by: Sequence[str],
+    at_most: int | None,
+    alone: Sequence[Mapping[str, Any]] = (),
 ) -> list[Job]:
     """The jobs of an experiment.
 
     Runs that agree in the settings `by` belong to one group, and each group is a job; with more groups than
-    `at_most`, the groups go to that many jobs in turn.
+    `at_most`, the groups go to that many jobs in turn. A group that has only runs with the settings of an
+    entry of `alone` is a job of its own in any case, with the entry's `threads`.
     """
     groups: dict[str, list[Run]] = {}
     written: dict[str, str] = {}  # labels that differ only in case are one job
@@ -281,6 +288,17 @@ def grouped_into_jobs(
         label = ",".join(f"{slug(key)}={slug(run.settings.get(key))}" for key in by) or "all"
         _refuse_long_name(experiment, label)
         groups.setdefault(written.setdefault(label.casefold(), label), []).append(run)
+    by_themselves = []
+    for entry in alone:
+        settings = {key: value for key, value in entry.items() if key != "threads"}
+        for label, members in list(groups.items()):
+            if all(settings.items() <= run.settings.items() for run in members):
+                by_themselves.append(Job(experiment, label, tuple(groups.pop(label)), int(entry["threads"])))
+    return by_themselves + _shared_out(experiment, groups, at_most)
+
+
+def _shared_out(experiment: str, groups: Mapping[str, list[Run]], at_most: int | None) -> list[Job]:
+    """The groups as jobs, `at_most` so many."""
     if at_most is None or len(groups) <= at_most:
         return [Job(experiment, label, tuple(members)) for label, members in groups.items()]
     shares: list[list[Run]] = [[] for _ in range(at_most)]

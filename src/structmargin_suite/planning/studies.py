@@ -99,6 +99,14 @@ class Expansion:
         for position, key in enumerate(self.checks.section("jobs").get("by", [])):
             if runs and key not in known:
                 self.checks.fault(("jobs", "by", str(position)), unknown(key, known, "value"))
+        names = {"corpus": list(self.config["data"]), "method": list(self.checks.methods)}
+        for position, entry in enumerate(self.checks.section("jobs").get("alone", [])):
+            for key, value in entry.items():
+                where = ("jobs", "alone", str(position), key)
+                if runs and key not in ("threads", *known):
+                    self.checks.fault(where, unknown(key, known, "value"))
+                elif key in names and value not in names[key]:
+                    self.checks.fault(where, unknown(value, names[key], key))
 
     def runs_of(self, study: str, corpus: str, method: Method, module: DataSet) -> list[Run]:
         """The runs of one method on one corpus in one study."""

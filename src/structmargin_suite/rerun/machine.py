@@ -14,6 +14,17 @@ from pathlib import Path
 DECISIVE_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
+MIN_ADDRESS_SPACE = 500_000_000
+"""Bytes that loading the numerical libraries takes. Where they get less, OpenBLAS asks for ever more in an
+endless loop instead of giving up."""
+
+
+def require_address_space() -> None:
+    """Raise MemoryError where a limit (`ulimit -v`) leaves too little for the libraries to be loaded."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < MIN_ADDRESS_SPACE:
+        raise MemoryError(f"ulimit -v allows {limit // 10**6} MB of the {MIN_ADDRESS_SPACE // 10**6} needed")
+
 
 def one_thread() -> None:
     """Keep linear algebra to one thread in this process; call before numpy is imported."""

@@ -20,7 +20,7 @@ from structmargin_suite.planning.runs import Job, Part
 from structmargin_suite.rerun import job_keys
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.errors import DamagedFile
-from structmargin_suite.storage.files import sha256
+from structmargin_suite.storage.files import json_bytes, sha256
 from structmargin_suite.storage.layout import RECORD_FILE, Layout, ScaleLayout, tabulated
 from structmargin_suite.storage.seal import SEAL, verified
 
@@ -28,6 +28,7 @@ OTHER = "was made from another configuration, other data or other code"
 DAMAGED = "is not as it was written"
 MISSING = "is missing"
 FOLDER = "is a folder where a file belongs"
+LINK = "is a link to nothing where a file belongs"
 
 
 class Unfit(NamedTuple):
@@ -44,11 +45,18 @@ def unfit(suite: Suite, names: Sequence[str]) -> Iterator[Unfit]:
     layout = ScaleLayout(suite.root, suite.scale)
     for name in names:
         yield from Check(suite, suite.experiments[name], layout).faults()
-    for path in (layout.claims, layout.page, layout.complete):
-        if path.is_dir():
-            yield Unfit(path, FOLDER, True, (layout.results / SEAL, layout.complete))
+    for path in (layout.claims, layout.page, layout.results / SEAL, layout.complete):
+        if (why := _no_file(path)) is not None:
+            yield Unfit(path, why, True, (layout.results / SEAL, layout.complete))
     for why, damaged in _of_folder(layout.results, job_keys.page_key(suite, layout)):
         yield Unfit(layout.results / SEAL, why, damaged, (layout.complete,))
+    if layout.complete.is_file() and layout.complete.read_bytes() != json_bytes(completion(suite, names)):
+        yield Unfit(layout.complete, "is not of these experiments at this scale", False, ())
+
+
+def completion(suite: Suite, names: Sequence[str]) -> dict[str, object]:
+    """What results/complete.json says once no run of these experiments has failed."""
+    return {"scale": suite.scale, "experiments": list(names)}
 
 
 class Check:
@@ -67,9 +75,9 @@ class Check:
         name, jobs = self.experiment.name, self.experiment.jobs
         corpora, whole = {}, True
         for position, folder in enumerate(self.folders):
-            for path in (folder / file for file in tabulated(self.experiment.config)):
-                if path.is_dir():
-                    yield Unfit(path, FOLDER, True, self.after_jobs[position:])
+            for path in (folder / file for file in (*tabulated(self.experiment.config), SEAL)):
+                if (why := _no_file(path)) is not None:
+                    yield Unfit(path, why, True, self.after_jobs[position:])
         for corpus in self.experiment.corpora:
             path = self.layout.corpus(name, corpus)
             bundle, why = _opened(path)
@@ -163,10 +171,17 @@ def _skipped(trained: Bundle) -> dict[str, str]:
     }
 
 
+def _no_file(path: Path) -> str | None:
+    """What is there in place of a file: a folder, or a link that leads nowhere."""
+    if path.is_dir():
+        return FOLDER
+    return LINK if path.is_symlink() and not path.exists() else None
+
+
 def _opened(path: Path) -> tuple[Bundle | None, str | None]:
     """A bundle that is there and whole; where it is not whole, that it is damaged."""
     if not path.exists():
-        return None, None
+        return None, (DAMAGED if path.is_symlink() else None)
     try:
         bundle = Bundle(path)
         bundle.verify()

@@ -50,9 +50,19 @@ def base_of(path: Path) -> Path:
 def job_of(
     argv: Sequence[str] | None, stage: str, about: str, library: bool = True
 ) -> tuple[Suite, Job, ScaleLayout]:
-    """The job that --experiment and --job name, for a stage that works on one thread; see `plan.load`."""
-    options = arguments(stage, about, "experiment", "job").parse_args(argv)
+    """The job that --experiment and --job name, for a stage whose searches use --threads; see `plan.load`.
+
+    Linear algebra works on one thread in any case. The number of threads changes no result, so that it is no
+    part of a run: joblib is told, and trainings ask joblib.
+    """
+    parser = arguments(stage, about, "experiment", "job")
+    parser.add_argument("--threads", type=int, default=1, help="how many searches run side by side")
+    options = parser.parse_args(argv)
     machine.one_thread()
+    if options.threads > 1:
+        import joblib
+
+        joblib.parallel_config(n_jobs=options.threads)
     suite = load(options.root, options.scale, library=library, only=[options.experiment])
     return suite, suite.experiments[options.experiment].job(options.job), layout_of(options, suite)
 
@@ -60,10 +70,15 @@ def job_of(
 def guarded(main: Callable[[Sequence[str] | None], None]) -> None:
     """Run a command; an error that a user can correct is one sentence and exit status 1."""
     try:
+        machine.require_address_space()
         main(None)
     except (ConfigError, DataError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(1) from None
-    except MemoryError:
-        print("error: there is not enough memory for this job: give it more, or run fewer", file=sys.stderr)
+    except MemoryError as error:
+        details = f" ({error})" if str(error) else ""
+        print(
+            f"error: there is not enough memory for this job{details}: give it more, or run fewer",
+            file=sys.stderr,
+        )
         raise SystemExit(1) from None

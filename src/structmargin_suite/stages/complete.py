@@ -11,6 +11,7 @@ from pathlib import Path
 
 from structmargin_suite.planning.plan import Experiment, Suite, load
 from structmargin_suite.planning.runs import Job
+from structmargin_suite.rerun.unfit import completion
 from structmargin_suite.stages._command import arguments, guarded, layout_of
 from structmargin_suite.storage.csv_files import read_csv
 from structmargin_suite.storage.errors import DataError
@@ -31,7 +32,7 @@ def complete(suite: Suite, names: Sequence[str], layout: ScaleLayout | None = No
     lines = [line for name in names for line in failures(suite.experiments[name], layout)]
     if lines:
         raise FailedRuns("\n".join(lines))
-    write_json(layout.complete, {"scale": suite.scale, "experiments": list(names)})
+    write_json(layout.complete, completion(suite, names))
 
 
 def failures(experiment: Experiment, layout: ScaleLayout) -> Iterator[str]:

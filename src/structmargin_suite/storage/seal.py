@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from structmargin_suite.storage.bundle import AGAIN
 from structmargin_suite.storage.errors import DamagedFile
-from structmargin_suite.storage.files import sha256, write_json
+from structmargin_suite.storage.files import json_bytes, sha256, write_json
 
 SEAL = "files.json"
 
@@ -27,7 +27,8 @@ class Seal(NamedTuple):
 
 def write_seal(folder: Path, key: str, names: Iterable[str]) -> None:
     """Seal files of a folder, given by their relative names."""
-    write_json(folder / SEAL, {"key": key, "files": {name: sha256(folder / name) for name in names}})
+    seal = Seal(key, {name: sha256(folder / name) for name in names})
+    write_json(folder / SEAL, seal._asdict())
 
 
 def read_seal(folder: Path) -> Seal:
@@ -40,9 +41,13 @@ def read_seal(folder: Path) -> Seal:
     """
     path = folder / SEAL
     try:
-        stored: dict[str, Any] = json.loads(path.read_bytes())
+        data = path.read_bytes()
+        stored: dict[str, Any] = json.loads(data)
         files = {str(name): str(total) for name, total in stored["files"].items()}
-        return Seal(str(stored["key"]), files)
+        seal = Seal(str(stored["key"]), files)
+        if data != json_bytes(seal._asdict()):
+            raise ValueError("not written by write_seal")
+        return seal
     except FileNotFoundError:
         raise DamagedFile(path, "the file is missing", "run again to make it") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

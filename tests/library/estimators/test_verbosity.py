@@ -12,6 +12,7 @@ import pytest
 from helpers.every_problem import points
 from structmargin import StructuredSVM
 from structmargin.compiled import on_compiling
+from structmargin.estimators.verbosity import COMPILING
 from structmargin.problems import Multiclass
 from structmargin.solvers.perceptron import Perceptron
 
@@ -51,7 +52,8 @@ def test_solvers_without_a_primal_say_what_they_know(capsys: pytest.CaptureFixtu
 def test_nothing_is_written_unless_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     told: list[Any] = []
     StructuredSVM(Multiclass(), progress=told.append).fit(*points())
-    assert told and capsys.readouterr() == ("", "")
+    said = capsys.readouterr()
+    assert told and said.out == "" and said.err in ("", f"{COMPILING}\n")
 
 
 def test_compiling_is_told_once_and_only_where_it_happens() -> None:
@@ -83,6 +85,18 @@ def test_verbose_tells_of_compiling(capsys: pytest.CaptureFixture[str]) -> None:
 
     X, Y = points()
     StructuredSVM(Compiles(3, 4), verbose=0).fit(X, Y)
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", f"{COMPILING}\n")
     StructuredSVM(Compiles(3, 4), verbose=1).fit(X, Y)
-    assert capsys.readouterr().out.startswith("compiling, once: the code is kept for later runs\npass 1: ")
+    said = capsys.readouterr()
+    assert said.out.startswith("compiling, once: the code is kept for later runs\npass 1: ")
+    assert said.err == ""
+
+
+def test_compiling_is_told_to_the_outermost_listener_alone() -> None:
+    told: list[str] = []
+    for k in (1, 2):
+        with on_compiling(lambda: told.append("outer")):
+            with on_compiling(lambda: told.append("inner")):
+                numba.njit(lambda x: x + 1)(k)
+            numba.njit(lambda x: x + 2)(k)
+    assert told == ["outer", "outer"]

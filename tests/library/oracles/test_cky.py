@@ -61,7 +61,7 @@ def test_a_forest_holds_every_tree_once(seed):
 @settings(max_examples=150, deadline=None)
 @given(seeds)
 def test_every_formulation_against_all_trees(seed):
-    """Every other time after a single bound, so that derivations must be enumerated."""
+    """Often after a single bound of each kind, so that derivations must be enumerated."""
     rng, rules, start, x, trees = example(seed, least=1)
     y = trees[rng.integers(len(trees))]
     w = weights(rng, len(rules)) * float(rng.choice([0.0, 0.05, 0.3, 2.0]))
@@ -74,7 +74,7 @@ def test_every_formulation_against_all_trees(seed):
         delta = {t: float(t != y) if loss == "zero_one" else one_minus_f1(y, t) for t in trees}
         for name, formulation in FORMULATIONS.items():
             H = formulation.H
-            with patch.object(grammar_batch, "MAX_BOUNDS", 1 + 2 * (seed % 2)):
+            with patch.multiple(grammar_batch, MAX_LINES=1 + 2 * (seed % 2), MAX_STRATA=1 + seed // 2 % 2):
                 found = batch.search(f, np.array([1]), H)
             ybar = found.outputs[0]
             assert found.losses[0] == pytest.approx(delta[ybar]), (loss, name)

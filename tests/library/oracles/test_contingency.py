@@ -86,6 +86,28 @@ def test_tables_of_k_agree_with_all_labellings_that_call_k_positive(name: str, c
     assert reached(scores, y, ybar, table, H) == pytest.approx(enumerated(scores, y, table, H), abs=1e-12)
 
 
+@given(seed=st.integers(0, 10**6), beta2=st.sampled_from([None, 0.01, 1.0, 9.0]), k=st.integers(0, 60))
+@settings(max_examples=100)
+def test_negatives_that_are_not_sorted_are_not_missed(seed: int, beta2: float | None, k: int) -> None:
+    """The same labels, ties and all, as where every row is sorted; scores on a grid or not."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(60) < rng.uniform(0.1, 0.9), 1, -1)
+    y[:2] = 1, -1
+    P, N, step = int(np.sum(y > 0)), int(np.sum(y < 0)), rng.choice([1e-9, 0.5])
+    scores = np.round(rng.normal(0.5 * y, rng.choice([0.1, 1.0, 5.0])) / step) * step
+    table = error_table(P, N) if beta2 is None else f_table(P, beta2)
+    search = best_table_folded
+    if k:
+        table, search = Table(float(min(k, P)), -1.0, 0.0, float(k), 0.0, 0.0, k), best_table_of_k
+    positives, negatives = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
+    positives = positives[np.argsort(scores[positives], kind="stable")]
+    negatives = negatives[np.argsort(-scores[negatives], kind="stable")]
+    c, b = search(scores[positives], scores[negatives], 2.0 / len(y), table, MARGIN)
+    want = y.copy()
+    want[positives[:c]], want[negatives[:b]] = -1, 1
+    np.testing.assert_array_equal(worst_labelling(scores, y, table, MARGIN), want)
+
+
 @given(
     seed=st.integers(0, 10**6),
     P=st.integers(1, 60),
@@ -126,10 +148,12 @@ def test_a_known_table() -> None:
 @settings(max_examples=100)
 def test_pair_counts_agree_with_all_pairs(case: Any) -> None:
     r, y = case
-    mine, others = np.sort(r[y > 0]), np.sort(r[y < 0])
-    out = np.empty(len(mine))
-    beaten(mine, others, out)
-    np.testing.assert_array_equal(out, [sum((o > m) + 0.5 * (o == m) for o in others) for m in mine])
+    mine, others = np.sort(r[y > 0]), r[y < 0]
+    out = np.empty(len(mine)), np.empty(len(others))
+    beaten(mine, others, *out)
+    for counts, own, beating in ((out[0], mine, others), (out[1], others, mine)):
+        want = [sum((o > m) + 0.5 * (o == m) for o in beating) for m in own]
+        np.testing.assert_array_equal(counts, want)
 
     X = np.random.default_rng(len(y)).normal(size=(len(y), 3))
     want = sum(

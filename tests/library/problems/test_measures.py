@@ -18,7 +18,9 @@ from sklearn.svm import LinearSVC
 from helpers import references
 from structmargin import StructuredSVM, registry
 from structmargin.formulation import FORMULATIONS
+from structmargin.oracles.contingency import pair_weights
 from structmargin.problems import Measure
+from structmargin.problems.measures.batch import weighted_sum
 from structmargin.problems.measures.problem import MEASURES, Sample
 from structmargin.scorer import LinearScorer
 from structmargin.training.path import c_path
@@ -191,6 +193,20 @@ def test_error_rate_is_the_conventional_svm(C: float, sparse: bool) -> None:
     peer = LinearSVC(loss="hinge", C=4 * C / len(y), fit_intercept=False, tol=1e-8, max_iter=10**6).fit(X, y)
     np.testing.assert_allclose(2.0 * model.w_, peer.coef_[0], atol=1e-3 * np.linalg.norm(peer.coef_))
     np.testing.assert_array_equal(model.predict(rows), np.where(X @ model.w_ > 0, 1, -1))
+
+
+@pytest.mark.parametrize("measure", ["f1", "roc_area"])
+def test_psi_of_rows_in_any_memory_order(measure: str) -> None:
+    """Rows of weight 0 are left out of the sum, and add nothing."""
+    X, y = data(30, 3)
+    problem, rng = Measure(measure, intercept=2.0), np.random.default_rng(0)
+    ybar = rng.integers(3, size=30).astype(float) if measure == "roc_area" else problem.draw(None, y, rng)
+    v = pair_weights(y > 0, ybar) if measure == "roc_area" else ybar / 30.0
+    v_less = np.where(np.arange(30) % 3 == 0, v, 0.0)
+    for rows in (X, np.asfortranarray(X), sp.csr_matrix(X)):
+        want = np.append(v @ X, 2.0 * v.sum())
+        np.testing.assert_allclose(problem.psi(Sample(rows, y > 0), ybar), want, atol=1e-14)
+        np.testing.assert_allclose(weighted_sum(rows, v_less), v_less @ X, atol=1e-14)
 
 
 @pytest.mark.parametrize("measure", MEASURES)

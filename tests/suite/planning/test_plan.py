@@ -171,6 +171,35 @@ def test_jobs_hold_every_run_once(tmp_path):
         assert at_most is None or len(jobs) == at_most
 
 
+def test_a_job_of_its_own_has_threads(tmp_path):
+    runs = load(project(tmp_path)).experiments["toy"].runs
+    alone = [{"method": "margin", "n_train": 24, "threads": 2}]
+    own, *others = grouped_into_jobs("toy", runs, ["method", "n_train", "repetition"], 2, alone)
+    second, *others = others
+    assert own.threads == second.threads == 2 and all(job.threads == 1 for job in others)
+    assert {(run.method, run.settings["n_train"]) for run in own.runs + second.runs} == {("margin", 24)}
+    assert len(own.runs) == len(second.runs) == 1 and len(others) == 2
+    jobs = [own, second, *others]
+    assert sorted(run.name for job in jobs for run in job.runs) == sorted(run.name for run in runs)
+    (everything,) = grouped_into_jobs("toy", runs, [], None, alone)  # not all of its runs have these settings
+    assert everything.threads == 1
+
+
+def test_faults_of_jobs_of_their_own_are_named(tmp_path):
+    config = copy.deepcopy(TOY)
+    config["jobs"] = {
+        "by": ["method"],
+        "alone": [{"methd": 1, "threads": 2}, {"method": "margn", "threads": 2}],
+    }
+    with pytest.raises(ConfigError) as caught:
+        load(project(tmp_path, config), library=False)
+    for words in ("jobs.alone.0.methd: unknown value 'methd'", "jobs.alone.1.method: unknown method 'margn'"):
+        assert words in str(caught.value)
+    config["jobs"]["alone"] = [{"method": "margin"}]
+    with pytest.raises(ConfigError, match="'threads' is"):
+        load(project(tmp_path, config), library=False)
+
+
 def keys_of(root):
     suite = load(root)
     plan = suite.experiments["toy"]
@@ -199,6 +228,8 @@ def test_a_key_changes_with_what_it_depends_on_and_with_nothing_else(tmp_path):
 
     assert changed(lambda c: c["methods"]["any"].update(eps=0.2)) == {"method=any", "tabulate"}
     assert changed(lambda c: c["methods"]["any"].update(label="Some")) == {"tabulate"}
+    threads = [{"method": "any", "threads": 2}]  # which change no result
+    assert changed(lambda c: c["jobs"].update(alone=threads)) <= {"tabulate"}
     assert changed(lambda c: c["tables"]["toy"].update(caption="Other")) == {"tabulate"}
     assert changed(lambda c: c["studies"]["sizes"].update(about="Words.")) == {"tabulate"}
     assert changed(lambda c: c["data"]["clusters"].update(n_test=31)) == set(before)

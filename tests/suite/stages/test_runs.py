@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,3 +82,13 @@ def test_a_command_finds_its_folders_from_a_file_that_it_writes(path, base):
 def test_a_command_that_is_to_write_elsewhere_says_so():
     with pytest.raises(DataError, match=r"x/y\.csv is neither in results/ nor in data/ready/"):
         base_of(Path("x/y.csv"))
+
+
+@pytest.mark.parametrize("megabytes", [360, 900])
+def test_a_job_with_too_little_address_space_ends_in_a_sentence(megabytes, tmp_path):
+    """With less than its libraries need, a job would wait for ever in one of them."""
+    command = f"ulimit -v {megabytes * 1024}; exec '{sys.executable}' -m structmargin_suite.stages.prepare"
+    command += " --experiment toy --corpus clusters"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    assert ("not enough memory" in done.stderr) is (megabytes == 360), done.stderr

@@ -6,11 +6,13 @@ import copy
 import json
 import shutil
 
+import joblib
 import numpy as np
 import pytest
 
 from helpers.toy_project import TOY, bundle_of, project, run_all, write_config
 from structmargin_suite.planning.plan import load
+from structmargin_suite.stages._command import job_of
 from structmargin_suite.stages.evaluate import evaluate
 from structmargin_suite.stages.prepare import prepare
 from structmargin_suite.stages.report import report
@@ -281,3 +283,18 @@ def test_a_job_needs_its_own_corpora_only(tmp_path):
     evaluate(suite, job)
     runs = [bundle_of(suite, run.name, "evaluated").json(run.name, "metrics.json") for run in job.runs]
     assert len(runs) == 4 and {run["status"] for run in runs} == {"done"}
+
+
+def test_threads_change_nothing_but_clocks(tmp_path, done):
+    """The command tells joblib, which trainings ask; and what they write is the same to the byte."""
+    root, suite = done
+    job = next(job for job in suite.experiments["toy"].jobs if len(job.runs) > 1)
+    layout = ScaleLayout(root, suite.scale)
+    before = layout.trained("toy", job.name).read_bytes()
+    arguments = ["--root", str(root), "--scale", suite.scale, "--experiment", "toy", "--job", job.name]
+    with joblib.parallel_config(n_jobs=1):
+        assert joblib.effective_n_jobs(None) == 1
+        train(*job_of([*arguments, "--threads", "2"], "train", "Train."))
+        assert joblib.effective_n_jobs(None) == 2
+    assert joblib.effective_n_jobs(None) == 1
+    assert layout.trained("toy", job.name).read_bytes() == before

@@ -213,6 +213,8 @@ class Alignment(Params):
 class AlignmentBatch:
     """All strings of all examples end to end, and the pairs (native, candidate) to align."""
 
+    grain = 1
+
     def __init__(self, problem: Alignment, X: Sequence[Input], Y: Sequence[Output] | None) -> None:
         problem.check(X, Y)
         self.problem, self.x = problem, X[0] if len(X) else None
@@ -232,17 +234,16 @@ class AlignmentBatch:
 
     def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts:
         """The best path of the best decoy of each example, whatever H is."""
-        low, high = self.decoy_start[indices], self.decoy_start[indices + 1]
-        groups = np.concatenate([[0], np.cumsum(high - low)])
-        taken = np.arange(groups[-1]) + np.repeat(low - groups[:-1], high - low)
+        taken, groups = _some(self.decoy_start, indices)
         best, aligned = self._best(f, self.decoys[taken], groups)
         rows = self._rows(indices, best, aligned)
         outputs = self._choices(best, aligned)
         return Cuts.of_search(H, indices, outputs, np.ones(len(indices)), rows @ f.w, rows)
 
-    def argmax(self, f: Scorer) -> list[ChosenCandidate]:
-        """The best-scoring output of every example."""
-        return self._choices(*self._best(f, np.arange(len(self.pairs)), self.start))
+    def argmax(self, f: Scorer, indices: np.ndarray | None = None) -> list[ChosenCandidate]:
+        """The best-scoring output of every example, or of some."""
+        indices = np.arange(len(self.start) - 1) if indices is None else indices
+        return self._choices(*self._best(f, *_some(self.start, indices)))
 
     def _best(self, f: Scorer, which: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, Aligned]:
         """The best pair of each group of pairs, and its alignment: only winners are walked back."""
@@ -265,6 +266,13 @@ class AlignmentBatch:
         _subtract(*self.strings, truth, indices, violator, B, counts, data, columns, indptr)
         used = indptr[-1]
         return sp.csr_matrix((data[:used], columns[:used], indptr), shape=(len(indices), len(counts)))
+
+
+def _some(start: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(numbers of the chosen examples' pairs, where each one's begin among these), from where all begin."""
+    low, high = start[indices], start[indices + 1]
+    groups = np.concatenate([[0], np.cumsum(high - low)])
+    return np.arange(groups[-1]) + np.repeat(low - groups[:-1], high - low), groups
 
 
 @compiled

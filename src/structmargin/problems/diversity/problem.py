@@ -304,6 +304,8 @@ class Diversity(Params):
 class DiversityBatch:
     """Queries with their searches, subtopics joined to the items once."""
 
+    grain = 1
+
     def __init__(self, problem: Diversity, X: Sequence[Candidates], Y: Sequence[Selection] | None) -> None:
         self.problem, self.X, self.Y = problem, X, Y
         known = [] if Y is None else list(zip(X, Y, strict=True))
@@ -323,6 +325,7 @@ class DiversityBatch:
         matrix = sp.csr_matrix(np.array(rows))
         return Cuts.of_search(H, indices, outputs, losses, matrix @ f.w, matrix)
 
-    def argmax(self, f: Scorer) -> list[Selection]:
-        """The best-scoring output of every example."""
-        return [self.problem.argmax(f, x) for x in self.X]
+    def argmax(self, f: Scorer, indices: np.ndarray | None = None) -> list[Selection]:
+        """The best-scoring output of every example, or of some."""
+        which = range(len(self.X)) if indices is None else indices
+        return [self.problem.argmax(f, self.X[i]) for i in which]

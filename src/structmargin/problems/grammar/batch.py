@@ -14,7 +14,7 @@ from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.cky import Forests, forests
 from structmargin.oracles.cky_best import best, best_other
-from structmargin.oracles.cky_f1 import MAX_BOUNDS, best_by_f1
+from structmargin.oracles.cky_f1 import MAX_LINES, MAX_STRATA, best_by_f1
 from structmargin.oracles.cky_f1_bounds import limits
 from structmargin.problem import Scorer
 from structmargin.problems.grammar.trees import Node, Tree, brackets, from_brackets
@@ -107,6 +107,8 @@ class Trees(Sequence["Tree | None"]):
 class GrammarBatch:
     """Sentences and, for the augmented search, their trees."""
 
+    grain = 1
+
     def __init__(self, problem: Grammar, X: Sequence[Tags], Y: Sequence[Node] | None) -> None:
         self.problem, self.X = problem, X
         problem.check_inputs(X)
@@ -126,11 +128,17 @@ class GrammarBatch:
         self.correct = _correct(forest, np.concatenate([[0], np.cumsum(self.n_gold)]), gold.reshape(-1, 3))
         self.limit = limits(forest, self.correct)
 
-    def argmax(self, f: Scorer) -> list[Tree | None]:
-        """The best tree of every sentence, None where the grammar has none, which a NoParseWarning tells."""
+    def argmax(self, f: Scorer, indices: np.ndarray | None = None) -> list[Tree | None]:
+        """The best tree of every sentence, or of some; None where the grammar has none."""
+        X = self.X if indices is None else [self.X[i] for i in indices]
         trees: list[Tree | None] = []
-        for lo in range(0, len(self.X), FORESTS_AT_A_TIME):
-            trees += PackedForests(self.problem, self.X[lo : lo + FORESTS_AT_A_TIME]).argmax(f)
+        for lo in range(0, len(X), FORESTS_AT_A_TIME):
+            trees += PackedForests(self.problem, X[lo : lo + FORESTS_AT_A_TIME]).argmax(f)
+        return trees
+
+    def combined(self, parts: list[list[Tree | None]]) -> list[Tree | None]:
+        """The trees of all sentences; a NoParseWarning tells of those that have none."""
+        trees = [tree for part in parts for tree in part]
         warn_of_unparsed(self.X, trees, self.problem.tables.tags)
         return trees
 
@@ -161,7 +169,7 @@ class GrammarBatch:
     ) -> tuple[np.ndarray, ...]:
         truth = (self.given, self.correct, self.n_gold, self.limit)
         search: tuple[np.ndarray, ...] = best_by_f1(
-            self.packed.forest, which, score, extra, *truth, H, MAX_BOUNDS
+            self.packed.forest, which, score, extra, *truth, H, MAX_LINES, MAX_STRATA
         )
         return search
 

@@ -10,6 +10,7 @@ additive kernel of a box with itself is 1 and the exponent is at most 2 gamma.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -53,6 +54,7 @@ class Pyramids:
     def __init__(self) -> None:
         self.images: dict[int, np.ndarray] = {}
         self.sparse: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = {}
+        self.lock = threading.Lock()  # searches run side by side
 
 
 Memory = KernelMemory[PackedBoxes, BoxExpansion, Pyramids]
@@ -162,10 +164,11 @@ class BoxChi2:
             return known
         rows, which = self._pack(X, Y)
         total = np.bincount(which, weights=np.asarray(coef, dtype=float), minlength=rows.shape[0])
+        total = total.astype(float)  # whole numbers where there are no coefficients
         bins = rows.tocsc()
         mass = np.asarray(rows.sum(axis=1)).ravel()
         start, owner = bins.indptr.astype(np.int64), bins.indices.astype(np.int64)
-        support = Support(start, owner, bins.data, total, mass)
+        support = Support(start, owner, bins.data, total.astype(float), mass)
         return self.memory.expansion.set(BoxExpansion(support, {}), X, Y, coef)
 
     def _pack(self, X: Images, Y: Boxes) -> PackedBoxes:
@@ -195,10 +198,11 @@ class BoxChi2:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The sorted bins of a pair's pyramid and their values; the key is (the image's id, the box)."""
         store = self.memory.store
-        if store.images.get(key[0]) is not x[0]:  # a new image, or another at an old one's address
-            store.images[key[0]] = x[0]
-            store.sparse = {k: v for k, v in store.sparse.items() if k[0] != key[0]}
-        if key not in store.sparse:
-            row = pyramids([x], [y], self.n_words, self.levels, KINDS[self.normalise])
-            store.sparse[key] = row.indices.astype(np.int64), row.data
-        return store.sparse[key]
+        with store.lock:
+            if store.images.get(key[0]) is not x[0]:  # a new image, or another at an old one's address
+                store.images[key[0]] = x[0]
+                store.sparse = {k: v for k, v in store.sparse.items() if k[0] != key[0]}
+            if key not in store.sparse:
+                row = pyramids([x], [y], self.n_words, self.levels, KINDS[self.normalise])
+                store.sparse[key] = row.indices.astype(np.int64), row.data
+            return store.sparse[key]

@@ -5,6 +5,7 @@ Delta also takes fractions of the map's units, and does not mind further columns
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -288,18 +289,21 @@ class PreparedSearches:
         self.H: Cost | None = None
         self.entries: dict[int, tuple[Any, ...]] = {}
         self.n_bytes = 0
+        self._lock = threading.Lock()  # slices are searched side by side
 
     def get(self, i: int, H: Cost, prepare: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         """The entry of example i under H; `prepare` makes one that is not kept."""
-        if H != self.H:
-            self.H, self.entries, self.n_bytes = H, {}, 0
-        entry = self.entries.get(i)
+        with self._lock:
+            if H != self.H:
+                self.H, self.entries, self.n_bytes = H, {}, 0
+            entry = self.entries.get(i)
         if entry is None:
             entry = prepare()
             size = sum(part.nbytes for part in entry if isinstance(part, np.ndarray))
-            if self.n_bytes + size <= self.max_bytes:
-                self.entries[i] = entry
-                self.n_bytes += size
+            with self._lock:
+                if i not in self.entries and self.n_bytes + size <= self.max_bytes:
+                    self.entries[i] = entry
+                    self.n_bytes += size
         return entry
 
 
@@ -307,6 +311,7 @@ class LocalizationBatch:
     """Images and truths; an image with several examples is scored once a search."""
 
     takes_kernels = True
+    grain = 1
 
     def __init__(self, problem: Localization, X: Sequence[Image], Y: Sequence[np.ndarray] | None) -> None:
         self.problem, self.X, self.inputs = problem, X, [as_input(x) for x in X]
@@ -346,6 +351,7 @@ class LocalizationBatch:
         rows = self.truths[indices] - there
         return Cuts.of_search(H, indices, outputs, losses, rows @ f.w, rows)
 
-    def argmax(self, f: Scorer) -> list[np.ndarray]:
-        """The best-scoring output of every example."""
-        return [self.problem.argmax(f, x) for x in self.X]
+    def argmax(self, f: Scorer, indices: np.ndarray | None = None) -> list[np.ndarray]:
+        """The best-scoring output of every example, or of some."""
+        which = range(len(self.X)) if indices is None else indices
+        return [self.problem.argmax(f, self.X[i]) for i in which]

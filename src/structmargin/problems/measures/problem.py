@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.inputs.labels import label_array, text_of
 from structmargin.inputs.matrices import matrix, row_not_finite
@@ -23,13 +21,7 @@ from structmargin.kernels import Matrix
 from structmargin.oracles.contingency import Table, beaten, highest, pair_weights, worst_labelling
 from structmargin.problem import Scorer
 from structmargin.problems._params import Params
-
-
-class Sample(NamedTuple):
-    """All rows, (n, d) dense or CSR, and which of them are positive, (n,) bool, where that is known."""
-
-    rows: Matrix
-    positive: np.ndarray | None = None
+from structmargin.problems.measures.batch import MeasureBatch, Sample, weighted_sum
 
 
 def _f(beta: float) -> Callable[[int, int, int], Table]:
@@ -226,16 +218,16 @@ class Measure(Params):
 
     def _sum(self, x: Sample, v: np.ndarray) -> np.ndarray:
         """sum_i v_i x_i, with the constant feature if there is one."""
-        total = np.asarray(x.rows.T @ v)
+        total = weighted_sum(x.rows, v)
         return np.append(total, self.intercept * v.sum()) if self.intercept else total
 
     def delta(self, y: np.ndarray, ybar: np.ndarray) -> float:
         """The loss; for measures of an order `ybar` may be labels or scores (a tie at k counts its share)."""
         y, ybar = np.asarray(y), np.asarray(ybar)
         if self._pairs:
-            pos, neg = np.sort(ybar[y > 0]), np.sort(ybar[y <= 0])
+            pos, neg = np.sort(ybar[y > 0]).astype(float), ybar[y <= 0].astype(float)
             above = np.empty(len(pos))
-            beaten(pos.astype(float), neg.astype(float), above)
+            beaten(pos, neg, above, np.empty(len(neg)))
             return float(above.sum() / (len(pos) * len(neg)))
         table = self.table(y)
         if table.k < 0:
@@ -321,32 +313,3 @@ def _is_sign(labels: np.ndarray) -> np.ndarray:
 
 def _of_sample(i: int, n: int) -> str:
     return "" if n == 1 else f" of sample {i}"
-
-
-class MeasureBatch:
-    """Samples with their searches; deltaPsi as one weighted sum of rows."""
-
-    def __init__(self, problem: Measure, X: Sequence[Sample], Y: Sequence[np.ndarray] | None) -> None:
-        self.problem, self.X, self.Y = problem, X, Y
-
-    def search(self, f: Scorer, indices: np.ndarray, H: Cost) -> Cuts:
-        """The most violated output of each example in `indices`."""
-        assert self.Y is not None
-        problem, outputs, losses, rows = self.problem, [], np.empty(len(indices)), []
-        for j, i in enumerate(indices):
-            x, y = self.X[i], self.Y[i]
-            ybar = problem.augmented_argmax(f, x, y, H)
-            if problem._pairs:
-                v = pair_weights(y > 0, y) - pair_weights(y > 0, ybar)
-                losses[j] = np.sum(v[y > 0])
-            else:
-                v = (y - ybar) / float(len(y))
-                losses[j] = problem.delta(y, ybar)
-            outputs.append(ybar)
-            rows.append(problem._sum(x, v))
-        matrix = sp.csr_matrix(np.array(rows))
-        return Cuts.of_search(H, indices, outputs, losses, matrix @ f.w, matrix)
-
-    def argmax(self, f: Scorer) -> list[np.ndarray]:
-        """The best-scoring output of every example."""
-        return [self.problem.argmax(f, x) for x in self.X]

@@ -21,6 +21,10 @@ from structmargin.kernels import Matrix
 from structmargin.problem import Scorer
 from structmargin.problems.multiclass.data import Labels, MulticlassData, as_matrix
 
+GRAIN = 4096
+"""The scores of so many examples are one product of matrices, which rounds by its shape: n_jobs must not
+change it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Multiclass(MulticlassData):
@@ -173,6 +177,7 @@ class MulticlassBatch:
     """All examples as one matrix."""
 
     takes_kernels = True
+    grain = GRAIN
 
     def __init__(self, problem: Multiclass, X: Matrix, Y: Labels | None) -> None:
         self.problem, self.X = problem, as_matrix(X)
@@ -200,11 +205,7 @@ class MulticlassBatch:
 
     def _values(self, f: Scorer, indices: np.ndarray, H: Cost) -> tuple[np.ndarray, np.ndarray]:
         """f(x, y) - f(x, .) and H of every class: both (m, n_classes)."""
-        every = np.array_equal(indices, np.arange(len(self.Y)))
-        y = self.Y if every else self.Y[indices]
-        scores = f.of_training(indices)
-        if scores is None:
-            scores = np.asarray(f.potentials(self.X if every else self.X[indices])).reshape(len(y), -1)
+        y, scores = self.Y[indices], self._scores(f, indices, known=True)
         margins = scores[np.arange(len(y)), y][:, None] - scores
         return margins, H(self.losses[y], margins)
 
@@ -214,9 +215,28 @@ class MulticlassBatch:
         example = indices[row]
         return Cuts.of_search(H, example, ybar, self.losses[self.Y[example], ybar], margins[row, ybar])
 
-    def argmax(self, f: Scorer) -> np.ndarray:
-        """The best-scoring output of every example."""
-        labels: np.ndarray = np.argmax(np.asarray(f.potentials(self.X)).reshape(self.X.shape[0], -1), axis=1)
+    def _scores(self, f: Scorer, indices: np.ndarray, known: bool) -> np.ndarray:
+        """The scores of all classes (m, n_classes), GRAIN examples at a time, those `known` from training."""
+        parts = []
+        for lo in range(0, max(len(indices), 1), GRAIN):
+            some = indices[lo : lo + GRAIN]
+            scores = f.of_training(some) if known else None
+            if scores is None:
+                scores = np.asarray(f.potentials(self._rows(some))).reshape(len(some), -1)
+            parts.append(scores)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _rows(self, indices: np.ndarray) -> Matrix:
+        """The inputs of some examples; of all of them, or of a run of dense rows, without a copy."""
+        first, m = indices[0] if len(indices) else 0, len(indices)
+        if not np.array_equal(indices, np.arange(first, first + m)):
+            return self.X[indices]
+        return self.X if m == self.X.shape[0] else self.X[first : first + m]
+
+    def argmax(self, f: Scorer, indices: np.ndarray | None = None) -> np.ndarray:
+        """The best-scoring output of every example, or of some."""
+        indices = np.arange(self.X.shape[0]) if indices is None else indices
+        labels: np.ndarray = np.argmax(self._scores(f, indices, known=False), axis=1)
         return labels
 
     def rows(self, example: np.ndarray, ybar: np.ndarray) -> sp.csr_matrix:

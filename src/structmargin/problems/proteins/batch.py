@@ -8,6 +8,7 @@ template, so that a cell costs one look-up for each of at most three target code
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.chains import search, work_space
 from structmargin.problems.proteins.features import TARGET, Pair, places, target_codes, template_codes
+from structmargin.scratch import PerThread
 
 if TYPE_CHECKING:
     from structmargin.problems.proteins.problem import ProteinAlignment
@@ -62,6 +64,8 @@ class PackedMatches(NamedTuple):
 class ProteinBatch:
     """All pairs of all examples, packed once; `problem` has checked them."""
 
+    grain = 1
+
     def __init__(self, problem: ProteinAlignment, X: Sequence[Pair], Y: Sequence[np.ndarray] | None) -> None:
         self.problem, self.n = problem, len(X)
         X = [x if isinstance(x, Pair) else Pair(*x) for x in X]
@@ -84,7 +88,8 @@ class ProteinBatch:
             ),
         )
         self.sizes = sizes
-        self.work = work_space(*(int((sizes + edge).prod(axis=1).max(initial=0)) for edge in (0, 1)))
+        cells, bordered = (int((sizes + edge).prod(axis=1).max(initial=0)) for edge in (0, 1))
+        self._work = PerThread(partial(work_space, cells, bordered))
         if Y is not None:
             self.truth = _chains(Y)
 
@@ -109,9 +114,9 @@ class ProteinBatch:
         rows = self._rows(indices, matches)
         return Cuts.of_search(H, indices, _listed(matches), losses, rows @ f.w, rows)
 
-    def argmax(self, f: Any) -> list[np.ndarray]:
-        """The best chain of each example."""
-        return _listed(self._best_matches(f.w, np.arange(self.n), False))
+    def argmax(self, f: Any, indices: np.ndarray | None = None) -> list[np.ndarray]:
+        """The best chain of each example, or of some."""
+        return _listed(self._best_matches(f.w, np.arange(self.n) if indices is None else indices, False))
 
     def _best_matches(self, w: np.ndarray, indices: np.ndarray, augmented: bool) -> PackedMatches:
         length = self.sizes[indices].min(axis=1)
@@ -127,7 +132,7 @@ class ProteinBatch:
             augmented,
             truth,
             self.problem.tolerance,
-            self.work,
+            self._work.value,
             matches,
         )
         return matches
@@ -136,9 +141,10 @@ class ProteinBatch:
         """The scores of matches (n, m) and of gaps (n, 4) of the first pair."""
         weights = self.weights(w)
         n, m = self.sizes[0]
-        _fill(self.packed, weights, 0, np.empty((3, MAX_TARGET_VALUES)), self.work.S)
+        S = self._work.value.S
+        _fill(self.packed, weights, 0, np.empty((3, MAX_TARGET_VALUES)), S)
         gaps = weights.gaps[self.packed.place[:n]]
-        return self.work.S[: n * m].reshape(n, m).copy(), gaps
+        return S[: n * m].reshape(n, m).copy(), gaps
 
     def psi(self) -> sp.csr_matrix:
         """Psi of each example's own chain, one row per example."""

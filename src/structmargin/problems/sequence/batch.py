@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import abc
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,15 @@ from structmargin.problem import Scorer
 from structmargin.problems.sequence.features import choose, difference_rows, pack, sparse_scores
 from structmargin.problems.sequence.potentials import Potentials
 from structmargin.problems.sequence.short_rows import ShortRows
+from structmargin.scratch import PerThread
 
 if TYPE_CHECKING:
     from structmargin.problems.sequence.problem import Sequence
 
-MIN_PART_ENTRIES = 2**20
+GRAIN = 256
+"""Where tokens are dense, the scores of so many sequences are one product of matrices, whatever else is asked
+for: a product rounds by its shape, and n_jobs must not change it."""
+MIN_PART_ENTRIES = 2**16
 """From so many features of all tokens together on, cuts are short rows: rows of fewer are near at hand."""
 
 
@@ -59,7 +64,9 @@ class SequenceBatch:
             problem.require_label_numbers(X, Y)
             empty = np.zeros(0, dtype=np.int64)
             self.y = np.concatenate([empty, *(np.asarray(y, dtype=np.int64) for y in Y)])
-        self._place = np.empty(problem.n_weights, dtype=np.int64)  # scratch memory of `difference_rows`
+        self.grain = 1 if self.dense is None else GRAIN
+        # scratch memory of `difference_rows`
+        self._place = PerThread(partial(np.empty, problem.n_weights, dtype=np.int64))
         self.parts: Parts | None = None
         heavy = len(self.tokens.data) >= MIN_PART_ENTRIES
         if Y is not None and heavy and not problem.layout.input_transitions:
@@ -78,7 +85,7 @@ class SequenceBatch:
             ]
             outputs, losses = [labels for labels, _ in searches], np.array([loss[0] for _, loss in searches])
             return Cuts.of_search(H, indices, outputs, losses, self._margins(f, indices, outputs))
-        potentials = self._potentials(f.w, token_numbers)
+        potentials = self._potentials(f.w, offsets, token_numbers)
         labels, losses = self.problem.search(
             self.problem.chains(potentials, offsets), self.y[token_numbers], H
         )
@@ -102,11 +109,12 @@ class SequenceBatch:
         triples = zip(indices, truths, outputs, strict=True)
         return np.array([f(self.X[i], y) - f(self.X[i], ybar) for i, y, ybar in triples])
 
-    def argmax(self, f: Scorer) -> list[np.ndarray]:
-        """The best labels of every example."""
+    def argmax(self, f: Scorer, indices: np.ndarray | None = None) -> list[np.ndarray]:
+        """The best labels of every example, or of some."""
+        indices = self.all if indices is None else indices
         if f.w is None:
-            return [self.problem.decode(chains) for chains in self._kernel_chains(f, self.all)]
-        offsets, token_numbers = choose(self.tokens.offsets, self.all)
+            return [self.problem.decode(chains) for chains in self._kernel_chains(f, indices)]
+        offsets, token_numbers = choose(self.tokens.offsets, indices)
         return _split(self.problem.decode(self.chains(f.w, offsets, token_numbers)), offsets)
 
     def psi(self) -> sp.csr_matrix:
@@ -115,19 +123,22 @@ class SequenceBatch:
 
     def chains(self, w: np.ndarray, offsets: np.ndarray, token_numbers: np.ndarray) -> Chains:
         """The oracle's arrays for the tokens `token_numbers` under explicit weights."""
-        return self.problem.chains(self._potentials(w, token_numbers), offsets)
+        return self.problem.chains(self._potentials(w, offsets, token_numbers), offsets)
 
-    def _potentials(self, w: np.ndarray, token_numbers: np.ndarray) -> Potentials:
+    def _potentials(self, w: np.ndarray, offsets: np.ndarray, token_numbers: np.ndarray) -> Potentials:
         W, _, V, _ = self.problem.weights(w)
-        inputs = None if V is None else self._products(token_numbers, V)
-        return self.problem.scores(w, self._products(token_numbers, W), inputs)
+        inputs = None if V is None else self._products(offsets, token_numbers, V)
+        return self.problem.scores(w, self._products(offsets, token_numbers, W), inputs)
 
-    def _products(self, token_numbers: np.ndarray, W: np.ndarray) -> np.ndarray:
-        products: np.ndarray = (
-            sparse_scores(self.tokens, token_numbers, W)
-            if self.dense is None
-            else self.dense[token_numbers] @ W
-        )
+    def _products(self, offsets: np.ndarray, token_numbers: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """The products of tokens with the columns of W, GRAIN sequences at a time."""
+        products: np.ndarray
+        if self.dense is None:
+            products = sparse_scores(self.tokens, token_numbers, W)
+            return products
+        products = np.empty((len(token_numbers), W.shape[1]))
+        for lo, hi in pairwise([*offsets[:-1:GRAIN].tolist(), len(token_numbers)]):
+            np.matmul(self.dense[token_numbers[lo:hi]], W, out=products[lo:hi])
         return products
 
     def _kernel_chains(self, f: Scorer, indices: np.ndarray) -> list[Chains]:
@@ -139,7 +150,7 @@ class SequenceBatch:
         """Psi(x_i, y_i) - Psi(x_i, ybar_i) for i in `indices`; Psi(x_i, y_i) alone where ybar_i is all -1."""
         layout, shape = self.problem.layout, (len(indices), self.problem.n_weights)
         indptr, columns, values = difference_rows(
-            self.tokens, layout, indices, self.y, offsets, ybar, self._place
+            self.tokens, layout, indices, self.y, offsets, ybar, self._place.value
         )
         return sp.csr_matrix((values, columns, indptr), shape=shape)
 

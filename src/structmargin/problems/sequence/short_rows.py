@@ -7,12 +7,14 @@ phi(x_t) ⊗ e_a has a single column, t L + a.
 from __future__ import annotations
 
 from collections import abc
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
 from structmargin.problems.sequence.features import FeatureLayout, Tokens, choose, difference_rows
+from structmargin.scratch import PerThread
 
 
 class ShortRows:
@@ -32,7 +34,8 @@ class ShortRows:
         self._tokens = Tokens(offsets, np.arange(N + 1), numbers.astype(np.int32), np.ones(N))
         self._layout, self._y = layout._replace(n_features=self.longest), y
         self._width = self.longest * L + L**2 + layout.triplets * L**3
-        self._place = np.empty(self._width, dtype=np.int64)  # scratch memory of `difference_rows`
+        # scratch memory of `difference_rows`
+        self._place = PerThread(partial(np.empty, self._width, dtype=np.int64))
 
     def __call__(self, example: np.ndarray, outputs: abc.Sequence[np.ndarray]) -> sp.csr_matrix:
         """The rows of examples and outputs given in pairs."""
@@ -62,7 +65,7 @@ class ShortRows:
         self, example: np.ndarray, offsets: np.ndarray, ybar: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         arrays: tuple[np.ndarray, np.ndarray, np.ndarray] = difference_rows(
-            self._tokens, self._layout, example, self._y, offsets, ybar, self._place
+            self._tokens, self._layout, example, self._y, offsets, ybar, self._place.value
         )
         return arrays
 
