@@ -81,7 +81,8 @@ def copy_of(finished: Path, root: Path, *, results: bool = True) -> Path:
 
 def assert_same(root: Path, reference: Path) -> None:
     """The bytes of the reference, whole files throughout, and nothing left over."""
-    assert exact(reference / "results", root / "results") == []
+    differences = exact(reference / "results", root / "results")
+    assert not differences, differences
     corpora = {path.relative_to(reference) for path in (reference / "data" / "ready").rglob("*.zip")}
     assert corpora == {path.relative_to(root) for path in (root / "data" / "ready").rglob("*.zip")}
     for name in corpora:

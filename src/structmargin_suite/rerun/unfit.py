@@ -45,6 +45,8 @@ def unfit(suite: Suite, names: Sequence[str]) -> Iterator[Unfit]:
     layout = ScaleLayout(suite.root, suite.scale)
     for name in names:
         yield from Check(suite, suite.experiments[name], layout).faults()
+    for path in _strays(suite.root, layout):
+        yield Unfit(path, FOLDER, True, ())
     for path in (layout.claims, layout.page, layout.results / SEAL, layout.complete):
         if (why := _no_file(path)) is not None:
             yield Unfit(path, why, True, (layout.results / SEAL, layout.complete))
@@ -169,6 +171,13 @@ def _skipped(trained: Bundle) -> dict[str, str]:
         for name in trained.entries
         if trained.status(name) == "skipped"
     }
+
+
+def _strays(root: Path, layout: ScaleLayout) -> Iterator[Path]:
+    """Folders where logs or Snakemake's notes on files belong; Snakemake splits long names of notes at @."""
+    logs = layout.results.rglob("logs/*.log")
+    notes = (path for path in root.glob(".snakemake/metadata/*") if not path.name.startswith("@"))
+    yield from (path for path in (*logs, *notes) if path.is_dir())
 
 
 def _no_file(path: Path) -> str | None:
