@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 Space = TypeVar("Space")
 
 
 class PerThread(threading.local, Generic[Space]):
-    """`value` is what `make` returns, called once in each thread that asks for it."""
+    """`value` is what `make` returns, called once in each thread that asks for it. Copies have their own."""
 
     def __init__(self, make: Callable[[], Space]) -> None:
+        self._make = make
         self.value = make()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PerThread, (self._make,)

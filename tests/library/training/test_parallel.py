@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 import time
 import warnings
@@ -18,7 +20,7 @@ from helpers.every_problem import EVERY, example, points
 from helpers.sameness import bits, of_model
 from structmargin import JKSE, StructuredSVM, certify, registry
 from structmargin.cuts import Cuts, JoinedOutputs
-from structmargin.dual.working_set import NotSeparableError
+from structmargin.dual.working_set import Dual, NotSeparableError
 from structmargin.fit import ConvergenceWarning
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import RBF, Product
@@ -330,6 +332,18 @@ def test_none_is_what_joblib_says() -> None:
         assert n_threads(5) == 5
     with joblib.parallel_config("threading", n_jobs=1):
         assert n_threads(None) == 1
+
+
+def test_a_model_with_work_space_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cuts of sequences by their tokens keep what makes them, scratch memory included."""
+    monkeypatch.setattr(sequence, "MIN_PART_ENTRIES", 1)
+    problem, X, Y, _ = example("Sequence")
+    model = StructuredSVM(problem, C=5.0, warm_start=True, n_jobs=2).fit(X, Y)
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert bits(other.predict(X)) == bits(model.predict(X))
+        assert isinstance(other.fit_.state, Dual)
+        again = other.set_params(C=2.0).fit(X, Y).w_  # from the cuts of the copy
+        assert bits(again) == bits(clone(model).set_params(C=5.0).fit(X, Y).set_params(C=2.0).fit(X, Y).w_)
 
 
 def test_n_jobs_is_of_the_machine_not_of_the_model() -> None:

@@ -34,6 +34,10 @@ Images = Sequence[Image]
 Boxes = Sequence[np.ndarray]
 
 
+_STORING = threading.Lock()
+"""Held while a pyramid is stored: searches run side by side. One for all stores, which are pickled."""
+
+
 class PackedBoxes(NamedTuple):
     """The pyramids of the distinct pairs of a list, and the row of each pair."""
 
@@ -54,7 +58,6 @@ class Pyramids:
     def __init__(self) -> None:
         self.images: dict[int, np.ndarray] = {}
         self.sparse: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = {}
-        self.lock = threading.Lock()  # searches run side by side
 
 
 Memory = KernelMemory[PackedBoxes, BoxExpansion, Pyramids]
@@ -198,7 +201,7 @@ class BoxChi2:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The sorted bins of a pair's pyramid and their values; the key is (the image's id, the box)."""
         store = self.memory.store
-        with store.lock:
+        with _STORING:
             if store.images.get(key[0]) is not x[0]:  # a new image, or another at an old one's address
                 store.images[key[0]] = x[0]
                 store.sparse = {k: v for k, v in store.sparse.items() if k[0] != key[0]}
