@@ -122,6 +122,7 @@ def _cached(function: Callable[..., Any]) -> Any:
         cache_file = getattr(getattr(made, "_cache", None), "_cache_file", None)
         if cache_file is not None:
             cache_file._version = (cache_file._version, stamp())
+            _make_anew_what_is_damaged(cache_file)
         return made
     except RuntimeError as error:
         if not _warned:
@@ -133,6 +134,25 @@ def _cached(function: Callable[..., Any]) -> Any:
                 stacklevel=2,
             )
         return numba.njit(error_model="numpy", nogil=True)(function)
+
+
+def _make_anew_what_is_damaged(cache_file: Any) -> None:
+    """Let numba compile again, as if it were missing, what a damaged file of its cache held."""
+    load_index, load_data = cache_file._load_index, cache_file._load_data
+
+    def index() -> Any:
+        try:
+            return load_index()
+        except Exception:  # damaged bytes raise whatever they like
+            return {}
+
+    def data(name: str) -> Any:
+        try:
+            return load_data(name)
+        except Exception as error:
+            raise OSError(f"{name} cannot be read") from error  # which numba takes for a missing file
+
+    cache_file._load_index, cache_file._load_data = index, data
 
 
 @contextmanager

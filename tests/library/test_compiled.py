@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 import structmargin
 
@@ -62,3 +67,32 @@ def test_the_check_sees_a_constant_from_another_file(tmp_path: Path) -> None:
     )
     assert taken_from_elsewhere(planted) == {"LIMIT": "structmargin.names"}
     assert not covered(file_of("structmargin.names"))
+
+
+HALF = """
+import numpy as np
+from structmargin.compiled import compiled
+
+@compiled
+def half(x):
+    return x / 2.0
+
+print(half(3.0), len(half.dispatcher.stats.cache_hits))
+"""
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_kept_code_that_is_damaged_is_compiled_again_and_kept(suffix: str, tmp_path: Path) -> None:
+    script, cache = tmp_path / "half.py", tmp_path / "cache"
+    script.write_text(HALF)
+
+    def run() -> str:
+        settings = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+        command = [sys.executable, str(script)]
+        return subprocess.run(command, env=settings, capture_output=True, text=True, check=True).stdout
+
+    assert run() == "1.5 0\n" and run() == "1.5 1\n"
+    (kept,) = cache.rglob(f"*{suffix}")
+    kept.write_bytes(bytes(100))
+    assert run() == "1.5 0\n"
+    assert run() == "1.5 1\n"
