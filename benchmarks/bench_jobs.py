@@ -121,8 +121,13 @@ def row(training: Training) -> dict[str, Any]:
     }
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Measure the table."""
     columns = ["training", "n", "search", "1 job, s", "2 jobs, s", "ratio"]
     with Ledger("jobs") as ledger:
         rows = [row(training) for training in trainings()]
         ledger.add("One job and two", rows, columns, "Seconds on the wall; the same model to the bit.")
+
+
+if __name__ == "__main__":
+    main()

@@ -223,7 +223,8 @@ def scratch_for(width):  # type: ignore[no-untyped-def]
 def ascend_alone(qp, until, xi):  # type: ignore[no-untyped-def]
     """`ascend` for a single block with slack: its products are all there is to know until it is solved.
 
-    Neither w nor a row is looked at before the end, when w is moved: rows of averaged cuts are long.
+    Neither w nor a row is looked at before the end, when w is moved: rows of averaged cuts are long. As in
+    `ascend`, one epoch comes before the first look at `tol`.
     """
     cuts, blocks, alpha, b, caps, ridges = qp
     tol, floor, _, max_epochs = until
@@ -249,7 +250,7 @@ def ascend_alone(qp, until, xi):  # type: ignore[no-untyped-def]
             if a[p] > 0.0:
                 low = min(low, h[p])
         gap, violation, _ = standing(total, slack, held, low, cap, ridge)
-        if epoch == max_epochs or gap <= tol or violation <= floor:
+        if epoch == max_epochs or violation <= floor or (epoch > 0 and gap <= tol):
             break
         solve_block(K, h, a, k, cap, ridge, 0.01, floor, 100 * k + 1000)
         epoch += 1

@@ -86,7 +86,8 @@ class OneSlack(Trainable):
                 dual.add(average([violators], [violators.H > 0.0], mean, task.weights))  # line 8
                 if task.n == 1:
                     best = self._near_best(task, dual, best, primal)
-            dual.ascend(INNER.after(gap, floor), seed=task.seed)  # line 4 of the next round
+            tol = INNER.after(gap, floor) if excess > eps else floor
+            dual.ascend(tol, seed=task.seed)  # line 4 of the next round
             cached.append(violators)
             self._from_cache(task, dual, cached, max(eps, MIN_EXCESS_SHARE * excess), floor)
             if self.idle:

@@ -93,13 +93,11 @@ class Expansion:
 
     def check_jobs(self, runs: list[Run], columns: Mapping[str, str]) -> None:
         """Jobs grouped by settings that runs have."""
-        known = list(
-            dict.fromkeys([*columns.values(), "repetition"])
-        )  # which a faulty `repetitions` leaves out
+        known = list(dict.fromkeys([*columns.values(), "repetition"]))  # a faulty `repetitions` leaves it out
         for position, key in enumerate(self.checks.section("jobs").get("by", [])):
             if runs and key not in known:
                 self.checks.fault(("jobs", "by", str(position)), unknown(key, known, "value"))
-        names = {"corpus": list(self.config["data"]), "method": list(self.checks.methods)}
+        names = {"corpus": self.checks.names("data"), "method": list(self.checks.methods)}
         for position, entry in enumerate(self.checks.section("jobs").get("alone", [])):
             for key, value in entry.items():
                 where = ("jobs", "alone", str(position), key)

@@ -162,7 +162,7 @@ def test_places_of_entries_have_64_bits() -> None:
     problem = Sequence(L, D)
     batch = problem.batch(X, Y)
     packed, _ = choose(batch.tokens.offsets, batch.all)
-    place = batch._place
+    place = batch._place.value
     indptr, columns, _ = difference_rows(
         batch.tokens, problem.layout, batch.all, batch.y, packed, (batch.y + 1) % L, place
     )

@@ -47,7 +47,7 @@ def warn_of_unparsed(X: Sequence[Sequence[str]], trees: Sequence[object], tags: 
         "Grammar(horizontal=1), or 0, or give more training trees"
         + (f"; no training tree has the tags {_named(unknown)}: replace them" if unknown else ""),
         NoParseWarning,
-        stacklevel=6,
+        stacklevel=7,
     )
 
 
