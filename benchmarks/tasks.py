@@ -139,7 +139,8 @@ TASKS = {
         partial(classes, sample=digits),
         "SVM1",
         1.0,
-        peers={"LinearSVC": (0.1, 1e-3)},
+        (1e-2, 1e-3, 1e-4),
+        {"LinearSVC": (0.1, 1e-3)},
     ),
     "digits growth": Task(
         "Digits, more and more of them",
@@ -157,7 +158,8 @@ TASKS = {
         partial(classes, sample=documents),
         "SVM1",
         1.0,
-        peers={"LinearSVC": (0.1, 1e-3)},
+        (1e-2, 1e-3, 1e-4),
+        {"LinearSVC": (0.1, 1e-3)},
     ),
     **{
         name: Task(
@@ -168,7 +170,7 @@ TASKS = {
             500.0,
             (1e-2, 1e-3),
             PERF,
-            (5_000, 20_000, 80_000),
+            (5_000, 20_000),
         )
         for name, title in {
             "f1": "F1",
