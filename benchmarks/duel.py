@@ -56,11 +56,11 @@ def relative_gap(primal: float, dual: float) -> float:
     return max(primal - dual, 0.0) / abs(primal)
 
 
-def compare(task: str) -> list[dict[str, Any]]:
-    """The rows of a task's table: peers, then our solvers."""
+def compare(task: str, names: list[str] | None = None) -> list[dict[str, Any]]:
+    """The rows of a task's table: peers, then our solvers, or those named."""
     goal, default = TASKS[task], "n_slack"
     problem = goal.load(None).problem
-    names = solvers(problem, goal.formulation)
+    names = names or solvers(problem, goal.formulation)
     first = default if default in names else names[0]
     dual = ours(task, first, [min(goal.gaps)])[0]["dual"]
     peers = [

@@ -100,7 +100,7 @@ def text(results: dict[str, list[Table]], unmeasured: list[str]) -> str:
     latest = max(tables, key=lambda table: table["date"])
     machine = ", ".join(f"{name} {value}" for name, value in latest["machine"].items())
     parts = [INTRODUCTION, f"## Machine\n\nMeasured until {latest['date']}: {machine}."]
-    slower = list(losses(tables)) or ["No peer that ran was faster."]
+    slower = list(losses(tables)) or ["In the benchmarks below no peer was faster."]
     parts.append("\n".join(["## Where we lose", "", *slower]))
     missing = {
         row["program"]: row["note"]

@@ -347,7 +347,7 @@ def test_only_what_was_measured_again_changes(tmp_path: Path, capsys: Any) -> No
     write_readme(tmp_path, tmp_path / "README.md")
     text = (tmp_path / "README.md").read_text()
     assert "One task" not in text and "### Plain" in text
-    assert "No peer that ran was faster." in text
+    assert "In the benchmarks below no peer was faster." in text
 
 
 def test_a_document_of_nothing_is_refused(tmp_path: Path) -> None:
