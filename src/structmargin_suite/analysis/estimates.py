@@ -1,0 +1,167 @@
+"""An effect with its interval, over the right unit: what a statement is judged by.
+
+Which interval belongs to which data:
+    fresh samples (each drawn anew from a generator)       t_interval, Student's t
+    draws from one pool, whose training sets overlap       corrected_t, Nadeau and Bengio (2003)
+    fixed units (sentences, cars, topics), with or without draws   bootstrap, over units crossed with draws
+    wins and losses over fixed units                       sign_interval, exact binomial
+    a theorem                                              counterexamples
+All take `level`, the probability that the interval covers: statements of one claim share 5% among them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+RESAMPLES = 4000
+SEED = 20050901
+
+
+class NotTestable(Exception):
+    """These results cannot tell; the message says why and what would be needed."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An effect and its interval.
+
+    Parameters
+    ----------
+    effect, low, high : float
+        In the unit of the statement; a positive effect of an order is on the claimed side.
+    n : int
+        How many independent observations.
+    interval : str
+        How the interval was made.
+    se : float, optional
+        The standard error of the effect; None where there is none.
+    grows : bool
+        Whether more draws would make it narrower: not where the unit is a fixed test set.
+    note : str
+        What else a reader should know, in a sentence.
+    """
+
+    effect: float
+    low: float
+    high: float
+    n: int
+    interval: str
+    se: float | None = None
+    grows: bool = True
+    note: str = ""
+
+    def noted(self, note: str) -> Estimate:
+        """The same estimate with a note."""
+        return replace(self, note=note)
+
+    def __neg__(self) -> Estimate:
+        return replace(self, effect=-self.effect, low=-self.high, high=-self.low)
+
+
+def t_interval(values: Sequence[float] | np.ndarray, level: float) -> Estimate:
+    """The mean of independent values with Student's t."""
+    x = _at_least_two(values)
+    se = float(x.std(ddof=1)) / math.sqrt(len(x))
+    return _with_t(float(x.mean()), se, len(x), level, "t over samples")
+
+
+def corrected_t(values: Sequence[float] | np.ndarray, level: float, test_to_train: float) -> Estimate:
+    """The mean over draws whose training sets overlap, with Nadeau and Bengio's corrected variance.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One value per draw.
+    level : float
+        The probability that the interval covers.
+    test_to_train : float
+        The number of test examples over that of training examples in a draw.
+    """
+    x = _at_least_two(values)
+    se = float(x.std(ddof=1)) * math.sqrt(1.0 / len(x) + test_to_train)
+    return _with_t(float(x.mean()), se, len(x), level, "corrected t over overlapping draws")
+
+
+def bootstrap(
+    values: np.ndarray,
+    level: float,
+    statistic: Callable[[np.ndarray], np.ndarray] | None = None,
+    seed: int = SEED,
+) -> Estimate:
+    """A statistic of fixed units, by a bootstrap over units crossed with draws.
+
+    Parameters
+    ----------
+    values : ndarray of shape (draws, units, ...) or (units, ...)
+        What was measured of each unit in each draw; trailing axes hold several counts of one unit.
+    level : float
+        The probability that the interval covers.
+    statistic : callable, optional
+        From summed counts, of shape (resamples, ...), to values of shape (resamples,); by default the mean
+        over units. It gets sums over units and draws: ratios of sums (F1 over all brackets) come out right.
+    seed : int
+        Of the resampling.
+
+    Returns
+    -------
+    Estimate
+        `n` is the number of units; it grows with more draws only if there are several.
+    """
+    x = np.asarray(values, dtype=float)
+    x = x[None] if x.ndim == 1 or (statistic is not None and x.ndim == 2) else x
+    draws, units = x.shape[:2]
+    if units < 2:
+        raise NotTestable(f"{units} units; at least 2 are needed for an interval")
+    rng = np.random.default_rng(seed)
+    of_units = rng.multinomial(units, np.full(units, 1.0 / units), size=RESAMPLES).astype(float)
+    of_draws = rng.multinomial(draws, np.full(draws, 1.0 / draws), size=RESAMPLES).astype(float)
+    if statistic is None:
+        computed = np.einsum("rd,du,ru->r", of_draws, x, of_units, optimize=True) / (draws * units)
+        effect = float(x.mean())
+    else:
+        sums = np.einsum("rd,du...,ru->r...", of_draws, x, of_units, optimize=True)
+        computed = statistic(sums)
+        effect = float(statistic(x.sum(axis=(0, 1))[None])[0])
+    low, high = np.quantile(computed, [(1.0 - level) / 2, (1.0 + level) / 2])
+    crossed = f" crossed with {draws} draws" if draws > 1 else ""
+    how = f"bootstrap over {units} units{crossed}"
+    return Estimate(effect, float(low), float(high), units, how, float(computed.std(ddof=1)), draws > 1)
+
+
+def sign_interval(won: int, lost: int, level: float) -> Estimate:
+    """Wins minus losses as a share of the units on which two methods differ, with an exact binomial interval.
+
+    Ties are dropped. The effect lies between -1 and 1.
+    """
+    n = won + lost
+    if n == 0:
+        raise NotTestable("the two never differ")
+    share = stats.binomtest(won, n).proportion_ci(confidence_level=level, method="exact")
+    effect = (won - lost) / n
+    se = math.sqrt(max(1.0 - effect * effect, 0.0) / n)
+    note = f"{won} won, {lost} lost"
+    return Estimate(effect, 2 * share.low - 1, 2 * share.high - 1, n, "exact binomial", se, False, note)
+
+
+def counterexamples(broken: int, n: int, note: str = "") -> Estimate:
+    """How many of n runs break a bound; a theorem has none."""
+    if n == 0:
+        raise NotTestable("no run that it applies to")
+    return Estimate(float(broken), float(broken), float(broken), n, "every run", None, False, note)
+
+
+def _at_least_two(values: Sequence[float] | np.ndarray) -> np.ndarray:
+    x = np.asarray(values, dtype=float)
+    if len(x) < 2:
+        raise NotTestable(f"{len(x)} repetitions; at least 2 are needed for an interval")
+    return x
+
+
+def _with_t(mean: float, se: float, n: int, level: float, how: str) -> Estimate:
+    half = float(stats.t.ppf(0.5 + level / 2, n - 1)) * se
+    return Estimate(mean, mean - half, mean + half, n, how, se)

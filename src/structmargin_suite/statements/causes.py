@@ -1,0 +1,67 @@
+"""Why a statement is not reproduced: causes that were tested, in the order in which they are looked for.
+
+reading      another reading reproduces it on the same corpus
+baseline     it appears against the rival as the paper describes it
+engineering  our program is faster: what the paper says of its own is true in counts
+data         it is reproduced on another corpus, or on data made to be like the paper's
+power        the interval holds both; more draws, or a larger test set, would tell
+claim        contradicted on the paper's own data under every reading that was run
+open         none of these tests decides
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from structmargin_suite.analysis.estimates import Estimate
+from structmargin_suite.statements.rule import CONTRADICTED, INCONCLUSIVE, REPRODUCED, more_needed
+from structmargin_suite.storage.statements_file import Statement
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A statement's verdict under one reading on one corpus; without an estimate `reason` says why."""
+
+    statement: Statement
+    reading: str
+    corpus: str
+    verdict: str
+    estimate: Estimate | None = None
+    reason: str = ""
+    papers_own: bool = False
+
+
+def cause_of(row: Judged, others: Sequence[Judged], tested: Sequence[tuple[str, Judged]]) -> str:
+    """The cause of one verdict, with what shows it; empty where the statement is reproduced or not judged.
+
+    Parameters
+    ----------
+    row : Judged
+    others : sequence of Judged
+        The same statement under every reading on every corpus.
+    tested : sequence of (cause, Judged)
+        Comparisons that test a cause, for the same reading and corpus.
+    """
+    if row.verdict not in (CONTRADICTED, INCONCLUSIVE) or row.estimate is None:
+        return ""
+    beside = [other for other in others if other is not row and other.estimate is not None]
+    same_corpus = [other for other in beside if other.corpus == row.corpus]
+    by_reading = [other.reading for other in same_corpus if other.verdict == REPRODUCED]
+    if by_reading:
+        return f"reading: reproduced under {', '.join(by_reading)}"
+    for name, test in tested:
+        if test.verdict == REPRODUCED and test.estimate is not None:
+            return f"{name}: {test.estimate.note or _numbers(test.estimate)}"
+    elsewhere = [o.corpus for o in beside if o.reading == row.reading and o.verdict == REPRODUCED]
+    if elsewhere:
+        return f"data: reproduced on {', '.join(elsewhere)}"
+    if row.verdict == INCONCLUSIVE:
+        return f"power: {more_needed(row.statement, row.estimate)}"
+    if row.papers_own and all(other.verdict == CONTRADICTED for other in same_corpus):
+        return "claim: contradicted on the paper's own data under every reading"
+    return "open: no test of a cause decides"
+
+
+def _numbers(estimate: Estimate) -> str:
+    return f"{estimate.effect:.3g} ({estimate.low:.3g} to {estimate.high:.3g})"
