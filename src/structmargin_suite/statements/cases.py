@@ -81,6 +81,7 @@ class Case:
         study: str | Sequence[str],
         measure: str,
         method: str,
+        /,
         by: str = "repetition",
         **settings: object,
     ) -> dict[object, float]:
@@ -98,6 +99,7 @@ class Case:
         measure: str,
         first: str,
         second: str,
+        /,
         by: str = "repetition",
         **settings: object,
     ) -> np.ndarray:
@@ -124,11 +126,15 @@ class Effect:
     compute: EffectFunction
     study: tuple[str, ...]
     methods: tuple[str, ...]
+    pooled: bool = False
 
     def cases(
         self, statement: Statement, results: Mapping[str, ExperimentResults], level: float
     ) -> Iterator[Case]:
-        """The readings and corpora of the runs that it looks at; one case without either for no study."""
+        """The readings and corpora of the runs that it looks at; one case without either for no study.
+
+        Pooled, all corpora together are one case for each reading, whose corpus is empty.
+        """
         make = functools.partial(Case, statement, results, level=level)
         if not self.study:
             yield make("", "")
@@ -139,7 +145,7 @@ class Effect:
             names = ", ".join(self.methods) or "any method"
             raise NotTestable(f"no finished runs of {names} in {', '.join(self.study)} at this scale")
         both = pd.DataFrame({"corpus": column(runs, "corpus", ""), "reading": column(runs, "reading", "")})
-        both = both.drop_duplicates()
+        both = (both.assign(corpus="") if self.pooled else both).drop_duplicates()
         some = both["reading"] != ""
         # methods without readings run in all of them
         both = both[some] if some.any() else both
@@ -153,7 +159,11 @@ CAUSE_TESTS: dict[str, dict[str, Effect]] = {}
 
 
 def effect(
-    *ids: str, study: str | Sequence[str] = (), methods: Sequence[str] = (), cause: str = ""
+    *ids: str,
+    study: str | Sequence[str] = (),
+    methods: Sequence[str] = (),
+    cause: str = "",
+    pooled: bool = False,
 ) -> Callable[[EffectFunction], EffectFunction]:
     """Register a function as the effect of statements, or as a test of their cause.
 
@@ -167,14 +177,15 @@ def effect(
         The methods whose readings count; by default all of the study.
     cause : {"", "baseline", "engineering", "data"}
         What it tests, where it is not the effect itself.
+    pooled : bool
+        Whether one effect is computed over all corpora; made-up data are then for the function to leave out.
     """
     if cause and cause not in CAUSES:
-        raise ValueError(
-            f"{cause!r} is no cause that a comparison can test; there are {', '.join(CAUSES)}"
-        )
+        raise ValueError(f"{cause!r} is no cause that a comparison can test; there are {', '.join(CAUSES)}")
 
     def register(function: EffectFunction) -> EffectFunction:
-        made = Effect(function, (study,) if isinstance(study, str) else tuple(study), tuple(methods))
+        studies = (study,) if isinstance(study, str) else tuple(study)
+        made = Effect(function, studies, tuple(methods), pooled)
         for name in ids:
             registry = CAUSE_TESTS.setdefault(name, {}) if cause else EFFECTS
             key = cause or name
