@@ -31,12 +31,14 @@ def below_a_thousand(case: Case) -> Estimate:
         below += [
             bool((counts < MANY).all()) for _, counts in runs.groupby(keys, dropna=False)["constraints"]
         ]
-    return sign_interval(sum(below), len(below) - sum(below), case.level)
+    fewer = sum(below)
+    estimate = sign_interval(fewer, len(below) - fewer, case.level)
+    return estimate.noted(f"{fewer} of {len(below)} training sets below {MANY}")
 
 
 @effect("cutting-plane-precision-gap", study=("growth", "bounds"))
 def within_eps(case: Case) -> Estimate:
-    """Runs whose duality gap exceeds C eps, the cost of eps on every slack, by more than the programs leave."""
+    """Runs whose duality gap exceeds C eps, the cost of eps on every slack, beyond the QP's precision."""
     runs = case.runs(("growth", "bounds"))
     by_eps = has_value(runs, "formulation", "SVM1 margin") & column(runs, "gap_tol").isna()
     runs = runs[by_eps & column(runs, "gap").notna()]

@@ -29,9 +29,12 @@ COMPARED = {
 }
 
 
-def _smallest_lead(case: Case, better: Sequence[str], other: str) -> Estimate:
-    """The mean score of a model minus that of another; of several models the one with the smallest lead."""
-    of_other, *of_better = _scores(case, (other, *better))
+def _smallest_lead(case: Case, better: Sequence[str], other: str, below: float = 1.0) -> Estimate:
+    """The mean score of a model minus that of another; of several models the one with the smallest lead.
+
+    Only pairs below a share of identical residues count.
+    """
+    of_other, *of_better = (_below(scores, below) for scores in _scores(case, (other, *better)))
     leads = np.column_stack([scores.q4 - of_other.q4 for scores in of_better])
     sums = family_sums(of_other.family, np.column_stack([leads, np.ones(len(leads))]))
     estimate = bootstrap(sums, case.level, lambda s: (s[:, :-1] / s[:, -1:]).min(axis=1))
@@ -43,6 +46,15 @@ def lead(case: Case) -> Estimate:
     """Q4-score of the first model minus that of the second."""
     better, other = COMPARED[case.statement.id]
     return _smallest_lead(case, [better], other)
+
+
+@effect(*COMPARED, study=STUDY, methods=(GENERATIVE, *MODELS), cause="data")
+def lead_below_20(case: Case) -> Estimate:
+    """The same on pairs with less than 20% identical residues, which the paper calls difficult."""
+    better, other = COMPARED[case.statement.id]
+    estimate = _smallest_lead(case, [better], other, LOW_IDENTITY)
+    numbers = f"{estimate.effect:+.1f} ({estimate.low:.1f} to {estimate.high:.1f})"
+    return estimate.noted(f"{numbers} on the pairs with less than 20% identical residues")
 
 
 @effect("protein-baselines-blast", study=STUDY, methods=(GENERATIVE, *MODELS))
@@ -81,6 +93,11 @@ def _scores(case: Case, methods: Sequence[str]) -> list[PairScores]:
         )
         for by_fold in runs
     ]
+
+
+def _below(scores: PairScores, identity: float) -> PairScores:
+    kept = scores.identity < identity
+    return PairScores(scores.family[kept], scores.identity[kept], scores.q4[kept])
 
 
 def _by_fold(case: Case, method: str) -> dict[int, str]:
