@@ -5,7 +5,7 @@
     alignment.runs                                  # one row per planned run
     alignment.select("sizes", method="SVM2")        # the finished runs of a study
     alignment.table("alignment")                    # a table, tidy
-    results.statements()                            # one verdict per statement of the papers
+    results.statements()                            # verdicts on what the papers state
 
 Columns have types (storage/frames.py): those of runs.csv are said by `columns` in summary.json, where
 `tabulate` wrote what each column was made from. Results without it, such as older snapshots, are read by
@@ -79,6 +79,17 @@ PUBLISHED_TYPES: dict[str, ColumnType] = {
     "spread_kind": "text",
     "note": "text",
 }
+STATEMENT_TYPES: dict[str, ColumnType] = {
+    "primary": "boolean",
+    "n": "integer",
+    "effect": "float",
+    "low": "float",
+    "high": "float",
+    "delta": "float",
+    "published": "float",
+    "volatile": "boolean",
+}
+"""The columns of statements.csv that are no texts."""
 STUDY_SEPARATOR = "; "
 """Between the names of a run's studies in its column `studies`."""
 
@@ -527,8 +538,8 @@ class Results(Mapping[str, ExperimentResults]):
     >>> results = Results(root, root / "results" / "snapshot")
     >>> "alignment" in results
     True
-    >>> list(results.statements().columns)
-    ['id', 'verdict', 'evidence']
+    >>> list(results.statements().columns)[:4]
+    ['id', 'claim', 'paper', 'where']
     """
 
     def __init__(self, root: Path, folder: Path | None = None, base: Path | None = None) -> None:
@@ -564,14 +575,14 @@ class Results(Mapping[str, ExperimentResults]):
         )
 
     def statements(self) -> pd.DataFrame:
-        """What the papers assert, and our verdicts.
+        """What the papers state, and our verdicts.
 
         Returns
         -------
         DataFrame
-            One row per statement: id, verdict, evidence and more.
+            One row for each statement, reading and corpus; `primary` marks the row that headlines count.
         """
-        return read_frame(self.folder / "claims.csv", {}, others="text")
+        return read_frame(self.folder / "statements.csv", STATEMENT_TYPES, others="text")
 
     def __getitem__(self, name: str) -> ExperimentResults:
         return self._experiments[name]

@@ -1,8 +1,8 @@
-# The verdict on every claim, and the page.
+# The verdict on everything the papers state, and the page.
 rule report:
     input:
         PIPELINE.reported,
-        local("data/published/claims.yaml"),
+        local("data/published/statements.yaml"),
     output:
         PIPELINE.page,
     log:

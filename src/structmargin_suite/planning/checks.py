@@ -60,7 +60,7 @@ class Checks:
         self.check_methods()
         self.check_studies()
         self.check_tables()
-        self.check_figures_and_claims()
+        self.check_figures()
 
     def check_names(self) -> None:
         """Names that keep apart as files, and that no other file of an experiment has."""
@@ -177,12 +177,9 @@ class Checks:
                 files = sorted(path.name for path in folder.glob("*.csv"))
                 self.fault(("tables", table, "published"), unknown(published, files, "value"))
 
-    def check_figures_and_claims(self) -> None:
-        """Figures and claims that exist."""
+    def check_figures(self) -> None:
+        """Figures that exist."""
         drawn = self.catalogue.figures(self.name)
         for figure in self.section("figures"):
             if figure not in drawn:
                 self.fault(("figures", figure), unknown(figure, drawn, "value"))
-        for position, claim in enumerate(self.config.get("claims", [])):
-            if claim not in self.catalogue.claims:
-                self.fault(("claims", str(position)), unknown(claim, list(self.catalogue.claims), "value"))

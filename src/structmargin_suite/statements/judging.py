@@ -26,9 +26,9 @@ from structmargin_suite.statements.rule import (
 from structmargin_suite.storage.statements_file import Claim, Statement
 
 COLUMNS = (
-    "id", "claim", "paper", "where", "statement", "kind", "experiment", "reading", "chosen", "primary", "data",
-    "unit", "n", "effect", "low", "high", "interval", "delta", "published", "size", "verdict", "cause",
-    "volatile", "evidence",
+    "id", "claim", "paper", "where", "statement", "kind", "experiment", "reading", "chosen", "primary",
+    "data", "unit", "n", "effect", "low", "high", "interval", "delta", "published", "size", "verdict",
+    "cause", "volatile", "evidence",
 )  # fmt: skip
 """Of results/statements.csv."""
 
