@@ -159,9 +159,9 @@ def test_size_beside_the_printed_effect(effect, se, published, published_se, exp
 @pytest.mark.parametrize(
     ("one", "found", "expected"),
     [
-        (statement("order"), estimate(-1.0, 3.0), "of 1 would tell, it is 2: about 40 draws where there are 10"),
+        (statement("order"), estimate(-1.0, 3.0), "of 1 would tell, it is 2: about 40 draws where there"),
         (statement("order", delta=2.0), estimate(-3.0, 5.0), "of 2 would tell, it is 4: about 40 draws"),
-        (statement("order"), estimate(-3.0, 1.0, grows=False), "negative; a half-width of 1 would tell, it is 2; no"),
+        (statement("order"), estimate(-3.0, 1.0, grows=False), "is 2; none, since the test set is fixed"),
         (statement("equivalence", delta=1.0), estimate(-0.5, 1.5), "of 0.5 would tell, it is 1: about 40"),
         (statement("slope", below=1.0), estimate(0.5, 1.5, 0.75), "of 0.25 would tell, it is 0.5: about 40"),
         (statement("order"), estimate(-1.0, 1.0), "no sign; no half-width would tell"),
