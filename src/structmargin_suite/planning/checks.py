@@ -82,7 +82,7 @@ class Checks:
                 self.fault((*where, "from"), unknown(given["from"], self.catalogue.datasets, "value"))
                 continue
             module = dataset(given["from"])
-            known = {**module.PREPARE, **module.VIEW, "from": {}, "source": {}, "path": {}}
+            known = {**module.PREPARE, **module.VIEW, "from": {}, "source": {}, "path": {}, "papers_own": {}}
             self.check_values(given, known, where)
             if given["source"] == "file" and "path" not in given:
                 self.fault(where, "the key 'path' is missing; name your own file there")
@@ -142,6 +142,11 @@ class Checks:
                 said = " and ".join(map(repr, primary)) or "none"
                 message = f"of its readings {said} has primary: true; name exactly one that is primary"
                 self.fault(("methods", method, "readings"), message)
+        for name, given in self.readings.items():
+            for position, statement in enumerate(given.uses):
+                if statement not in self.catalogue.statements:
+                    where = ("readings", name, "uses", str(position))
+                    self.fault(where, unknown(statement, list(self.catalogue.statements), "statement"))
         for reading in defined:
             if reading not in used:
                 message = "no method names this reading; name it in the `readings` of one, or remove it"
