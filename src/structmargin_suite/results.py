@@ -61,6 +61,8 @@ TABLE_TYPES: dict[str, ColumnType] = {
     "runs": "integer",
     "published": "float",
     "asked": "integer",
+    "distance": "float",
+    "distance_unit": "text",
 }
 """The columns of a table after its keys."""
 TIMING_TYPES: dict[str, ColumnType] = {
@@ -261,7 +263,7 @@ class ExperimentResults:
         return runs[wanted].reset_index(drop=True)
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table, tidy: its keys, measure, data, value, spread, spread_kind, runs, published, asked.
+        """A table, tidy: its keys, measure, data, value, spread, spread_kind, runs, published, asked, distance, distance_unit.
 
         Parameters
         ----------
