@@ -263,7 +263,7 @@ class ExperimentResults:
         return runs[wanted].reset_index(drop=True)
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table, tidy: its keys, measure, data, value, spread, spread_kind, runs, published, asked, distance, distance_unit.
+        """A table, tidy: its keys, then the columns of `TABLE_TYPES`.
 
         Parameters
         ----------
@@ -328,6 +328,23 @@ class ExperimentResults:
         path = bundle.path / run / TRACE_FILE
         lines = lines_of(bundle.read(run, TRACE_FILE).decode("utf-8"), path)
         return frame_from(lines, {}, path, others="float")
+
+    def papers_own(self, corpus: str) -> bool:
+        """Whether the paper used these data, so that its numbers can be compared with ours.
+
+        Parameters
+        ----------
+        corpus : str
+            The name of the corpus in the config.
+
+        Returns
+        -------
+        bool
+            What the config says (`papers_own`); never for a stand-in that was made up for want of the files.
+        """
+        data = {entry["corpus"]: entry for entry in self.summary.get("data", [])}.get(corpus, {})
+        stand_in = data.get("kind") == "synthetic" and data.get("asked") != "synthetic"
+        return bool(self.config["data"].get(corpus, {}).get("papers_own", False)) and not stand_in
 
     def label(self, method: str, reading: str = "") -> str:
         """How a method is called in figures and tables.

@@ -137,7 +137,13 @@ class Pipeline:
     @property
     def page(self) -> list[str]:
         """What the report writes."""
-        return [str(self.layout.page), str(self.layout.statements), str(self.layout.results / SEAL)]
+        written = (
+            self.layout.page,
+            self.layout.statements,
+            self.layout.distances,
+            self.layout.results / SEAL,
+        )
+        return [str(path) for path in written]
 
     @property
     def complete(self) -> str:

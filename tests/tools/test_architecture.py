@@ -50,7 +50,7 @@ SUITE = {
     "results": "storage datasets methods",
     "analysis": "datasets results structmargin",
     "figures": "storage datasets results analysis structmargin",
-    "statements": "datasets baselines results analysis structmargin",
+    "statements": "storage datasets baselines results analysis structmargin",
     "publish": "storage methods planning rerun results",
     "stages": "storage fetching datasets methods planning rerun results figures statements publish",
     "workflow": "storage fetching datasets planning rerun",

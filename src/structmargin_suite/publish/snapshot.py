@@ -1,7 +1,7 @@
 """The committed copy of results: results/ -> results/snapshot/, small files only, with a record of the run.
 
     results/snapshot/<experiment>/    summary.json, runs.csv, timings.csv, the tables, the figures
-    results/snapshot/statements.csv, index.html, record.json
+    results/snapshot/statements.csv, distances.svg, index.html, record.json
 Models, single runs, logs and PDF files stay behind. Every figure has an SVG file, so that the page and the
 notebooks find it: a large one holds the PNG picture instead, and one of which the config says
 `withhold: <why>` only the reason, unless it was drawn from synthetic data. Small figures have a PNG file
@@ -49,11 +49,21 @@ def snapshot(root: Path) -> list[str]:
     for experiment in results.values():
         replaced |= _copied(experiment, beside / experiment.name)
     left_out += [f"{file}: {reason}" for file, reason in replaced.items()]
-    shutil.copy(layout.statements, beside / layout.statements.name)
+    for path in (layout.statements, layout.distances):
+        shutil.copy(path, beside / path.name)
     copied = Results(root, beside)
     order = [name for name in suite.experiments if name in copied]
     claims, rows = _judged(layout, copied)
-    write_text(beside / "index.html", page([copied[name] for name in order], claims, rows, suite))
+    write_text(
+        beside / "index.html",
+        page(
+            [copied[name] for name in order],
+            claims,
+            rows,
+            suite,
+            (beside / layout.distances.name).read_bytes(),
+        ),
+    )
     write_json(beside / RECORD, _record(suite, copied, replaced))
     shutil.rmtree(target, ignore_errors=True)
     beside.rename(target)

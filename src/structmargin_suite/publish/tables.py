@@ -3,7 +3,7 @@
 A table is kept tidy as CSV (the key columns, measure, data, value, spread, spread_kind, runs, published,
 asked, distance, distance_unit) and shown wide as Markdown and LaTeX: a row for each combination of keys, for
 each measure ours and the paper's and, where the data are the paper's own, how far they are apart: in standard
-errors of both where both are known, else in points. A mean that covers fewer runs than were asked for says so.
+errors of both where both are known, else in points. A mean over fewer runs than were asked for says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Stage 5: judge what the papers state and write the page. results/*/ -> results/statements.csv, index.html.
+"""Stage 5: judge what the papers state and write the page. results/*/ -> statements.csv, index.html, ...
 
 Everything that has results is shown, whichever experiments were asked for this time; results made
 under an earlier configuration are shown with a note that says so.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from structmargin_suite.figures.suite import draw_distances
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.publish.page import page
 from structmargin_suite.publish.stability import Change, changes
@@ -27,7 +28,7 @@ from structmargin_suite.storage.statements_file import STATEMENTS_FILE, read_sta
 def report(suite: Suite, layout: Layout | None = None) -> None:
     """Judge every statement and write the page, from results that are as they were written."""
     layout = layout or Layout(suite.root)
-    progress = Progress("report", 2)
+    progress = Progress("report", 3)
     results = Results(suite.root, layout.results, base=layout.root)
     for experiment in results.values():
         verified(experiment.folder)
@@ -40,9 +41,13 @@ def report(suite: Suite, layout: Layout | None = None) -> None:
     order = [name for name in suite.experiments if name in results]
     order += [name for name in results if name not in order]
     shown = [results[name] for name in order]
-    write_text(layout.page, page(shown, claims, rows, suite, stale, _changes(suite, rows)))
+    draw_distances({name: results[name] for name in order}, layout.distances)
+    progress.step(layout.distances.name)
+    distances = layout.distances.read_bytes()
+    write_text(layout.page, page(shown, claims, rows, suite, distances, stale, _changes(suite, rows)))
     progress.step("index.html")
-    files = [path.relative_to(layout.results).as_posix() for path in (layout.statements, layout.page)]
+    written = (layout.statements, layout.distances, layout.page)
+    files = [path.relative_to(layout.results).as_posix() for path in written]
     write_seal(layout.results, job_keys.page_key(suite, layout), files)
     progress.close()
 

@@ -35,6 +35,7 @@ class Layout:
         self.results = root / "results"
         self.published = root / "data" / "published"
         self.statements = self.results / "statements.csv"
+        self.distances = self.results / "distances.svg"
         self.snapshot = self.results / "snapshot"
         self.page = self.results / "index.html"
         self.complete = self.results / "complete.json"

@@ -33,7 +33,7 @@ def claim(*names, kind="order", **given):
     return [Claim(*heads, statements=tuple(statements))]
 
 
-def toy(gains, data=None, uses=(), own=False):
+def toy(gains, data=None, uses=(), own=False, asked="synthetic"):
     """B's error minus A's by corpus and reading; B has no readings. The second reading is primary."""
     corpora = list(dict.fromkeys(corpus for corpus, _ in gains))
     readings = {
@@ -55,7 +55,9 @@ def toy(gains, data=None, uses=(), own=False):
             if not any(run["run"] == f"B{corpus}{r}" for run in runs):
                 runs.append(row("s", f"B{corpus}{r}", method="B", reading="", error=5.0, **common))
     fake = Fake("toy", config, runs)
-    fake.summary["data"] = [{"corpus": c, "label": c, "kind": (data or {}).get(c, "real")} for c in corpora]
+    fake.summary["data"] = [
+        {"corpus": c, "label": c, "asked": asked, "kind": (data or {}).get(c, "real")} for c in corpora
+    ]
     return {"toy": fake}
 
 
@@ -124,6 +126,8 @@ def test_made_up_data_never_decide_a_statement_about_real_data():
     assert decided["x!", "strict"]["verdict"] == "contradicted" and decided["x!", "strict"]["primary"]
     own = by_case(judge(toy(BOTH, data={"x": "synthetic"}, own=True), claim("c-1")))
     assert own["x!", "strict"]["verdict"] == "contradicted"
+    stand_in = by_case(judge(toy(BOTH, data={"x": "synthetic"}, own=True, asked="auto"), claim("c-1")))
+    assert stand_in["x!", "strict"]["verdict"] == "not testable"
 
 
 def test_a_statement_that_chose_the_reading_is_used_and_not_judged():

@@ -48,6 +48,7 @@ def page(
     claims: Sequence[Claim],
     rows: Sequence[dict[str, Any]],
     suite: Suite,
+    distances: bytes,
     stale: Sequence[str] = (),
     changed: Sequence[Change] | None = None,
 ) -> str:
@@ -61,6 +62,8 @@ def page(
     rows : sequence of dict
         The rows of statements.csv.
     suite : Suite
+    distances : bytes
+        The figure of ours against the papers' numbers, as SVG.
     stale : sequence of str
         Experiments whose results were made under another configuration.
     changed : sequence of Change, optional
@@ -71,6 +74,7 @@ def page(
         "counts": counts(rows),
         "causes": causes(rows),
         "changed": changed,
+        "distances": _data_address("image/svg+xml", distances),
     }
     for limit in LARGEST_SVG:
         text = _page(experiments, rows, suite, stale, head, limit)
@@ -161,8 +165,12 @@ def picture(results: ExperimentResults, name: str, caption: str, limit: int) -> 
         data["webp"] = webp(data["png"])
         shown = min(data, key=lambda kind: len(data[kind]))
     media = {"svg": "image/svg+xml", "png": "image/png", "webp": "image/webp"}[shown]
-    source = f"data:{media};base64,{base64.b64encode(data[shown]).decode('ascii')}"
+    source = _data_address(media, data[shown])
     return {"name": name, "caption": caption, "source": source, "kinds": kinds, "volatile": volatile}
+
+
+def _data_address(media: str, data: bytes) -> str:
+    return f"data:{media};base64,{base64.b64encode(data).decode('ascii')}"
 
 
 def webp(png: bytes) -> bytes:
