@@ -135,6 +135,12 @@ class Pipeline:
         return self.suite.scale
 
     @property
+    def committed(self) -> list[str]:
+        """The verdicts of the committed run, which the page compares with, where there are any."""
+        path = self.layout.snapshot / self.layout.statements.name
+        return [str(path)] if path.is_file() else []
+
+    @property
     def page(self) -> list[str]:
         """What the report writes."""
         written = (

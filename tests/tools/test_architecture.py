@@ -246,8 +246,8 @@ KIND = {
     "structmargin.oracles": lambda m: marked(m, "compiled"),
     "structmargin_suite.datasets": lambda m: defines(m, *DATA_SET),
     "structmargin_suite.baselines": lambda m: defines(m, "OPTIONS", "train", "from_arrays"),
-    "structmargin_suite.figures": lambda m: marked(m, "figure"),
-    "structmargin_suite.statements": lambda m: marked(m, "claim"),
+    "structmargin_suite.figures": lambda m: marked(m, "figure") or m.endswith(".suite"),
+    "structmargin_suite.statements.effects": lambda m: marked(m, "effect"),
 }
 """Folders of one kind of thing, and how one tells; a leading underscore marks what the others share."""
 

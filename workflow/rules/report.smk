@@ -3,6 +3,7 @@ rule report:
     input:
         PIPELINE.reported,
         local("data/published/statements.yaml"),
+        local(PIPELINE.committed),
     output:
         PIPELINE.page,
     log:

@@ -177,6 +177,7 @@ def page_key(suite: Suite, layout: Layout) -> str:
     configs = {name: experiment.config for name, experiment in suite.experiments.items()}
     seals = [path for path in sorted(layout.results.glob(f"*/{SEAL}")) if path.is_file()]
     shown = {path.parent.name: sha256(path) for path in seals}
-    committed = layout.snapshot / layout.statements.name
+    own = Layout(suite.root)
+    committed = own.snapshot / own.statements.name
     beside = sha256(committed) if committed.is_file() else ""
     return digest([report_key(suite), suite.seed, configs, shown, beside])
