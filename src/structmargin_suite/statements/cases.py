@@ -17,6 +17,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,7 +56,7 @@ class Case:
         """The results of the statement's experiment."""
         return self.results[self.statement.experiment]
 
-    def runs(self, study: str | Sequence[str], method: str | None = None, **settings: object) -> pd.DataFrame:
+    def runs(self, study: str | Sequence[str], method: str | None = None, **settings: Any) -> pd.DataFrame:
         """Finished runs of a study on this corpus and under this reading.
 
         A method that does not run under this reading counts with its primary one; one that names no
@@ -83,7 +84,7 @@ class Case:
         method: str,
         /,
         by: str = "repetition",
-        **settings: object,
+        **settings: Any,
     ) -> dict[object, float]:
         """A measure of one method by repetition (or another setting), averaged over what else varies."""
         runs = self.runs(study, method, **settings)
@@ -101,7 +102,7 @@ class Case:
         second: str,
         /,
         by: str = "repetition",
-        **settings: object,
+        **settings: Any,
     ) -> np.ndarray:
         """measure(first) - measure(second), one value per repetition (or another setting) that both have."""
         left = self.values(study, measure, first, by, **settings)

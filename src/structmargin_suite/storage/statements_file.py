@@ -25,6 +25,7 @@ from typing import Any
 from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import read_yaml
 
+STATEMENTS_FILE = "statements.yaml"
 KINDS = ("order", "equivalence", "slope", "count", "time", "bound")
 STATED_KINDS = ("slope", "count", "time")
 """Kinds that compare an effect with a stated value: `above`, `below` or both."""
