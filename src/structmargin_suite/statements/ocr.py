@@ -33,7 +33,10 @@ def ocr_fails(results: Mapping[str, ExperimentResults]) -> Verdict:
     """
     experiment = results["ocr"]
     methods = ("S-SVM", "OLaRank", "Perceptron", "JKSE")
-    runs = {name: _by_rotation(experiment.select("folds", method=name)) for name in methods}
+    runs = {
+        name: _by_rotation(experiment.select("folds", method=name, reading=experiment.primary(name)))
+        for name in methods
+    }
     shared = sorted(set.intersection(*(set(of_method.index) for of_method in runs.values())))
     if len(shared) < MIN_ROTATIONS:
         return untested(f"{len(shared)} rotations with every method; at least {MIN_ROTATIONS} are needed")
