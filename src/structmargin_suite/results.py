@@ -262,6 +262,22 @@ class ExperimentResults:
             wanted &= has_value(runs, key, value)
         return runs[wanted].reset_index(drop=True)
 
+    def pairs(self, study: str) -> list[tuple[str, str]]:
+        """The methods of a study, each with every reading that it runs under there.
+
+        Parameters
+        ----------
+        study : str
+            The name of the study in the config.
+
+        Returns
+        -------
+        list of (str, str)
+            (method, reading) in the order of the runs; the reading of a method without readings is "".
+        """
+        runs = self.select(study, done=False)
+        return list(dict.fromkeys(zip(runs["method"], runs["reading"], strict=True)))
+
     def table(self, name: str) -> pd.DataFrame:
         """A table, tidy: its keys, then the columns of `TABLE_TYPES`.
 
@@ -362,9 +378,22 @@ class ExperimentResults:
             The labels of both, or their names where they have none.
         """
         label = self.methods[method].label if method in self.methods else method
-        if not reading:
-            return label
-        return f"{label}, {self.readings[reading].label if reading in self.readings else reading}"
+        return f"{label}, {self.reading_label(reading)}" if reading else label
+
+    def reading_label(self, reading: str) -> str:
+        """How a reading is called in figures and tables.
+
+        Parameters
+        ----------
+        reading : str
+            The name of the reading in the config.
+
+        Returns
+        -------
+        str
+            Its label, or its name where it has none.
+        """
+        return self.readings[reading].label if reading in self.readings else reading
 
     def record(self, run: str) -> dict[str, Any]:
         """The record of one run.
