@@ -19,10 +19,11 @@ from structmargin_suite.results import ExperimentResults, column
 def errors(results: ExperimentResults, fig: Any) -> None:
     """A row for each method: every rotation, their mean, and the paper's number."""
     ax = fig.add_subplot()
-    names = results.config["studies"]["folds"]["methods"]
+    pairs = results.pairs("folds")
     papers = _papers(results)
-    for k, name in enumerate(names):
-        series, rates = Series(k), results.select("folds", method=name)["test_letter_error"].to_numpy()
+    for k, (name, reading) in enumerate(pairs):
+        runs = results.select("folds", method=name, reading=reading)
+        series, rates = Series(k), runs["test_letter_error"].to_numpy()
         if not len(rates):
             continue
         ax.plot(rates, [k] * len(rates), "|", color=series.colour, markersize=9, markeredgewidth=1.0)
@@ -38,7 +39,7 @@ def errors(results: ExperimentResults, fig: Any) -> None:
         ax.plot([], [], "o", color=GREY, markerfacecolor="white")[0],
     ]
     ax.legend(handles, ["mean", "one rotation", "the paper"], loc="upper right")
-    ax.set_yticks(range(len(names)), [results.label(name) for name in names])
+    ax.set_yticks(range(len(pairs)), [results.label(*pair) for pair in pairs])
     ax.invert_yaxis()
     ax.set(xlabel="test letter error (%)", xlim=(0, 100))
 

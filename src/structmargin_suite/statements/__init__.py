@@ -60,6 +60,12 @@ def first_decides(verdicts: Sequence[Verdict], nothing: str) -> Verdict:
     return Verdict(verdicts[0].verdict, "; ".join(verdict.evidence for verdict in verdicts))
 
 
+def readings_of(experiment: ExperimentResults, study: str, method: str) -> list[str]:
+    """The readings under which a method runs in a study, the primary one first: it decides."""
+    readings = [reading for name, reading in experiment.pairs(study) if name == method]
+    return sorted(readings, key=lambda reading: reading != experiment.primary(method))
+
+
 def yes_no(truth: bool) -> str:
     """Whether one of several criteria is met, in words."""
     return "yes" if truth else "no"

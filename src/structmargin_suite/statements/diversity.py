@@ -61,7 +61,12 @@ def order(results: Mapping[str, ExperimentResults]) -> Verdict:
 def _on_corpus(experiment: ExperimentResults, runs: pd.DataFrame) -> Verdict:
     """The verdict on one corpus."""
     methods = (SVM, PAGES, RANDOM, *NOT_BETTER)
-    losses = {name: by_query(experiment, runs[runs["method"] == name]) for name in methods}
+    losses = {
+        name: by_query(
+            experiment, runs[(runs["method"] == name) & (runs["reading"] == experiment.primary(name))]
+        )
+        for name in methods
+    }
     missing = [name for name in methods if not losses[name]]
     if missing:
         return untested(f"no runs of {', '.join(missing)}")

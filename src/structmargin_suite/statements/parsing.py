@@ -1,7 +1,7 @@
 """Claims about grammars (jmlr05 Section 5.4, Table 5), corpus by corpus.
 
-The verdict is that of the first corpus of Table 5 and the first reading of C (as printed, then per example)
-for which all runs exist; the others stand in the evidence. Methods are compared sentence by sentence on the
+The verdict is that of the first corpus of Table 5 and the primary reading of C; the others stand in the
+evidence. Methods are compared sentence by sentence on the
 test set, by exact one-sided tests over the sentences on which they differ: McNemar's test on whole trees,
 and a sign test on which method's F1 is larger. A bootstrap over sentences gives an interval for the F1 over
 the brackets of all sentences.
@@ -16,16 +16,24 @@ import pandas as pd
 from structmargin_suite.analysis.parsing import bootstrap, brackets_of, f1, whole_tree_right
 from structmargin_suite.analysis.statistics import SIGNIFICANCE, holm, means_along, p_value_mcnemar
 from structmargin_suite.results import ExperimentResults, column
-from structmargin_suite.statements import FAILS, HOLDS, Verdict, claim, decided, first_decides, untested
+from structmargin_suite.statements import (
+    FAILS,
+    HOLDS,
+    Verdict,
+    claim,
+    decided,
+    first_decides,
+    readings_of,
+    untested,
+)
 
 STUDY = "table 5"
 BASE, ZERO_ONE, ON_F1 = "PCFG", "SVM2", ("SVM2 slack", "SVM2 margin")
-READINGS = {"C/n as printed": "", "C per example": ", C per example"}
 MARGINAL = 1.0  # in points of F1: marginal up to it, substantial from it
 PER_SENTENCE = (1.5, 2.5)  # constraints added: what rounds to "about twice the number of sentences"
 MAX_F1_RANGE = 2.0  # points between the values of C within which their results are comparable
-CorpusCheck = Callable[[ExperimentResults, pd.DataFrame, str], Verdict]
-"""(experiment, runs of one corpus by method, suffix of a reading of C) -> verdict."""
+CorpusCheck = Callable[[ExperimentResults, pd.DataFrame], Verdict]
+"""(experiment, runs of one corpus under one reading by method) -> verdict."""
 
 
 @claim("parse-zero-one")
@@ -34,8 +42,8 @@ def zero_one(results: Mapping[str, ExperimentResults]) -> Verdict:
     one point. More, but not beyond chance: not tested.
     """
 
-    def check(experiment: ExperimentResults, runs: pd.DataFrame, suffix: str) -> Verdict:
-        a, b = runs.loc[ZERO_ONE + suffix], runs.loc[BASE]
+    def check(experiment: ExperimentResults, runs: pd.DataFrame) -> Verdict:
+        a, b = runs.loc[ZERO_ONE], runs.loc[BASE]
         p = p_value_mcnemar(whole_tree_right(experiment, a["run"]), whole_tree_right(experiment, b["run"]))
         lead, apart = a["test_accuracy"] - b["test_accuracy"], a["test_f1"] - b["test_f1"]
         evidence = (
@@ -56,16 +64,16 @@ def on_f1(results: Mapping[str, ExperimentResults]) -> Verdict:
     At least one point, but not beyond chance: not tested.
     """
 
-    def check(experiment: ExperimentResults, runs: pd.DataFrame, suffix: str) -> Verdict:
+    def check(experiment: ExperimentResults, runs: pd.DataFrame) -> Verdict:
         base = brackets_of(experiment, runs.loc[BASE, "run"])
         p, gains, above = {}, {}, {}
         for name in ON_F1:
-            brackets = brackets_of(experiment, runs.loc[name + suffix, "run"])
+            brackets = brackets_of(experiment, runs.loc[name, "run"])
             svm_f1, base_f1 = f1(brackets), f1(base)  # a fraction for each sentence
             # McNemar's test on "has the larger F1" is a sign test over sentences.
             p[name] = p_value_mcnemar(svm_f1 > base_f1, base_f1 > svm_f1)
             # In percent, over the brackets of the whole corpus.
-            above[name] = runs.loc[name + suffix, "test_f1"] - runs.loc[BASE, "test_f1"]
+            above[name] = runs.loc[name, "test_f1"] - runs.loc[BASE, "test_f1"]
             low, high = bootstrap(brackets, base)
             gains[name] = f"{name} {above[name]:+.1f} points of F1 (95% {low:+.1f} to {high:+.1f}"
         adjusted = holm(p)
@@ -84,10 +92,10 @@ def constraints(results: Mapping[str, ExperimentResults]) -> Verdict:
     """Under each of the three formulations 1.5 to 2.5 constraints are added per training sentence."""
     methods = (ZERO_ONE, *ON_F1)
 
-    def check(experiment: ExperimentResults, runs: pd.DataFrame, suffix: str) -> Verdict:
+    def check(experiment: ExperimentResults, runs: pd.DataFrame) -> Verdict:
         ratio = {
             name: run["constraints"] / experiment.record(run["run"])["n_train"]
-            for name, run in ((name, runs.loc[name + suffix]) for name in methods)
+            for name, run in ((name, runs.loc[name]) for name in methods)
         }
         ratios = ", ".join(f"{name} {value:.2f}" for name, value in ratio.items())
         return decided(
@@ -97,12 +105,11 @@ def constraints(results: Mapping[str, ExperimentResults]) -> Verdict:
 
     verdict = _by_corpus(results, methods, check)
     experiment = results["parsing"]
-    runs = experiment.select("sizes")
+    runs = experiment.select("sizes", reading="one by one")
     sizes = column(runs, "n_train")
-    largest = runs[runs["method"].str.contains("one by one") & (sizes == sizes.max())]
     alone = [
-        f"{experiment.label(run.method)} {run.constraints / run.n_train:.2f} at n={run.n_train}"
-        for run in largest.itertuples()
+        f"{experiment.label(run.method, run.reading)} {run.constraints / run.n_train:.2f} at n={run.n_train}"
+        for run in runs[sizes == sizes.max()].itertuples()
     ]
     return verdict._replace(evidence="; ".join([verdict.evidence, *dict.fromkeys(alone)]))
 
@@ -112,10 +119,10 @@ def time_split(results: Mapping[str, ExperimentResults]) -> Verdict:
     """With 0/1 loss more CPU time goes into the QP than into the search for trees, with the F1 loss less."""
     timings = results["parsing"].timings().set_index("run")
 
-    def check(experiment: ExperimentResults, runs: pd.DataFrame, suffix: str) -> Verdict:
+    def check(experiment: ExperimentResults, runs: pd.DataFrame) -> Verdict:
         shares, right = [], True
         for name in (ZERO_ONE, *ON_F1):
-            run = runs.loc[name + suffix, "run"]
+            run = runs.loc[name, "run"]
             if run not in timings.index:
                 return untested(f"no clock of {name}")
             qp, search = timings.loc[run, ["fit_seconds_qp", "fit_seconds_search"]]
@@ -136,7 +143,8 @@ def choice_of_c(results: Mapping[str, ExperimentResults]) -> Verdict:
     experiment = results["parsing"]
     sentences, verdicts = [], []
     for name in (ZERO_ONE, *ON_F1):
-        means = means_along(experiment.select("C", method=name), "C", "test_f1")
+        runs = experiment.select("C", method=name, reading=experiment.primary(name))
+        means = means_along(runs, "C", "test_f1")
         if not means or min(means) > 0.1 or max(means) < 100.0:
             return untested(f"{name} was not trained for C from 0.1 to 100")
         verdicts.append(max(means.values()) - min(means.values()) <= MAX_F1_RANGE)
@@ -149,17 +157,17 @@ def _by_corpus(
 ) -> Verdict:
     """Verdicts on single corpora and readings of C as one.
 
-    The first corpus and reading for which all runs exist decides.
+    The first corpus and the primary reading decide, or the next ones for which all runs exist.
     """
     experiment = results["parsing"]
     verdicts = []
     for _, runs in experiment.select(STUDY).groupby("corpus", sort=False):
-        by_method = runs.drop_duplicates("method", keep="last").set_index("method")
-        for reading, suffix in READINGS.items():
-            needed = [BASE, *(name + suffix for name in methods)]
-            if all(name in by_method.index for name in needed):
-                verdict = check(experiment, by_method, suffix)
-                where = f"{by_method.loc[BASE, 'data']}, {reading}"
+        for reading in readings_of(experiment, STUDY, methods[0]):
+            read = runs[(runs["reading"] == reading) | (runs["method"] == BASE)]
+            by_method = read.drop_duplicates("method", keep="last").set_index("method")
+            if all(name in by_method.index for name in (BASE, *methods)):
+                verdict = check(experiment, by_method)
+                where = f"{by_method.loc[BASE, 'data']}, {experiment.reading_label(reading)}"
                 verdicts.append(verdict._replace(evidence=f"{where} {_short(verdict)}: {verdict.evidence}"))
     return first_decides(verdicts, f"no runs of {BASE} and {', '.join(methods)} on one corpus")
 
