@@ -23,6 +23,7 @@ from typing import Any
 import pandas as pd
 
 from structmargin_suite.methods.method import Method
+from structmargin_suite.methods.reading import Reading, readings_of
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.csv_files import lines_of
 from structmargin_suite.storage.errors import DamagedFile
@@ -41,6 +42,7 @@ from structmargin_suite.storage.layout import (
 RUN_TYPES: dict[str, ColumnType] = {
     "run": "text",
     "method": "text",
+    "reading": "text",
     "corpus": "text",
     "data": "text",
     "studies": "text",
@@ -123,6 +125,17 @@ def has_value(frame: pd.DataFrame, name: str, value: Any) -> pd.Series:
     return (values == wanted).fillna(False).astype(bool)
 
 
+def with_readings(frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame whose column `reading` has "" where there is none; results older than readings have none."""
+    readings = column(frame, "reading", "").astype("string")
+    if "reading" in frame or "method" not in frame:
+        return frame.assign(reading=readings)
+    place = int(frame.columns.get_loc("method")) + 1
+    frame = frame.copy()
+    frame.insert(place, "reading", readings)
+    return frame
+
+
 class ExperimentResults:
     """The results of one experiment, read from its folder.
 
@@ -168,7 +181,7 @@ class ExperimentResults:
         self._opened: dict[Path, Bundle] = {}
         self.summary: dict[str, Any] = read_json(self.folder / "summary.json")
         types = {key: known["type"] for key, known in self.summary.get("columns", {}).items()}
-        self.runs = read_frame(self.folder / "runs.csv", {**types, **RUN_TYPES})
+        self.runs = with_readings(read_frame(self.folder / "runs.csv", {**types, **RUN_TYPES}))
 
     @property
     def config(self) -> dict[str, Any]:
@@ -182,6 +195,26 @@ class ExperimentResults:
         given, problem = self.config["methods"], self.config.get("problem")
         return {name: Method.parse(name, entry, problem) for name, entry in given.items()}
 
+    @cached_property
+    def readings(self) -> dict[str, Reading]:
+        """The experiment's readings of its paper by name."""
+        return readings_of(self.config)
+
+    def primary(self, method: str) -> str:
+        """The reading by which statements about a method are judged.
+
+        Parameters
+        ----------
+        method : str
+            The name of the method in the config.
+
+        Returns
+        -------
+        str
+            The name of its primary reading; "" for a method without readings.
+        """
+        return next((name for name in self.methods[method].readings if self.readings[name].primary), "")
+
     def select(
         self, study: str | Sequence[str] | None = None, done: bool = True, **settings: Any
     ) -> pd.DataFrame:
@@ -194,7 +227,8 @@ class ExperimentResults:
         done : bool
             Finished and chosen runs only; all planned ones otherwise.
         **settings
-            Values that columns must have, such as ``method="SVM2"``; no run has a column that is not there.
+            Values that columns must have, such as ``method="SVM2"`` or ``reading="printed"``; no run has a
+            column that is not there. The reading of a method without readings is "".
 
         Returns
         -------
@@ -234,7 +268,8 @@ class ExperimentResults:
             source = spec.get("found_as", {}).get(key, key)
             known = RUN_TYPES.get(source) or self.summary.get("columns", {}).get(source, {}).get("type")
             types |= {key: known} if known else {}
-        return read_frame(self.folder / f"{name}.csv", {**types, **TABLE_TYPES})
+        table = read_frame(self.folder / f"{name}.csv", {**types, **TABLE_TYPES})
+        return with_readings(table) if "reading" in table else table
 
     def timings(self) -> pd.DataFrame:
         """What clocks and memory meters said.
@@ -281,20 +316,25 @@ class ExperimentResults:
         lines = lines_of(bundle.read(run, TRACE_FILE).decode("utf-8"), path)
         return frame_from(lines, {}, path, others="float")
 
-    def label(self, method: str) -> str:
+    def label(self, method: str, reading: str = "") -> str:
         """How a method is called in figures and tables.
 
         Parameters
         ----------
         method : str
             The name of the method in the config.
+        reading : str, default=""
+            The name of a reading, if it is to be called too.
 
         Returns
         -------
         str
-            Its label, or its name where it has none.
+            The labels of both, or their names where they have none.
         """
-        return self.methods[method].label if method in self.methods else method
+        label = self.methods[method].label if method in self.methods else method
+        if not reading:
+            return label
+        return f"{label}, {self.readings[reading].label if reading in self.readings else reading}"
 
     def record(self, run: str) -> dict[str, Any]:
         """The record of one run.

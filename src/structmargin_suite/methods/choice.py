@@ -12,6 +12,8 @@ Settings = Mapping[str, Any]
 VALIDATION, INNER, TEST = "validation_", "inner_", "test_"
 """Prefix of a choice's measure: where it is measured, which is on the validation set, on some of the
 training set, or on the test set."""
+CHOICE_KEY = "choose"
+"""The key of a method's choice in a config."""
 PATH_OPTIONS = ("C", "C_per_example")
 """Options that `path` can run along."""
 

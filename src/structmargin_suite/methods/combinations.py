@@ -20,7 +20,7 @@ class Refusal(NamedTuple):
 
 def refusal(model: LibraryModel) -> Refusal:
     """Why a model of the library cannot be trained, if so."""
-    decisive = {**asdict(model), "C": None, "C_per_example": None, "training": {}}
+    decisive = {**asdict(model), "C": None, "C_per_example": None, "price": None, "training": {}}
     return _refusal(json.dumps(plain(decisive), sort_keys=True))
 
 

@@ -47,15 +47,18 @@ class Estimator(NamedTuple):
 ESTIMATORS = {
     SVM: Estimator(
         keys=(
-            "model", "formulation", "solver", "solver_options", "problem", "C", "C_per_example", "eps",
-            "gap_tol", "max_iter", "kernel",
+            "model", "formulation", "solver", "solver_options", "problem", "C", "C_per_example", "price",
+            "eps", "gap_tol", "max_iter", "kernel",
         ),
         numbers=("bound",),
         modules=("structmargin.estimators.structured_svm", "structmargin.kernels"),
         certificate="structmargin_suite.methods.certificate",
     ),
     JKSE: Estimator(
-        keys=("model", "problem", "kernel", "nu", "trainer", "C", "C_per_example", "gap_tol", "max_iter"),
+        keys=(
+            "model", "problem", "kernel", "nu", "trainer", "C", "C_per_example", "price", "gap_tol",
+            "max_iter",
+        ),
         numbers=("nu", "rho", "n_outliers"),
         modules=(
             "structmargin.estimators.base", "structmargin.kernels", "structmargin.jkse.estimator",
@@ -155,8 +158,8 @@ class BaselineMethod:
 class LibraryModel:
     """An estimator of the library with its problem.
 
-    A StructuredSVM has a formulation and a solver, JKSE a trainer. `C_per_example` stands for C = value * n,
-    the reading in which the penalty is not divided by n.
+    A StructuredSVM has a formulation and a solver, JKSE a trainer. `price` is what one example's slack costs
+    in units of C, in place of 1/n; `C_per_example` is that cost itself.
     """
 
     problem: Settings
@@ -168,6 +171,7 @@ class LibraryModel:
     trainer: str | None = None
     C: float | None = None
     C_per_example: float | None = None
+    price: float | None = None
     training: Settings = field(default_factory=dict)
 
     @classmethod
@@ -182,6 +186,7 @@ class LibraryModel:
             trainer=settings.get("trainer"),
             C=settings.get("C"),
             C_per_example=settings.get("C_per_example"),
+            price=settings.get("price"),
             training={name: settings[name] for name in TRAINING_OPTIONS if name in settings},
         )
 
@@ -195,6 +200,20 @@ class LibraryModel:
         """Whether its estimator is trained by a formulation and a solver."""
         return "formulation" in ESTIMATORS[self.estimator].keys
 
+    def penalty(self, n: int) -> float | None:
+        """The paper's C for n examples, which the objective divides by n; None for the estimator's own.
+
+        Examples
+        --------
+        >>> LibraryModel({}, C=0.01, price=2.0).penalty(50), LibraryModel({}, C_per_example=0.02).penalty(50)
+        (1.0, 1.0)
+        """
+        if self.price is None:
+            return self.C if self.C_per_example is None else self.C_per_example * n
+        if self.C is None or self.C_per_example is not None:
+            raise ValueError(f"the price {self.price:g} is in units of C: give C, and not C_per_example")
+        return self.price * self.C * n
+
     def schemas(self) -> dict[str, Any]:
         return {key: {} for key in ESTIMATORS[self.estimator].keys}  # the config's own schema has the types
 
@@ -202,7 +221,7 @@ class LibraryModel:
         from structmargin import registry
 
         options = dict(self.training)
-        C = self.C if self.C_per_example is None else self.C_per_example * len(split.train.Y)
+        C = self.penalty(len(split.train.Y))
         if C is not None:
             options["C"] = C
         if self.formulation is not None:

@@ -18,7 +18,7 @@ from structmargin_suite.methods.kinds import BaselineMethod, Certificate, Kind, 
 
 DISPLAY_KEYS = ("label", "note", "published_as")
 """Keys that only say how a method is shown."""
-COMMON_KEYS = ("baseline", *DISPLAY_KEYS, "choose", "view", "keep_cuts")
+COMMON_KEYS = ("baseline", *DISPLAY_KEYS, "readings", "choose", "view", "keep_cuts")
 """Keys every method may have."""
 NESTED = ("problem", "solver_options", "kernel")
 """Options that hold options of their own; a dotted name reaches inside."""
@@ -41,6 +41,8 @@ class Method:
         How this method sees the data: parameters of the data set's view.
     label, note, published_as : str, optional
         How tables call it, a remark, and the method of a published table that it stands beside.
+    readings : tuple of str
+        The readings of the paper under which it runs, by their names in the config.
     given : mapping
         The config's entry as it stands, for `describe`; empty for a method from a run's record. It does not
         count when methods are compared.
@@ -52,13 +54,14 @@ class Method:
     label: str = ""
     note: str = ""
     published_as: str = ""
+    readings: tuple[str, ...] = ()
     given: Settings = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def parse(cls, name: str, given: Settings, problem: Settings | None = None) -> Method:
         """A method from a config's entry and the problem that its experiment's methods share."""
         settings = copy.deepcopy(
-            {key: value for key, value in given.items() if key not in ("view", *DISPLAY_KEYS)}
+            {key: value for key, value in given.items() if key not in ("view", "readings", *DISPLAY_KEYS)}
         )
         if "baseline" not in settings:
             settings["problem"] = {**(problem or {}), **settings.get("problem", {})}
@@ -69,6 +72,7 @@ class Method:
             label=given.get("label", name),
             note=given.get("note", ""),
             published_as=given.get("published_as", name),
+            readings=tuple(given.get("readings", ())),
             given=given,
         )
 
@@ -157,8 +161,22 @@ class Method:
             yield ("choose", "path"), "is for a formulation's C or C_per_example only; remove it"
         if self.baseline is None and "C" in self.settings and "C_per_example" in self.settings:
             yield (), "has both C and C_per_example; keep one of them"
+        price_fault = self.price_fault()
+        if price_fault is not None:
+            yield (), price_fault
         if "eps" in self.settings and "gap_tol" in self.settings:
             yield (), "has both eps and gap_tol, but where gap_tol is given it alone decides; remove eps"
+
+    def price_fault(self) -> str | None:
+        """What is wrong with its price, which is in units of C; None if nothing, or if it has none."""
+        if self.baseline is not None or "price" not in self.settings:
+            return None
+        chosen = () if self.choice is None else (self.choice.option, *self.choice.others)
+        if "C_per_example" in self.settings or "C_per_example" in chosen:
+            return "has both price and C_per_example, but a price is in units of C; use C with it"
+        if "C" not in self.settings and "C" not in chosen:
+            return "has a price, which is in units of C, but no C; add C"
+        return None
 
     def to_arrays(self, model: Any) -> dict[str, np.ndarray]:
         """A trained model as named arrays.
@@ -191,6 +209,6 @@ class Method:
 
     def describe(self) -> str:
         """Its settings as the config gives them, in one line."""
-        hidden = (*DISPLAY_KEYS, "choose", "problem")
+        hidden = (*DISPLAY_KEYS, "readings", "choose", "problem")
         settings = [f"{key} {value}" for key, value in self.given.items() if key not in hidden]
         return ", ".join([*settings, *([] if self.choice is None else [self.choice.describe()])])

@@ -16,6 +16,7 @@ from structmargin_suite.datasets import dataset
 from structmargin_suite.methods.choice import Choice
 from structmargin_suite.methods.kinds import LibraryModel
 from structmargin_suite.methods.method import COMMON_KEYS, Method
+from structmargin_suite.methods.reading import Reading, readings_of
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.config import Document, Faults, located, short, unknown, validate
 from structmargin_suite.storage.names import OutsideError, alike, inside
@@ -58,13 +59,14 @@ class Checks:
         self.check_names()
         self.check_data()
         self.check_methods()
+        self.check_readings()
         self.check_studies()
         self.check_tables()
         self.check_figures_and_claims()
 
     def check_names(self) -> None:
         """Names that keep apart as files, and that no other file of an experiment has."""
-        for section in ("data", "methods", "studies", "tables", "figures"):
+        for section in ("data", "readings", "methods", "studies", "tables", "figures"):
             for name, twin in alike(self.section(section)).items():
                 message = f"{short(name)} and {short(twin)} look alike in a file's name; rename one"
                 self.fault((section, name), message)
@@ -111,6 +113,40 @@ class Checks:
             if method.library is not None:
                 self.check_library(method.library, where)
 
+    @cached_property
+    def readings(self) -> dict[str, Reading]:
+        """The readings of the config."""
+        return readings_of(self.config)
+
+    def readings_named_by(self, method: str) -> list[str]:
+        """The readings that a method names, whether or not the method is free of faults."""
+        written = self.written.get("methods")
+        entry = written.get(method) if isinstance(written, Mapping) else None
+        named = entry.get("readings") if isinstance(entry, Mapping) else None
+        return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+
+    def check_readings(self) -> None:
+        """Readings that methods name, each method with one that is primary; none without a method."""
+        defined = self.names("readings")
+        used: set[str] = set()
+        for method in self.names("methods"):
+            named = self.readings_named_by(method)
+            used |= set(named)
+            for position, reading in enumerate(named):
+                if reading not in defined:
+                    where = ("methods", method, "readings", str(position))
+                    self.fault(where, unknown(reading, defined, "value"))
+            known = [self.readings[reading] for reading in named if reading in self.readings]
+            primary = [reading.name for reading in known if reading.primary]
+            if len(known) == len(named) > 0 and len(primary) != 1:
+                said = " and ".join(map(repr, primary)) or "none"
+                message = f"of its readings {said} has primary: true; name exactly one that is primary"
+                self.fault(("methods", method, "readings"), message)
+        for reading in defined:
+            if reading not in used:
+                message = "no method names this reading; name it in the `readings` of one, or remove it"
+                self.fault(("readings", reading), message)
+
     def check_choice(self, choice: Choice, options: Mapping[str, Any], where: Key) -> None:
         """Values to choose among that the option may have."""
         listed: dict[Key, tuple[str, tuple[Any, ...]]] = {("among",): (choice.option, choice.among)}
@@ -139,8 +175,14 @@ class Checks:
         """The options of a method as schemas by name; None if its baseline does not exist."""
         if method.baseline is not None and method.baseline not in self.catalogue.baselines:
             return None
-        in_schema = self.schema["properties"]["methods"]["additionalProperties"]["properties"]
+        in_schema = self.method_schemas
         return {name: own or in_schema.get(name, {}) for name, own in method.kind.schemas().items()}
+
+    @property
+    def method_schemas(self) -> dict[str, Any]:
+        """The keys of a method's entry as schemas by name."""
+        schemas: dict[str, Any] = self.schema["properties"]["methods"]["additionalProperties"]["properties"]
+        return schemas
 
     def check_values(self, given: Mapping[str, Any], known: Mapping[str, Any], where: Key) -> None:
         """Values against a flat table of schemas."""
@@ -159,6 +201,14 @@ class Checks:
                 self.check_defined(("studies", study, "methods", str(position)), method, "methods")
             for position, corpus in enumerate(given.get("data", [])):
                 self.check_defined(("studies", study, "data", str(position)), corpus, "data")
+            named = dict.fromkeys(
+                reading for method in given["methods"] for reading in self.readings_named_by(method)
+            )
+            for position, reading in enumerate(given.get("readings", [])):
+                if reading not in named:
+                    said = unknown(reading, list(named), "value")
+                    where = ("studies", study, "readings", str(position))
+                    self.fault(where, f"no method of the study names it: {said}")
 
     def check_tables(self) -> None:
         """Studies and published files that tables name."""

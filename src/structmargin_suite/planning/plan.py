@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from structmargin_suite.methods.method import Method
+from structmargin_suite.methods.reading import Reading
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.checks import Checks
 from structmargin_suite.planning.config import (
@@ -28,15 +29,8 @@ from structmargin_suite.planning.config import (
     unknown,
     validate,
 )
-from structmargin_suite.planning.runs import (
-    Job,
-    Part,
-    Run,
-    derive,
-    grouped_into_jobs,
-    with_names,
-    without_duplicates,
-)
+from structmargin_suite.planning.jobs import grouped_into_jobs
+from structmargin_suite.planning.runs import Job, Part, Run, derive, with_names, without_duplicates
 from structmargin_suite.planning.studies import expand
 from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import read_yaml
@@ -53,11 +47,13 @@ Shrunk = tuple[str, object, object]
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment at one scale: its configuration, what was shrunk, its methods, runs, parts and jobs."""
+    """One experiment at one scale: its configuration, what was shrunk, its readings, methods, runs, parts and
+    jobs. In the configuration, tables whose runs have readings have `reading` among their keys."""
 
     name: str
     config: dict[str, Any]
     shrunk: tuple[Shrunk, ...]
+    readings: dict[str, Reading]
     methods: dict[str, Method]
     runs: tuple[Run, ...]
     parts: tuple[Part, ...]
@@ -241,8 +237,9 @@ def _arranged(checks: Checks, shrunk: tuple[Shrunk, ...], runs: Sequence[Run], s
     by = grouping.get("by", ["repetition"] if "repetitions" in config else [])
     return Experiment(
         name=checks.name,
-        config=dict(config),
+        config={**config, "tables": {name: keyed(spec, ready) for name, spec in config["tables"].items()}},
         shrunk=shrunk,
+        readings=checks.readings,
         methods=checks.methods,
         runs=tuple(ready),
         parts=tuple(parts.values()),
@@ -250,6 +247,18 @@ def _arranged(checks: Checks, shrunk: tuple[Shrunk, ...], runs: Sequence[Run], s
             grouped_into_jobs(checks.name, ready, by, grouping.get("at_most"), grouping.get("alone", []))
         ),
     )
+
+
+def keyed(spec: Mapping[str, Any], runs: Sequence[Run]) -> dict[str, Any]:
+    """A table's entry, with the key `reading` right after the method if some of its runs have a reading."""
+    keys, found_as = list(spec["keys"]), spec.get("found_as", {})
+    studies = {spec["study"]} if isinstance(spec["study"], str) else set(spec["study"])
+    shown = [run for run in runs if studies & set(run.studies)]
+    read = any(run.reading for run in shown if run.method in spec.get("methods", [run.method]))
+    if not read or "reading" in (*keys, *spec.get("over", [])):
+        return dict(spec)
+    after_method = next((n for n, key in enumerate(keys, 1) if found_as.get(key, key) == "method"), 0)
+    return {**spec, "keys": [*keys[:after_method], "reading", *keys[after_method:]]}
 
 
 def _part(run: Run, source: Mapping[str, Any], seed: int) -> Part:

@@ -10,7 +10,6 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -47,8 +46,10 @@ class Run:
     """One training and its evaluation.
 
     `view` are the parameters of the data set's own view of a part, `configured` is the method with this run's
-    options set, `settings` are all its options by the names that results give them (see `column_names`),
-    `varied` those that vary within the experiment, and `skip` says why it cannot be done.
+    options set, `reading` names the reading of the paper that it belongs to ("" where its method has none),
+    `decided` are the options that the reading sets, by their whole names, `settings` are all its options by
+    the names that results give them (see `column_names`), `varied` those that vary within the experiment, and
+    `skip` says why it cannot be done.
     """
 
     experiment: str
@@ -57,6 +58,8 @@ class Run:
     view: dict[str, object]
     configured: Method
     studies: tuple[str, ...]
+    reading: str = ""
+    decided: tuple[str, ...] = ()
     name: str = ""
     part: str = ""
     seed: int = 0
@@ -78,7 +81,7 @@ class Run:
         """
         return joined(
             {
-                "every run": {"corpus": self.corpus, "method": self.method},
+                "every run": {"corpus": self.corpus, "method": self.method, "reading": self.reading},
                 "the data's preparation": self.prepare,
                 "the data's view": self.view,
                 f"the method {self.method!r}": dict(self.configured.options()),
@@ -92,6 +95,7 @@ class Run:
             "experiment": self.experiment,
             "run": self.name,
             "method": self.method,
+            "reading": self.reading,
             "corpus": self.corpus,
             "part": self.part,
             "prepare": self.prepare,
@@ -123,7 +127,7 @@ def without_duplicates(runs: Iterable[Run]) -> list[Run]:
     """Runs with equal settings made one, which belongs to all their studies."""
     distinct: dict[str, Run] = {}
     for run in runs:
-        key = digest([run.corpus, run.method, run.prepare, run.view, run.configured.record])
+        key = digest([run.corpus, run.method, run.reading, run.prepare, run.view, run.configured.record])
         if key in distinct:
             both = dict.fromkeys(distinct[key].studies + run.studies)
             distinct[key] = replace(distinct[key], studies=tuple(both))
@@ -172,16 +176,19 @@ def with_names(runs: Sequence[Run], seed: int, order: Sequence[str] = ()) -> lis
     """Names, parts, seeds, settings and what varies, for an experiment's runs.
 
     A name has the method and corpus where there are several, then `key=value` for what varies among
-    the runs of that method; keys that `order` lists by their whole names come first.
+    the runs of that method: the reading first, then keys that `order` lists by their whole names. What the
+    reading alone decides is not spelled again.
     """
     columns = column_names(runs)
-    order = [columns.get(key, last_name(key)) for key in order]
+    order = ["reading", *(columns.get(key, last_name(key)) for key in order)]
     settings = [{columns[name]: value for name, value in run.options.items()} for run in runs]
     everywhere = _varying(settings, order)
-    by_method = {
-        method: _varying([values for values in settings if values["method"] == method], order)
-        for method in dict.fromkeys(run.method for run in runs)
-    }
+    by_method = {}
+    for method in dict.fromkeys(run.method for run in runs):
+        own = [values for values in settings if values["method"] == method]
+        sets = {columns.get(key) for run in runs if run.method == method for key in run.decided}
+        decided = {key for key in sets if not any(key in _varying(each, order) for each in _by_reading(own))}
+        by_method[method] = [key for key in _varying(own, order) if key not in decided]
     parts = _varying([{"corpus": run.corpus, **run.prepare} for run in runs], order)
     result = []
     for run, values in zip(runs, settings, strict=True):
@@ -199,6 +206,14 @@ def with_names(runs: Sequence[Run], seed: int, order: Sequence[str] = ()) -> lis
         )
     _refuse_equal_names(result)
     return result
+
+
+def _by_reading(settings: Sequence[Mapping[str, object]]) -> list[list[Mapping[str, object]]]:
+    """The settings of runs, those of each reading together."""
+    groups: dict[object, list[Mapping[str, object]]] = {}
+    for values in settings:
+        groups.setdefault(values["reading"], []).append(values)
+    return list(groups.values())
 
 
 def _run_name(settings: Mapping[str, object], everywhere: Sequence[str], varying: Sequence[str]) -> str:
@@ -231,10 +246,10 @@ def _refuse_equal_names(runs: Sequence[Run]) -> None:
         if (other.corpus, digest(other.prepare)) != (run.corpus, digest(run.prepare)):
             ours, theirs = ({"corpus": each.corpus, **each.prepare} for each in (run, other))
             raise _equal("parts", run.experiment, run.part, ours, theirs)
-        _refuse_long_name(run.experiment, max(run.name, run.part, key=len))
+        refuse_long_name(run.experiment, max(run.name, run.part, key=len))
 
 
-def _refuse_long_name(experiment: str, name: str) -> None:
+def refuse_long_name(experiment: str, name: str) -> None:
     if len(name) > MAX_FILE_NAME:
         raise ConfigError(
             f"files of {experiment!r} would have the name {name[:60]!r}... of {len(name)} characters; "
@@ -267,43 +282,3 @@ def slug(value: object) -> str:
     """A value as it is written in a file name."""
     text = cell(value) if not isinstance(value, (list, dict)) else digest(value)[:8]
     return slug_of(text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 9]}-{digest(text)[:8]}")
-
-
-def grouped_into_jobs(
-    experiment: str,
-    runs: Sequence[Run],
-    by: Sequence[str],
-    at_most: int | None,
-    alone: Sequence[Mapping[str, Any]] = (),
-) -> list[Job]:
-    """The jobs of an experiment.
-
-    Runs that agree in the settings `by` belong to one group, and each group is a job; with more groups than
-    `at_most`, the groups go to that many jobs in turn. A group that has only runs with the settings of an
-    entry of `alone` is a job of its own in any case, with the entry's `threads`.
-    """
-    groups: dict[str, list[Run]] = {}
-    written: dict[str, str] = {}  # labels that differ only in case are one job
-    for run in runs:
-        label = ",".join(f"{slug(key)}={slug(run.settings.get(key))}" for key in by) or "all"
-        _refuse_long_name(experiment, label)
-        groups.setdefault(written.setdefault(label.casefold(), label), []).append(run)
-    by_themselves = []
-    for entry in alone:
-        settings = {key: value for key, value in entry.items() if key != "threads"}
-        for label, members in list(groups.items()):
-            if all(settings.items() <= run.settings.items() for run in members):
-                by_themselves.append(Job(experiment, label, tuple(groups.pop(label)), int(entry["threads"])))
-    return by_themselves + _shared_out(experiment, groups, at_most)
-
-
-def _shared_out(experiment: str, groups: Mapping[str, list[Run]], at_most: int | None) -> list[Job]:
-    """The groups as jobs, `at_most` so many."""
-    if at_most is None or len(groups) <= at_most:
-        return [Job(experiment, label, tuple(members)) for label, members in groups.items()]
-    shares: list[list[Run]] = [[] for _ in range(at_most)]
-    for position, members in enumerate(groups.values()):
-        shares[position % at_most] += members
-    return [
-        Job(experiment, f"{position + 1}-of-{at_most}", tuple(share)) for position, share in enumerate(shares)
-    ]

@@ -1,8 +1,10 @@
-"""A study's grid expanded: every key of `vary` and `fixed` finds the stage it belongs to.
+"""A study's grid expanded: every key of `vary` and `fixed`, and of what a reading sets, finds its place.
 
 A key is a parameter of the data set (`prepare` or its `view`), or an option of the method; dotted
 keys (problem.eta, solver_options.idle) reach inside. A key that some method of the study does not
-have is a fault, as is one that both the data set and the method have.
+have is a fault, as is one that both the data set and the method have. What a reading sets goes over the
+values of the data set and of the method, and the study goes over both; only a reading may set keys of a
+method's choice (choose.among).
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from structmargin_suite.datasets import DataSet, dataset
+from structmargin_suite.methods.choice import CHOICE_KEY
 from structmargin_suite.methods.method import NESTED, Method
+from structmargin_suite.methods.reading import Reading
 from structmargin_suite.planning.checks import Checks
-from structmargin_suite.planning.config import unknown, validate
+from structmargin_suite.planning.config import Faults, unknown, validate
 from structmargin_suite.planning.runs import Run, column_names, grid, last_name
 from structmargin_suite.storage.records import NameClash
 from structmargin_suite.storage.yaml_text import Key
@@ -52,9 +56,21 @@ class Expansion:
                 for method in given["methods"]:
                     source = corpora.get(corpus, {}).get("from")
                     known = method in self.checks.methods and source in self.checks.catalogue.datasets
-                    if known:
-                        result += self.runs_of(study, corpus, self.checks.methods[method], dataset(source))
+                    if not known:
+                        continue
+                    for reading in self.readings_of(study, self.checks.methods[method]):
+                        result += self.runs_of(
+                            study, corpus, self.checks.methods[method], dataset(source), reading
+                        )
         return result
+
+    def readings_of(self, study: str, method: Method) -> list[Reading | None]:
+        """The readings under which a method runs in a study; [None] for a method without readings."""
+        if not method.readings:
+            return [None]
+        wanted = self.config["studies"][study].get("readings", method.readings)
+        known = self.checks.readings
+        return [known[name] for name in method.readings if name in wanted and name in known]
 
     def fits(self, study: str, axes: Mapping[str, Sequence[object]]) -> bool:
         """Whether a grid still leaves the experiment with a number of runs that can be planned."""
@@ -97,7 +113,11 @@ class Expansion:
         for position, key in enumerate(self.checks.section("jobs").get("by", [])):
             if runs and key not in known:
                 self.checks.fault(("jobs", "by", str(position)), unknown(key, known, "value"))
-        names = {"corpus": self.checks.names("data"), "method": list(self.checks.methods)}
+        names = {
+            "corpus": self.checks.names("data"),
+            "method": list(self.checks.methods),
+            "reading": self.checks.names("readings"),
+        }
         for position, entry in enumerate(self.checks.section("jobs").get("alone", [])):
             for key, value in entry.items():
                 where = ("jobs", "alone", str(position), key)
@@ -106,8 +126,10 @@ class Expansion:
                 elif key in names and value not in names[key]:
                     self.checks.fault(where, unknown(value, names[key], key))
 
-    def runs_of(self, study: str, corpus: str, method: Method, module: DataSet) -> list[Run]:
-        """The runs of one method on one corpus in one study."""
+    def runs_of(
+        self, study: str, corpus: str, method: Method, module: DataSet, reading: Reading | None
+    ) -> list[Run]:
+        """The runs of one method under one reading, on one corpus in one study."""
         given = self.config["studies"][study]
         if self.checks.options(method) is None:
             return []
@@ -116,11 +138,6 @@ class Expansion:
         }
         if "repetitions" in self.config and "repetition" not in vary:
             vary["repetition"] = range(self.config["repetitions"])
-        choice = method.choice
-        if choice is not None and choice.over_all_runs and choice.option not in vary:
-            vary[choice.option] = choice.among
-        if not self.fits(study, vary):
-            return []
         start = self.config["data"][corpus]
         self.check_view(method, corpus, module)
         base = Run(
@@ -131,12 +148,22 @@ class Expansion:
             configured=method,
             studies=(study,),
         )
+        if reading is not None:
+            base = self.under(base, reading, module)
+        choice = base.configured.choice
+        if choice is not None and choice.over_all_runs and choice.option not in vary:
+            vary[choice.option] = choice.among
+        if not self.fits(study, vary):
+            return []
         runs = []
         for point in grid(vary):
             run = replace(base, prepare={**base.prepare}, view={**base.view})
             for source, values in (("fixed", given.get("fixed", {})), ("vary", point)):
                 for key, value in values.items():
                     run = self.with_option(run, module, ("studies", study, source, key), key, value)
+            price_fault = run.configured.price_fault()
+            if price_fault is not None and base.configured.price_fault() is None:
+                self.checks.fault(("studies", study), f"the method {method.name!r} {price_fault}")
             try:
                 _ = run.options
             except NameClash as clash:
@@ -144,6 +171,21 @@ class Expansion:
                 continue
             runs.append(self.with_reason_to_skip(run, module, ("studies", study)))
         return runs
+
+    def under(self, run: Run, reading: Reading, module: DataSet) -> Run:
+        """The run with what its reading sets."""
+        where = ("readings", reading.name, "sets")
+        method, known = run.configured, set(run.configured.faults())
+        run = replace(run, reading=reading.name, decided=tuple(reading.sets))
+        for key, value in reading.sets.items():
+            run = self.with_option(run, module, (*where, key), key, value)
+        for place, message in run.configured.faults():
+            if (place, message) not in known:
+                self.checks.fault(where, f"for the method {method.name!r}: {' '.join([*place, message])}")
+        choice = run.configured.choice
+        if choice is not None and choice != method.choice:
+            self.checks.check_choice(choice, self.checks.options(method) or {}, where)
+        return run
 
     def check_view(self, method: Method, corpus: str, module: DataSet) -> None:
         """A method's own view of the data: parameters that the view knows and that the corpus leaves open."""
@@ -156,12 +198,14 @@ class Expansion:
     def with_option(self, run: Run, module: DataSet, where: Key, key: str, value: object) -> Run:
         """The run with one key set where it belongs."""
         head, _, inner = key.partition(".")
+        if head == CHOICE_KEY and where[0] == "readings":
+            return self.with_choice(run, where, inner, value)
         options = self.checks.options(run.configured) or {}
         homes = [known for known in (module.PREPARE, module.VIEW, options) if head in known]
         if not homes:
             if (where, "unknown") not in self.reported:
                 self.reported.add((where, "unknown"))
-                written = self.config["studies"][where[1]].get(where[2], {}).get(key, value)
+                written = self.config[where[0]][where[1]].get(where[2], {}).get(key, value)
                 said = unknown(key, [*module.PREPARE, *module.VIEW, *options], "key", written)
                 self.checks.fault(where, f"for {run.method!r} on {run.corpus!r}: {said}")
             return run
@@ -181,6 +225,23 @@ class Expansion:
         if head in module.VIEW:
             return replace(run, view={**run.view, head: value})
         return replace(run, configured=run.configured.with_option(head, value))
+
+    def with_choice(self, run: Run, where: Key, key: str, value: object) -> Run:
+        """The run with one key of its method's choice set; the run itself where that is a fault."""
+        if run.configured.choice is None:
+            message = f"the method {run.method!r} has no `choose`; add it there, or do not set a key of it"
+            self.checks.fault(where, message)
+            return run
+        schemas = self.checks.method_schemas[CHOICE_KEY]["properties"]
+        if key not in schemas:
+            known = [f"{CHOICE_KEY}.{each}" for each in schemas]
+            self.checks.fault(where, unknown(f"{CHOICE_KEY}.{key}", known, "key", value))
+            return run
+        faults = Faults()
+        validate(value, schemas[key], self.checks.document, faults, where, self.checks.scale)
+        self.checks.faults.messages |= faults.messages
+        configured = run.configured.with_option(f"{CHOICE_KEY}.{key}", value)
+        return run if faults.messages else replace(run, configured=configured)
 
     def with_reason_to_skip(self, run: Run, module: DataSet, where: Key) -> Run:
         """The run, with its reason to skip if there is one."""

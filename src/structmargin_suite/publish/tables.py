@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from structmargin_suite.methods.method import Method
+from structmargin_suite.methods.reading import Reading
 from structmargin_suite.publish import escapes
 from structmargin_suite.results import column
 from structmargin_suite.storage.frames import is_missing, records
@@ -143,9 +144,12 @@ def _published(
 
 
 def wide(
-    spec: Mapping[str, Any], table: pd.DataFrame, methods: Mapping[str, Method]
+    spec: Mapping[str, Any],
+    table: pd.DataFrame,
+    methods: Mapping[str, Method],
+    readings: Mapping[str, Reading] | None = None,
 ) -> tuple[list[str], list[list[str]]]:
-    """(header, cells as text) for reading: keys and data, then ours, the paper's and the difference.
+    """(header, cells as text) to be read: keys and data, then ours, the paper's and the difference.
 
     The paper's columns are there only for measures that the paper gives; `data` only where it differs.
     """
@@ -177,7 +181,7 @@ def wide(
         )
     names = records(lines.head(1)[heads])
     return header, [
-        [*(named(key, value, methods) for key, value in keys.items()), *texts]
+        [*(named(key, value, methods, readings or {}) for key, value in keys.items()), *texts]
         for keys, texts in zip(names, pivot[shown].to_numpy().tolist(), strict=True)
     ]
 
@@ -206,10 +210,11 @@ def digits(spec: Mapping[str, Any], measure: str) -> int:
     return int(spec.get("digits", {}).get(measure, 1))
 
 
-def named(key: str, value: Any, methods: Mapping[str, Method]) -> str:
-    """A key's value as text; methods by their labels."""
-    if key == "method":
-        return methods[str(value)].label if str(value) in methods else str(value)
+def named(key: str, value: Any, methods: Mapping[str, Method], readings: Mapping[str, Reading]) -> str:
+    """A key's value as text; methods and readings by their labels."""
+    labelled: dict[str, Mapping[str, Method | Reading]] = {"method": methods, "reading": readings}
+    if str(value) in labelled.get(key, {}):
+        return labelled[key][str(value)].label
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -160,6 +160,7 @@ def _rows(experiment: Experiment, finished: FinishedRuns) -> Iterator[RunRow]:
         identifiers = {
             "run": run.name,
             "method": run.method,
+            "reading": run.reading,
             "corpus": run.corpus,
             "data": record["data"]["label"],
             "studies": STUDY_SEPARATOR.join(run.studies),
@@ -168,7 +169,8 @@ def _rows(experiment: Experiment, finished: FinishedRuns) -> Iterator[RunRow]:
             "chosen": True,
         }
         metrics = {name: _number(value) for name, value in judged["metrics"].items()}
-        settings = {name: value for name, value in run.varied.items() if name not in ("method", "corpus")}
+        named = ("method", "reading", "corpus")
+        settings = {name: value for name, value in run.varied.items() if name not in named}
         yield RunRow(identifiers, settings, metrics, _choices(record))
 
 
@@ -224,13 +226,15 @@ def _clocks(experiment: Experiment, finished: FinishedRuns) -> Iterator[dict[str
 
 
 def _mark_chosen(experiment: Experiment, runs: pd.DataFrame) -> None:
-    """Mark the runs with the option's value that does best over all of a method's runs on a corpus."""
-    for method, spec in experiment.methods.items():
-        choice = spec.choice
+    """Mark the runs with the option's value that does best over all of a method's runs under one reading on
+    one corpus."""
+    choices = {(run.method, run.reading): run.configured.choice for run in experiment.runs}
+    read = column(runs, "reading", "")
+    for (method, reading), choice in choices.items():
         if choice is None or not choice.over_all_runs:
             continue
         option, sign = choice.columns[choice.option], choice.sign
-        for _, candidates in runs[runs["method"] == method].groupby("corpus"):
+        for _, candidates in runs[(runs["method"] == method) & (read == reading)].groupby("corpus"):
             done = candidates[candidates["status"] == "done"]
             means = {}
             for value in choice.among:
@@ -274,10 +278,10 @@ def _summary(
 
 
 def _table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> None:
-    methods = results.methods
-    table = tables.tidy(spec, results.select(spec["study"], done=False), results.published(name), methods)
+    runs, methods = results.select(spec["study"], done=False), results.methods
+    table = tables.tidy(spec, runs, results.published(name), methods)
     write_frame(results.folder / f"{name}.csv", table)
-    header, cells = tables.wide(spec, table, methods)
+    header, cells = tables.wide(spec, table, methods, results.readings)
     caption = f"{spec['caption']} {note(results, spec)}"
     write_text(results.folder / f"{name}.md", tables.markdown(caption, header, cells))
     write_text(results.folder / f"{name}.tex", tables.latex(caption, name, header, cells))

@@ -11,8 +11,9 @@ from helpers.toy_project import TOY, project, write_config
 from structmargin_suite.cli import main
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.config import ConfigError
+from structmargin_suite.planning.jobs import grouped_into_jobs
 from structmargin_suite.planning.plan import load
-from structmargin_suite.planning.runs import Run, grouped_into_jobs, with_names
+from structmargin_suite.planning.runs import Run, with_names
 from structmargin_suite.storage.names import MAX_FILE_NAME
 
 HOSTILE = (

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from helpers.toy_project import HERE, TOY, project, write_config
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.config import ConfigError
+from structmargin_suite.planning.jobs import grouped_into_jobs
 from structmargin_suite.planning.plan import load
 from structmargin_suite.planning.runs import (
     Run,
     column_names,
     derive,
     grid,
-    grouped_into_jobs,
     slug,
     with_names,
     without_duplicates,

@@ -119,7 +119,7 @@ def section(
 
 def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     """A table ready to show; the cells after the keys are numbers."""
-    header, cells = tables.wide(spec, results.table(name), results.methods)
+    header, cells = tables.wide(spec, results.table(name), results.methods, results.readings)
     text = (results.folder / f"{name}.md").read_text(encoding="utf-8")
     return {
         "name": name,
