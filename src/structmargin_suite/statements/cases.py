@@ -17,6 +17,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,7 +56,7 @@ class Case:
         """The results of the statement's experiment."""
         return self.results[self.statement.experiment]
 
-    def runs(self, study: str | Sequence[str], method: str | None = None, **settings: object) -> pd.DataFrame:
+    def runs(self, study: str | Sequence[str], method: str | None = None, **settings: Any) -> pd.DataFrame:
         """Finished runs of a study on this corpus and under this reading.
 
         A method that does not run under this reading counts with its primary one; one that names no
@@ -66,10 +67,10 @@ class Case:
             runs = runs[column(runs, "corpus", "") == self.corpus]
         if method is not None:
             runs = runs[runs["method"] == method]
-        wanted = {name: self._reading_of(name) for name in runs["method"].unique()}
+        wanted = {name: self.reading_of(name) for name in runs["method"].unique()}
         return runs[column(runs, "reading", "") == runs["method"].map(wanted)].reset_index(drop=True)
 
-    def _reading_of(self, method: str) -> str:
+    def reading_of(self, method: str) -> str:
         """The reading under which a method's runs count here."""
         named = self.experiment.methods[method].readings if method in self.experiment.methods else ()
         if not named or self.reading in named:
@@ -81,12 +82,13 @@ class Case:
         study: str | Sequence[str],
         measure: str,
         method: str,
-        by: str = "repetition",
-        **settings: object,
+        by: str | Sequence[str] = "repetition",
+        **settings: Any,
     ) -> dict[object, float]:
-        """A measure of one method by repetition (or another setting), averaged over what else varies."""
+        """A measure of one method by repetition (or other settings), averaged over what else varies."""
         runs = self.runs(study, method, **settings)
-        runs = runs.assign(**{by: column(runs, by, 0)})
+        by = [by] if isinstance(by, str) else list(by)
+        runs = runs.assign(**{key: column(runs, key, 0) for key in by})
         measured = runs[column(runs, measure).notna()]
         if measured.empty:
             raise NotTestable(f"no finished run of {method} with {measure}{_said(settings)} in {study!r}")
@@ -98,10 +100,10 @@ class Case:
         measure: str,
         first: str,
         second: str,
-        by: str = "repetition",
-        **settings: object,
+        by: str | Sequence[str] = "repetition",
+        **settings: Any,
     ) -> np.ndarray:
-        """measure(first) - measure(second), one value per repetition (or another setting) that both have."""
+        """measure(first) - measure(second), one value per repetition (or other settings) that both have."""
         left = self.values(study, measure, first, by, **settings)
         right = self.values(study, measure, second, by, **settings)
         common = [key for key in left if key in right]
@@ -143,8 +145,13 @@ class Effect:
         some = both["reading"] != ""
         # methods without readings run in all of them
         both = both[some] if some.any() else both
+        told: list[tuple[str, dict[str, str]]] = []
         for corpus, reading in both.itertuples(index=False):
-            yield make(str(reading), str(corpus))
+            case = make(str(reading), str(corpus))
+            counted = case.corpus, {name: case.reading_of(name) for name in runs["method"].unique()}
+            if counted not in told:  # the primary reading of one method goes with that of another
+                told.append(counted)
+                yield case
 
 
 EFFECTS: dict[str, Effect] = {}
@@ -169,9 +176,7 @@ def effect(
         What it tests, where it is not the effect itself.
     """
     if cause and cause not in CAUSES:
-        raise ValueError(
-            f"{cause!r} is no cause that a comparison can test; there are {', '.join(CAUSES)}"
-        )
+        raise ValueError(f"{cause!r} is no cause that a comparison can test; there are {', '.join(CAUSES)}")
 
     def register(function: EffectFunction) -> EffectFunction:
         made = Effect(function, (study,) if isinstance(study, str) else tuple(study), tuple(methods))
