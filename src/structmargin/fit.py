@@ -73,8 +73,8 @@ class Fit:
         CPU time in all, in the dual and in the search: of all threads, and of worker processes while they
         search. The time on the wall is shorter where n_jobs is above 1.
     seconds_loop : float
-        CPU time before the certificate at the end: `seconds_qp / seconds_loop` is the share of the QP in the
-        training itself, as the tables of jmlr05 have it.
+        CPU time of the solver's own algorithm: without preparing the data before it, and without the
+        certificate after it. `seconds_qp / seconds_loop` is the share of the QP that Table 5 of jmlr05 has.
     trace : list of dict
         One row per pass: iteration, primal, dual, gap, oracle_calls, constraints, held, active, seconds, ...
     support : Cuts or None

@@ -209,7 +209,7 @@ class Task:
         `converged` None lets the certified gap decide. `stopped` says in words why training ended before
         its criterion was met, and what to do; by default that was `max_iter`.
         """
-        seconds_loop = self.recorder.seconds
+        seconds_loop = self.recorder.seconds_loop  # what follows is the certificate
         dual.refresh()
         f = dual.scorer()
         H = self._largest_H(dual, f)
@@ -269,7 +269,7 @@ class Task:
             converged=converged,
             oracle_tol=self.oracle_tol,
             seconds=self.recorder.seconds,
-            seconds_loop=self.recorder.seconds,
+            seconds_loop=self.recorder.seconds_loop,
             seconds_qp=dual.seconds,
             seconds_search=self.separation.seconds,
             trace=self.recorder.trace,
