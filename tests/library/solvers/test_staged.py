@@ -101,6 +101,12 @@ def test_ten_examples_with_the_usual_k() -> None:
     assert passes(trained(TEN, k=1))[0][2] == [(0, 1.0), (1, 1.0), (4, 1.0), (6, 1.0), (8, 1.5), (9, 1.0)]
 
 
+def test_the_qp_is_solved_after_exactly_k_cuts() -> None:
+    """With k = 2 the second and third example give the two cuts, and from then on w_A = 1 and H = 0."""
+    fit = trained([example("E", *SMALL), *[example("A", *PLAIN)] * 4], k=2)
+    assert passes(fit)[0] == (0.1, 5, [(1, 1.0), (2, 1.0)])
+
+
 @pytest.mark.parametrize(
     ("options", "precisions"),
     [
