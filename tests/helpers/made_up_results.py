@@ -5,15 +5,23 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import yaml
 
-from structmargin_suite.results import RUN_TYPES, ExperimentResults
+from helpers.toy_project import HERE
+from structmargin_suite.results import RUN_TYPES, ExperimentResults, with_readings
 from structmargin_suite.storage.frames import frame_of
 
 
 def frame(rows):
     """Made-up runs as the frame that they would be read as."""
     columns = dict.fromkeys([*RUN_TYPES, *(name for row in rows for name in row)])
-    return frame_of(rows, list(columns), RUN_TYPES)
+    return with_readings(frame_of(rows, list(columns), RUN_TYPES))
+
+
+def config_of(experiment):
+    """The readings and methods of an experiment's own config."""
+    config = yaml.safe_load((HERE / "configs" / f"{experiment}.yaml").read_text(encoding="utf-8"))
+    return {key: config[key] for key in ("readings", "methods")}
 
 
 class Fake(ExperimentResults):
@@ -21,7 +29,7 @@ class Fake(ExperimentResults):
 
     def __init__(self, name, config, runs, weights=None):
         self.name, self.runs, self.weights = name, frame(runs), weights or {}
-        self.summary = {"config": config}
+        self.summary = {"config": {"methods": {}, **config}}
 
     def model(self, run):
         return SimpleNamespace(w_=np.asarray(self.weights[run]))

@@ -3,10 +3,12 @@
 Which interval belongs to which data:
     fresh samples (each drawn anew from a generator)       t_interval, Student's t
     draws from one pool, whose training sets overlap       corrected_t, Nadeau and Bengio (2003)
-    fixed units (sentences, cars, topics), with or without draws   bootstrap, over units crossed with draws
+    fixed units (sentences, cars, topics), with or without draws   bootstrap, over units crossed with draws;
+                                                           weighted_bootstrap where no sum over units tells
     fixed units of several data sets, judged together      bootstrap_within, over the units of each
     wins and losses over fixed units                       sign_interval, exact binomial
     a theorem                                              counterexamples
+    a count of one training                                one_run
 All take `level`, the probability that the interval covers: statements of one claim share 5% among them.
 Percentiles of a bootstrap are expanded (Hesterberg 2015), as Student's t is wider than the normal: with few
 units plain percentiles cover far less than they say.
@@ -118,18 +120,62 @@ def bootstrap(
     x = np.asarray(values, dtype=float)
     x = x[None] if x.ndim == 1 or (statistic is not None and x.ndim == 2) else x
     draws, units = x.shape[:2]
-    if units < 2:
-        raise NotTestable(f"{units} units; at least 2 are needed for an interval")
-    rng = np.random.default_rng(seed)
-    of_units = rng.multinomial(units, np.full(units, 1.0 / units), size=RESAMPLES).astype(float)
-    of_draws = rng.multinomial(draws, np.full(draws, 1.0 / draws), size=RESAMPLES).astype(float)
+    of_units, of_draws = _weights(draws, units, seed)
     if statistic is None:
-        computed = np.einsum("rd,du,ru->r", of_draws, x, of_units, optimize=True) / (draws * units)
+        computed = np.einsum("rd,du,ru->r", of_draws, x, of_units, optimize=True) / units
         effect = float(x.mean())
     else:
         sums = np.einsum("rd,du...,ru->r...", of_draws, x, of_units, optimize=True)
         computed = statistic(sums)
         effect = float(statistic(x.sum(axis=(0, 1))[None])[0])
+    return _crossed(effect, computed, draws, units, level)
+
+
+def weighted_bootstrap(
+    statistic: Callable[[np.ndarray], np.ndarray], units: int, level: float, seed: int = SEED
+) -> Estimate:
+    """A statistic that is no function of sums over units (an equal error rate, a number of letters).
+
+    Parameters
+    ----------
+    statistic : callable
+        From weights of the units, of shape (resamples, units), to one value per draw, of shape
+        (resamples, draws). With weights of 1 it gives what was measured.
+    units : int
+        How many fixed units there are.
+    level : float
+        The probability that the interval covers.
+    seed : int
+        Of the resampling.
+
+    Returns
+    -------
+    Estimate
+        Of the mean over draws, by a bootstrap over units crossed with draws.
+    """
+    measured = statistic(np.ones((1, units)))[0]
+    of_units, of_draws = _weights(len(measured), units, seed)
+    computed = np.sum(of_draws * statistic(of_units), axis=1)
+    return _crossed(float(measured.mean()), computed, len(measured), units, level)
+
+
+def _weights(draws: int, units: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """How often each resample has each unit, and the share of each draw in it.
+
+    Draws are few: taking one fewer than there are makes the variance over draws unbiased (Rao and Wu, 1988),
+    where taking all would make it too small by (draws - 1) / draws.
+    """
+    if units < 2:
+        raise NotTestable(f"{units} units; at least 2 are needed for an interval")
+    rng = np.random.default_rng(seed)
+    of_units = rng.multinomial(units, np.full(units, 1.0 / units), size=RESAMPLES).astype(float)
+    taken = max(draws - 1, 1)
+    of_draws = rng.multinomial(taken, np.full(draws, 1.0 / draws), size=RESAMPLES) / taken
+    return of_units, of_draws
+
+
+def _crossed(effect: float, computed: np.ndarray, draws: int, units: int, level: float) -> Estimate:
+    """The estimate of a bootstrap over units crossed with draws."""
     low, high = _percentiles(computed, level, units)
     crossed = f" crossed with {draws} draws" if draws > 1 else ""
     how = f"bootstrap over {units} units{crossed}"
@@ -202,6 +248,26 @@ def _percentiles(computed: np.ndarray, level: float, units: int) -> tuple[float,
     tail = float(stats.norm.cdf(-t * math.sqrt(units / (units - 1))))
     low, high = np.quantile(computed, [tail, 1.0 - tail])
     return float(low), float(high)
+
+
+def one_run(value: float) -> Estimate:
+    """A count or a time of one training: what it was, without an interval."""
+    return Estimate(value, value, value, 1, "one run, no interval")
+
+
+def farthest(estimates: Sequence[Estimate]) -> Estimate:
+    """Of several estimates the one whose interval reaches farthest from 0.
+
+    If it lies within some distance of 0 then all do. Each must have the level that all share (`shared`).
+    """
+    if not estimates:
+        raise NotTestable("nothing to compare")
+    return max(estimates, key=lambda estimate: max(abs(estimate.low), abs(estimate.high)))
+
+
+def shared(level: float, parts: int) -> float:
+    """The level of each of several intervals that all together have this level (Bonferroni)."""
+    return 1.0 - (1.0 - level) / max(parts, 1)
 
 
 def _at_least_two(values: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from structmargin_suite.analysis.localization import CHI2, ERROR, LINEAR, NOISE, SSVM, TABLE_1, kernel_values
+from structmargin_suite.analysis.localization import (
+    CHI2,
+    ERROR,
+    LINEAR,
+    NOISE,
+    SSVM,
+    TABLE_1,
+    cars_and_detections,
+    kernel_values,
+)
 from structmargin_suite.datasets.uiuc_cars import pictures_of
 from structmargin_suite.datasets.uiuc_cars.detection import correct, ellipse, precision_recall
 from structmargin_suite.figures import figure
@@ -119,7 +128,7 @@ def _precision_recall(results: ExperimentResults, ax: Any, method: str) -> None:
     for k, (level, of_level) in enumerate(runs.groupby("label_noise")):
         lines = []
         for run in of_level["run"]:
-            points = precision_recall(*_cars_and_detections(results, run), "ellipse")
+            points = precision_recall(*cars_and_detections(results, run), "ellipse")
             lines.append(_precision_at(points.precision, points.recall, recalls))
         both = np.array(lines)
         reached = np.isfinite(both).all(axis=0)
@@ -134,15 +143,6 @@ def _precision_at(precision: np.ndarray, recall: np.ndarray, recalls: np.ndarray
     """The precision where each recall is first reached; NaN where it never is."""
     first = np.searchsorted(recall, recalls - 1e-12)
     return np.where(first < len(recall), precision[np.minimum(first, len(recall) - 1)], np.nan)
-
-
-def _cars_and_detections(results: ExperimentResults, run: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """(cars, detections) of every test image of a run."""
-    arrays = results.kept_predictions(run)
-    cars, detections = (
-        np.split(arrays[name], np.cumsum(arrays[f"{name}_n"])[:-1]) for name in ("cars", "found")
-    )
-    return cars, detections
 
 
 @figure("precision_recall_linear")
@@ -207,7 +207,7 @@ def detections(results: ExperimentResults, fig: Any) -> None:
     panels = fig.subplots(2 * len(shown), 4).reshape(len(shown), 8)
     for line, level in zip(panels, shown, strict=True):
         run = runs.loc[runs["label_noise"] == level, "run"].iloc[0]
-        arrays, (cars, boxes_of_images) = results.ready(run), _cars_and_detections(results, run)
+        arrays, (cars, boxes_of_images) = results.ready(run), cars_and_detections(results, run)
         stride, images = int(arrays["stride"]), pictures_of(arrays, "test")
         scores = np.sort(np.concatenate([boxes[:, 4] for boxes in boxes_of_images]))[::-1]
         threshold = scores[min(sum(len(of_image) for of_image in cars), len(scores)) - 1]

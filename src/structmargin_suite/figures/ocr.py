@@ -83,7 +83,8 @@ def _first_run(results: ExperimentResults, method: str) -> str:
 def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
     """k_seq itself, with true and with shuffled labels."""
     fig.set_size_inches(7.2, 3.4)
-    pair = [terms["data"] + terms["history"] for terms in kernel_terms(results, _first_run(results, "JKSE"))]
+    matrices = kernel_terms(results, _first_run(results, "JKSE"))
+    pair = [terms["data"] + terms["history"] for terms in (matrices.true, matrices.shuffled)]
     axes, top = fig.subplots(1, 2), float(max(M.max() for M in pair))
     for ax, M, name in zip(axes, pair, ("true", "shuffled"), strict=True):
         image = grey_matrix(ax, M, top, f"test words with {name} labels (mean {M.mean():.0f})")
@@ -96,7 +97,8 @@ def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
 def both_terms(results: ExperimentResults, fig: Any) -> None:
     """The data term above, the history term below; each row on one grey scale."""
     fig.set_size_inches(7.2, 6.4)
-    pair = kernel_terms(results, _first_run(results, "JKSE"))
+    matrices = kernel_terms(results, _first_run(results, "JKSE"))
+    pair = (matrices.true, matrices.shuffled)
     axes = fig.subplots(2, 2)
     for line, term in zip(axes, ("data", "history"), strict=True):
         top = float(max(terms[term].max() for terms in pair))

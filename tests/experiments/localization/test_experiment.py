@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.made_up_results import frame
+from helpers.made_up_results import config_of, frame
 from helpers.toy_project import HERE
 from structmargin_suite.baselines import box_prior
 from structmargin_suite.datasets import clusters, completed, uiuc_cars
@@ -142,7 +142,7 @@ def results(
                 run = f"{method},{kind},{level}"
                 rate = value + (kind == "far")
                 rows.append({"run": run, "method": method, "studies": "noise", "label_noise": level,
-                             "noise_kind": kind, "nu": None, claims.ERROR: rate})  # fmt: skip
+                             "reading": kind, "nu": None, claims.ERROR: rate})  # fmt: skip
                 spent = seconds[not method.startswith("S-SVM")]
                 clocks.append({"run": run, "fit_seconds": spent, "fit_seconds_search": share * spent})
                 records.append(Entry(run, "k", "done", {RECORD_FILE: json_bytes({"n_train": n_train})}))
@@ -150,7 +150,7 @@ def results(
         for level in (0.0, 0.5):
             for value in (0.05, 0.2, 0.4, 0.6, 0.8, 1.0):
                 rows.append({"run": f"{method},{level},{value}", "method": method, "studies": "nu",
-                             "label_noise": level, "noise_kind": "swap", "nu": value,
+                             "label_noise": level, "reading": None, "nu": value,
                              claims.ERROR: 30.0 + slope * level * value})  # fmt: skip
     for row in rows:
         row.update(status="done", chosen=True, data="uiuc-cars", corpus="uiuc-cars", reason=None)
@@ -159,7 +159,7 @@ def results(
     bundle = ScaleLayout(tmp_path, "paper").trained("localization", "all")
     write_bundle(bundle, {}, records)
     jobs = {"all": {"runs": [entry.name for entry in records], "trained": sha256(bundle)}}
-    write_json(folder / "summary.json", {"config": {}, "scale": "paper", "jobs": jobs})
+    write_json(folder / "summary.json", {"config": config_of("localization"), "scale": "paper", "jobs": jobs})
     return {"localization": ExperimentResults(tmp_path, "localization")}
 
 
@@ -167,7 +167,7 @@ def test_a_curve_begins_at_the_runs_without_noise_whichever_reading_they_stand_u
     found = results(tmp_path)["localization"]
     levels = {kind: _noise(found, "JKSE (linear)", kind)["run"].tolist() for kind in ("swap", "far")}
     assert levels["far"] == [f"JKSE (linear),far,{level}" for level in LEVELS]  # it has its own
-    found.runs = found.runs[(found.runs["noise_kind"] == "swap") | (found.runs["label_noise"] > 0)]
+    found.runs = found.runs[(found.runs["reading"] == "swap") | (found.runs["label_noise"] > 0)]
     shared = _noise(found, "JKSE (linear)", "far")["run"].tolist()
     assert shared == [f"JKSE (linear),swap,{LEVELS[0]}", *levels["far"][1:]]
     assert _noise(found, "JKSE (linear)")["run"].tolist() == levels["swap"]

@@ -36,7 +36,8 @@ def folder(tmp_path_factory):
     write_csv(made / "x.csv", ROWS, ["run", "n", "value"])
     (made / "x.npz").write_bytes(npz_bytes(ARRAYS))
     (made / "x.yaml").write_text(
-        "- {id: a, says: b, paper: jmlr05, where: here, experiment: e, statements: [{id: a-1, says: c, kind: order, unit: d}]}\n"
+        "- {id: a, says: b, paper: jmlr05, where: here, experiment: e,\n"
+        "   statements: [{id: a-1, says: c, kind: order, unit: d}]}\n"
     )
     return made
 
