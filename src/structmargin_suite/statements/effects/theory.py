@@ -37,7 +37,7 @@ def _kind(case: Case) -> tuple[int, bool]:
 
 def _of_kind(runs: pd.DataFrame, kind: tuple[int, bool]) -> pd.DataFrame:
     fits = [(power_of_slacks(name), rescales_margin(name)) == kind for name in runs["formulation"]]
-    return runs[fits]
+    return runs[pd.Series(fits, index=runs.index, dtype=bool)]
 
 
 def _counted(runs: pd.DataFrame, broken: pd.DataFrame, note: str) -> Estimate:
