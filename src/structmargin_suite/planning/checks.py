@@ -142,7 +142,7 @@ class Checks:
                 said = " and ".join(map(repr, primary)) or "none"
                 message = f"of its readings {said} has primary: true; name exactly one that is primary"
                 self.fault(("methods", method, "readings"), message)
-        for reading in defined:
+        for reading in defined if used <= set(defined) else ():  # after a misspelt name, who knows
             if reading not in used:
                 message = "no method names this reading; name it in the `readings` of one, or remove it"
                 self.fault(("readings", reading), message)
