@@ -213,6 +213,12 @@ class ExperimentResults:
         """The experiment's readings of its paper by name."""
         return readings_of(self.config)
 
+    @property
+    def how_read(self) -> list[str]:
+        """How the paper was read: each reading with its evidence, then the config's notes."""
+        readings = [f"{reading.label}: {reading.describe()}" for reading in self.readings.values()]
+        return [*readings, *self.config.get("notes", [])]
+
     def primary(self, method: str) -> str:
         """The reading by which statements about a method are judged.
 
