@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,11 @@ import yaml
 
 from helpers.toy_project import HERE
 from structmargin_suite.results import RUN_TYPES, ExperimentResults, with_readings
+from structmargin_suite.statements.judging import judge
 from structmargin_suite.storage.frames import frame_of
+from structmargin_suite.storage.statements_file import read_statements
+
+LIST = HERE / "data" / "published" / "statements.yaml"
 
 
 def frame(rows):
@@ -19,9 +24,9 @@ def frame(rows):
 
 
 def config_of(experiment):
-    """The readings and methods of an experiment's own config."""
+    """The data, readings and methods of an experiment's own config."""
     config = yaml.safe_load((HERE / "configs" / f"{experiment}.yaml").read_text(encoding="utf-8"))
-    return {key: config[key] for key in ("readings", "methods")}
+    return {key: config[key] for key in ("data", "readings", "methods") if key in config}
 
 
 class Fake(ExperimentResults):
@@ -29,7 +34,7 @@ class Fake(ExperimentResults):
 
     def __init__(self, name, config, runs, weights=None):
         self.name, self.runs, self.weights = name, frame(runs), weights or {}
-        self.summary = {"config": {"methods": {}, **config}}
+        self.summary = {"config": {"methods": {}, "data": {}, **config}}
 
     def model(self, run):
         return SimpleNamespace(w_=np.asarray(self.weights[run]))
@@ -37,3 +42,20 @@ class Fake(ExperimentResults):
 
 def row(study, run, **values):
     return {"run": run, "studies": study, "status": "done", "chosen": True, **values}
+
+
+def judged(results, experiment, reading=""):
+    """Verdicts of the statements about an experiment, under one reading or where they have none."""
+    rows = judgements(results, experiment)
+    return {row["id"]: row["verdict"] for row in rows if row["reading"] in ("", reading)}
+
+
+def judgements(results, experiment, *only):
+    """The rows of the statements about an experiment, of all its claims or of these."""
+    claims = [claim for claim in _claims() if claim.experiment == experiment]
+    return judge(results, [claim for claim in claims if not only or claim.id in only])
+
+
+@functools.cache
+def _claims():
+    return read_statements(LIST)
