@@ -19,7 +19,7 @@ FORMULATIONS = "formulations"
 COUNTS = ("algorithm", FORMULATIONS)
 ZERO_ONE, SLACK, MARGIN = "SVM2", "SVM2 slack", "SVM2 margin"
 
-COMPARED = {
+COMPARED: dict[str, tuple[str | tuple[str, ...], str, str]] = {
     "ner-discriminative-crf": (METHODS, "HMM", "CRF"),
     "ner-discriminative-perceptron": (METHODS, "HMM", "Perceptron"),
     "ner-discriminative-svm": (METHODS, "HMM", "SVM"),
