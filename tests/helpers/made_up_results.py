@@ -5,15 +5,27 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import yaml
 
-from structmargin_suite.results import RUN_TYPES, ExperimentResults
+from helpers.toy_project import HERE
+from structmargin_suite.results import RUN_TYPES, ExperimentResults, with_readings
+from structmargin_suite.statements.judging import judge
 from structmargin_suite.storage.frames import frame_of
+from structmargin_suite.storage.statements_file import read_statements
+
+LIST = HERE / "data" / "published" / "statements.yaml"
 
 
 def frame(rows):
     """Made-up runs as the frame that they would be read as."""
     columns = dict.fromkeys([*RUN_TYPES, *(name for row in rows for name in row)])
-    return frame_of(rows, list(columns), RUN_TYPES)
+    return with_readings(frame_of(rows, list(columns), RUN_TYPES))
+
+
+def config_of(experiment):
+    """The data, readings and methods of an experiment's own config."""
+    config = yaml.safe_load((HERE / "configs" / f"{experiment}.yaml").read_text(encoding="utf-8"))
+    return {key: config[key] for key in ("data", "readings", "methods") if key in config}
 
 
 class Fake(ExperimentResults):
@@ -21,7 +33,7 @@ class Fake(ExperimentResults):
 
     def __init__(self, name, config, runs, weights=None):
         self.name, self.runs, self.weights = name, frame(runs), weights or {}
-        self.summary = {"config": config}
+        self.summary = {"config": {"methods": {}, "data": {}, **config}}
 
     def model(self, run):
         return SimpleNamespace(w_=np.asarray(self.weights[run]))
@@ -29,3 +41,15 @@ class Fake(ExperimentResults):
 
 def row(study, run, **values):
     return {"run": run, "studies": study, "status": "done", "chosen": True, **values}
+
+
+def judged(results, experiment, reading=""):
+    """Verdicts of the statements about an experiment, under one reading or where they have none."""
+    rows = judgements(results, experiment)
+    return {row["id"]: row["verdict"] for row in rows if row["reading"] in ("", reading)}
+
+
+def judgements(results, experiment):
+    """The rows of the statements about an experiment, as the project's list has them."""
+    claims = [claim for claim in read_statements(LIST) if claim.experiment == experiment]
+    return judge(results, claims)

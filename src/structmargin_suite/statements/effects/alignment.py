@@ -18,7 +18,7 @@ GOOD = 0.1
 PRINTED_GAP = -0.2
 TRIED: dict[str, Any] = {"done": False, "status": "done"}
 """Finished runs with every value of an option, not only the one that was chosen."""
-compared = functools.partial(effect, study=SIZES, methods=[GENERATIVE, SVM])
+compared = functools.partial(effect, study=SIZES, methods=[SVM, GENERATIVE])
 along_eps = functools.partial(effect, study=PRECISION, methods=[SVM])
 
 
