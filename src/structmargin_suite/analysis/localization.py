@@ -58,7 +58,7 @@ class Detections:
         return np.asarray(100.0 * (weights[:, self.image] @ self.hits) / (weights @ self.cars))
 
     def precise_share(self, weights: np.ndarray, precision: float) -> np.ndarray:
-        """The part of the curve, in percent of the recall that it reaches, at which precision is above this."""
+        """The part of the curve, in percent of the recall that it reaches, with a precision above this."""
         of_detection = weights[:, self.image]
         right = of_detection * self.hits
         good, count = np.cumsum(right, axis=1), np.cumsum(of_detection, axis=1)
@@ -101,19 +101,19 @@ def wrong_boxes(experiment: ExperimentResults, run: str) -> tuple[np.ndarray, np
     return np.array([places[words] for words in images]), np.array(wrong)
 
 
+@functools.cache  # used by several statements and a figure
 def kernel_values(
-    experiment: ExperimentResults, run: str, size: int = 100
+    experiment: ExperimentResults, linear_run: str, chi2_run: str, size: int = 100
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Per kernel, values between training boxes and (correct, random) boxes of test images, each scaled to a
-    mean diagonal of 1 over the training boxes. Random boxes have the size of a car and overlap no car by
-    more than half.
+    """For the kernels of two runs, values between training boxes and (correct, random) boxes of test images,
+    each scaled to a mean diagonal of 1 over the training boxes. Random boxes have the size of a car and
+    overlap no car by more than half.
     """
     from structmargin.oracles.box_search import box_loss, boxes_of
     from structmargin.problems.localization.boxes import KINDS, pyramids
-    from structmargin.problems.localization.kernel import BoxChi2
 
-    split, rng = experiment.split(run), np.random.default_rng(0)
-    problem = experiment.model(run).problem_
+    split, rng = experiment.split(linear_run), np.random.default_rng(0)
+    problem = experiment.model(linear_run).problem_
     X, Y = split.train.X[:size], split.train.Y[:size]
     test_boxes: list[tuple[Any, np.ndarray, np.ndarray]] = []
     for x, cars in zip(split.test.X[:size], split.test.Y[:size], strict=True):
@@ -130,7 +130,7 @@ def kernel_values(
         return (left @ other.T).toarray()
 
     values = {}
-    chi2_kernel = BoxChi2(problem.n_words, problem.levels, problem.normalise)
+    chi2_kernel = experiment.model(chi2_run).kernel
     for name, gram in (("linear", linear), ("chi2", chi2_kernel.gram)):
         scale = float(np.mean(np.diagonal(gram(X, Y, X, Y))))
         values[name] = gram(X, Y, X2, right) / scale, gram(X, Y, X2, wrong_boxes) / scale
