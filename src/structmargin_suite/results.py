@@ -5,7 +5,7 @@
     alignment.runs                                  # one row per planned run
     alignment.select("sizes", method="SVM2")        # the finished runs of a study
     alignment.table("alignment")                    # a table, tidy
-    results.statements()                            # one verdict per statement of the papers
+    results.statements()                            # verdicts on what the papers state
 
 Columns have types (storage/frames.py): those of runs.csv are said by `columns` in summary.json, where
 `tabulate` wrote what each column was made from. Results without it, such as older snapshots, are read by
@@ -61,6 +61,8 @@ TABLE_TYPES: dict[str, ColumnType] = {
     "runs": "integer",
     "published": "float",
     "asked": "integer",
+    "distance": "float",
+    "distance_unit": "text",
 }
 """The columns of a table after its keys."""
 TIMING_TYPES: dict[str, ColumnType] = {
@@ -81,6 +83,17 @@ PUBLISHED_TYPES: dict[str, ColumnType] = {
     "spread_kind": "text",
     "note": "text",
 }
+STATEMENT_TYPES: dict[str, ColumnType] = {
+    "primary": "boolean",
+    "n": "integer",
+    "effect": "float",
+    "low": "float",
+    "high": "float",
+    "delta": "float",
+    "published": "float",
+    "volatile": "boolean",
+}
+"""The columns of statements.csv that are no texts."""
 STUDY_SEPARATOR = "; "
 """Between the names of a run's studies in its column `studies`."""
 
@@ -266,7 +279,7 @@ class ExperimentResults:
         return list(dict.fromkeys(zip(runs["method"], runs["reading"], strict=True)))
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table, tidy: its keys, measure, data, value, spread, spread_kind, runs, published, asked.
+        """A table, tidy: its keys, then the columns of `TABLE_TYPES`.
 
         Parameters
         ----------
@@ -331,6 +344,23 @@ class ExperimentResults:
         path = bundle.path / run / TRACE_FILE
         lines = lines_of(bundle.read(run, TRACE_FILE).decode("utf-8"), path)
         return frame_from(lines, {}, path, others="float")
+
+    def papers_own(self, corpus: str) -> bool:
+        """Whether the paper used these data, so that its numbers can be compared with ours.
+
+        Parameters
+        ----------
+        corpus : str
+            The name of the corpus in the config.
+
+        Returns
+        -------
+        bool
+            What the config says (`papers_own`); never for a stand-in that was made up for want of the files.
+        """
+        data = {entry["corpus"]: entry for entry in self.summary.get("data", [])}.get(corpus, {})
+        stand_in = data.get("kind") == "synthetic" and data.get("asked") != "synthetic"
+        return bool(self.config["data"].get(corpus, {}).get("papers_own", False)) and not stand_in
 
     def label(self, method: str, reading: str = "") -> str:
         """How a method is called in figures and tables.
@@ -596,8 +626,8 @@ class Results(Mapping[str, ExperimentResults]):
     >>> results = Results(root, root / "results" / "snapshot")
     >>> "alignment" in results
     True
-    >>> list(results.statements().columns)
-    ['id', 'verdict', 'evidence']
+    >>> list(results.statements().columns)[:4]
+    ['id', 'claim', 'paper', 'where']
     """
 
     def __init__(self, root: Path, folder: Path | None = None, base: Path | None = None) -> None:
@@ -633,14 +663,14 @@ class Results(Mapping[str, ExperimentResults]):
         )
 
     def statements(self) -> pd.DataFrame:
-        """What the papers assert, and our verdicts.
+        """What the papers state, and our verdicts.
 
         Returns
         -------
         DataFrame
-            One row per statement: id, verdict, evidence and more.
+            One row for each statement, reading and corpus; `primary` marks the row that headlines count.
         """
-        return read_frame(self.folder / "claims.csv", {}, others="text")
+        return read_frame(self.folder / "statements.csv", STATEMENT_TYPES, others="text")
 
     def __getitem__(self, name: str) -> ExperimentResults:
         return self._experiments[name]

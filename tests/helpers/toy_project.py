@@ -25,7 +25,6 @@ TOY = {
     "paper": "jmlr05",
     "where": "nowhere",
     "about": "Clusters.",
-    "claims": ["bound-risk"],
     "data": {
         "clusters": {
             "from": "clusters", "source": "synthetic", "n_classes": 3, "siblings": 2, "n_features": 3,

@@ -14,7 +14,7 @@ from structmargin_suite.results import ExperimentResults
 DRAWS = 2000
 
 
-@functools.cache  # used by several claims and a figure
+@functools.cache  # used by several statements and a figure
 def predicted(experiment: ExperimentResults, run: str) -> tuple[list[Any], list[Any]]:
     """(truth, prediction) of a run on its test set."""
     test = experiment.split(run).test

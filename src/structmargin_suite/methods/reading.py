@@ -26,6 +26,8 @@ class Reading:
         Whether the reading was chosen before or after results under it had been seen.
     primary : bool
         Whether it is the one by which statements are judged.
+    uses : tuple of str
+        Statements whose printed results are evidence for it: they are used, and not judged, under it.
     sets : mapping
         The options that it sets, as keys of a study's `fixed`; `choose.among` and the like reach inside a
         method's choice.
@@ -38,6 +40,7 @@ class Reading:
     chosen: str
     primary: bool = False
     sets: Settings = field(default_factory=dict)
+    uses: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, name: str, given: Settings) -> Reading:
@@ -50,6 +53,7 @@ class Reading:
             chosen=given["chosen"],
             primary=bool(given.get("primary", False)),
             sets=given.get("sets", {}),
+            uses=tuple(given.get("uses", ())),
         )
 
     def describe(self) -> str:

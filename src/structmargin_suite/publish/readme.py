@@ -1,6 +1,6 @@
 """The first screen of the README: what the committed run found, between two marks in the text.
 
-    <!-- snapshot --> the score of the claims, Table 4 and its figure <!-- /snapshot -->
+    <!-- snapshot --> how many statements have which verdict, Table 4 and its figure <!-- /snapshot -->
 Every number there is one of results/snapshot; `structmargin docs` rewrites it, and a test compares it with
 the snapshot.
 """
@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from structmargin_suite.publish.escapes import markdown_cell
+from structmargin_suite.publish.verdicts import counts, score
 from structmargin_suite.results import ExperimentResults, Results
 from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.frames import records
@@ -41,21 +42,22 @@ def front(root: Path) -> str | None:
 
 
 def _score(snapshot: Results) -> list[str]:
-    """How many claims hold, fail, and are left open, and on what that rests."""
+    """How many statements have which verdict, and on what that rests."""
     statements, record = (
         snapshot.statements(),
         read_json(snapshot.folder / "record.json", ("experiments", "scale")),
     )
-    counts = Counter(statements["verdict"])
+    judged = records(statements)
     kinds = Counter(
         kind for experiment in record["experiments"].values() for kind in experiment["data"].values()
     )
     real = sum(count for kind, count in kinds.items() if kind != "synthetic")
     return [
-        f"**Of the papers' {len(statements)} claims {counts['holds']} hold, {counts['fails']} fail and "
-        f"{counts['not tested']} stay open** in the committed run (`SCALE={record['scale']}`, {real} real "
+        f"**Of {sum(counts(judged).values())} statements of the papers: {score(judged)}** "
+        f"in the committed run (`SCALE={record['scale']}`, {real} real "
         f"data sets and {kinds['synthetic']} synthetic ones): [the page](results/snapshot/index.html), "
-        f"[each verdict with its evidence](results/snapshot/claims.csv). One of its tables, and its figure:",
+        f"[each verdict with its evidence](results/snapshot/statements.csv). "
+        "One of its tables, and its figure:",
     ]
 
 

@@ -17,6 +17,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,7 +56,7 @@ class Case:
         """The results of the statement's experiment."""
         return self.results[self.statement.experiment]
 
-    def runs(self, study: str | Sequence[str], method: str | None = None, **settings: object) -> pd.DataFrame:
+    def runs(self, study: str | Sequence[str], method: str | None = None, **settings: Any) -> pd.DataFrame:
         """Finished runs of a study on this corpus and under this reading.
 
         A method that does not run under this reading counts with its primary one; one that names no
@@ -81,8 +82,9 @@ class Case:
         study: str | Sequence[str],
         measure: str,
         method: str,
+        /,
         by: str = "repetition",
-        **settings: object,
+        **settings: Any,
     ) -> dict[object, float]:
         """A measure of one method by repetition (or another setting), averaged over what else varies."""
         runs = self.runs(study, method, **settings)
@@ -98,8 +100,9 @@ class Case:
         measure: str,
         first: str,
         second: str,
+        /,
         by: str = "repetition",
-        **settings: object,
+        **settings: Any,
     ) -> np.ndarray:
         """measure(first) - measure(second), one value per repetition (or another setting) that both have."""
         left = self.values(study, measure, first, by, **settings)
@@ -124,11 +127,15 @@ class Effect:
     compute: EffectFunction
     study: tuple[str, ...]
     methods: tuple[str, ...]
+    pooled: bool = False
 
     def cases(
         self, statement: Statement, results: Mapping[str, ExperimentResults], level: float
     ) -> Iterator[Case]:
-        """The readings and corpora of the runs that it looks at; one case without either for no study."""
+        """The readings and corpora of the runs that it looks at; one case without either for no study.
+
+        Pooled, all corpora together are one case for each reading, whose corpus is empty.
+        """
         make = functools.partial(Case, statement, results, level=level)
         if not self.study:
             yield make("", "")
@@ -139,7 +146,7 @@ class Effect:
             names = ", ".join(self.methods) or "any method"
             raise NotTestable(f"no finished runs of {names} in {', '.join(self.study)} at this scale")
         both = pd.DataFrame({"corpus": column(runs, "corpus", ""), "reading": column(runs, "reading", "")})
-        both = both.drop_duplicates()
+        both = (both.assign(corpus="") if self.pooled else both).drop_duplicates()
         some = both["reading"] != ""
         # methods without readings run in all of them
         both = both[some] if some.any() else both
@@ -153,7 +160,11 @@ CAUSE_TESTS: dict[str, dict[str, Effect]] = {}
 
 
 def effect(
-    *ids: str, study: str | Sequence[str] = (), methods: Sequence[str] = (), cause: str = ""
+    *ids: str,
+    study: str | Sequence[str] = (),
+    methods: Sequence[str] = (),
+    cause: str = "",
+    pooled: bool = False,
 ) -> Callable[[EffectFunction], EffectFunction]:
     """Register a function as the effect of statements, or as a test of their cause.
 
@@ -167,14 +178,15 @@ def effect(
         The methods whose readings count; by default all of the study.
     cause : {"", "baseline", "engineering", "data"}
         What it tests, where it is not the effect itself.
+    pooled : bool
+        Whether one effect is computed over all corpora; made-up data are then for the function to leave out.
     """
     if cause and cause not in CAUSES:
-        raise ValueError(
-            f"{cause!r} is no cause that a comparison can test; there are {', '.join(CAUSES)}"
-        )
+        raise ValueError(f"{cause!r} is no cause that a comparison can test; there are {', '.join(CAUSES)}")
 
     def register(function: EffectFunction) -> EffectFunction:
-        made = Effect(function, (study,) if isinstance(study, str) else tuple(study), tuple(methods))
+        studies = (study,) if isinstance(study, str) else tuple(study)
+        made = Effect(function, studies, tuple(methods), pooled)
         for name in ids:
             registry = CAUSE_TESTS.setdefault(name, {}) if cause else EFFECTS
             key = cause or name

@@ -34,7 +34,9 @@ class Layout:
         self.root = root
         self.results = root / "results"
         self.published = root / "data" / "published"
-        self.claims = self.results / "claims.csv"
+        self.statements = self.results / "statements.csv"
+        self.distances = self.results / "distances.svg"
+        self.snapshot = self.results / "snapshot"
         self.page = self.results / "index.html"
         self.complete = self.results / "complete.json"
 

@@ -2,8 +2,8 @@
 
 What a clock, a memory meter or a machine decides stands between the marks VOLATILE_BEGIN and
 VOLATILE_END and nowhere else, so that everything outside them is the same to the byte for the
-same configuration; the verdicts on claims about time are among it, and so is the number of claims
-that hold. Sections are built from result files alone: a new experiment appears by itself.
+same configuration; verdicts on statements about time are among it, and so are all counts of verdicts.
+Sections are built from result files alone: a new experiment appears by itself.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Suite
 from structmargin_suite.publish import tables
 from structmargin_suite.publish.escapes import from_markdown
+from structmargin_suite.publish.stability import Change
+from structmargin_suite.publish.verdicts import by_paper, causes, counts
 from structmargin_suite.rerun import machine
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.storage.files import cell
 from structmargin_suite.storage.frames import records
+from structmargin_suite.storage.statements_file import Claim
 
 VOLATILE_BEGIN, VOLATILE_END = "<!-- volatile -->", "<!-- /volatile -->"
 LARGEST_PAGE = 4_300_000
@@ -42,13 +45,39 @@ PAPERS = {
 
 def page(
     experiments: Sequence[ExperimentResults],
-    claims: Sequence[dict[str, Any]],
+    claims: Sequence[Claim],
+    rows: Sequence[dict[str, Any]],
     suite: Suite,
-    stale: Sequence[str],
+    distances: bytes,
+    stale: Sequence[str] = (),
+    changed: Sequence[Change] | None = None,
 ) -> str:
-    """The whole page as text: with vector pictures, and fewer of them where it would grow too large."""
+    """The whole page as text: with vector pictures, and fewer of them where it would grow too large.
+
+    Parameters
+    ----------
+    experiments : sequence of ExperimentResults
+    claims : sequence of Claim
+        What the papers state.
+    rows : sequence of dict
+        The rows of statements.csv.
+    suite : Suite
+    distances : bytes
+        The figure of ours against the papers' numbers, as SVG.
+    stale : sequence of str
+        Experiments whose results were made under another configuration.
+    changed : sequence of Change, optional
+        Verdicts that differ from the committed run's; None where there is none, or where this is it.
+    """
+    head = {
+        "papers_claims": by_paper(claims, rows),
+        "counts": counts(rows),
+        "causes": causes(rows),
+        "changed": changed,
+        "distances": _data_address("image/svg+xml", distances),
+    }
     for limit in LARGEST_SVG:
-        text = _page(experiments, claims, suite, stale, limit)
+        text = _page(experiments, rows, suite, stale, head, limit)
         if len(volatile_blocks().sub("", text).encode("utf-8")) <= LARGEST_PAGE:
             break
     return text
@@ -61,9 +90,10 @@ def volatile_blocks() -> re.Pattern[str]:
 
 def _page(
     experiments: Sequence[ExperimentResults],
-    claims: Sequence[dict[str, Any]],
+    rows: Sequence[dict[str, Any]],
     suite: Suite,
     stale: Sequence[str],
+    head: dict[str, Any],
     limit: int,
 ) -> str:
     files = importlib.resources.files(__name__)
@@ -75,16 +105,11 @@ def _page(
         keep_trailing_newline=True,
     )
     template = environment.from_string((files / "page.html").read_text(encoding="utf-8"))
-    counts = {
-        verdict: sum(statement["verdict"] == verdict for statement in claims)
-        for verdict in ("holds", "fails", "not tested")
-    }
     return template.render(
         css=(files / "page.css").read_text(encoding="utf-8"),
         script=(files / "page.js").read_text(encoding="utf-8"),
-        claims=claims,
-        counts=counts,
-        sections=[section(results, claims, results.name in stale, limit) for results in experiments],
+        sections=[section(results, rows, results.name in stale, limit) for results in experiments],
+        **head,
         suite=suite,
         papers=PAPERS,
         commit=machine.commit(suite.root),
@@ -94,7 +119,7 @@ def _page(
 
 
 def section(
-    results: ExperimentResults, claims: Sequence[dict[str, Any]], stale: bool, limit: int
+    results: ExperimentResults, rows: Sequence[dict[str, Any]], stale: bool, limit: int
 ) -> dict[str, Any]:
     """What the template shows of one experiment."""
     config, summary = results.config, results.summary
@@ -104,7 +129,7 @@ def section(
         "config": config,
         "summary": summary,
         "paper": PAPERS[config["paper"]],
-        "claims": [statement for statement in claims if statement["id"] in config["claims"]],
+        "statements": [row for row in rows if row["experiment"] == results.name and row["primary"]],
         "tables": [table(results, name, spec) for name, spec in config["tables"].items()],
         "figures": [
             picture(results, name, spec["caption"], limit) for name, spec in config.get("figures", {}).items()
@@ -140,8 +165,12 @@ def picture(results: ExperimentResults, name: str, caption: str, limit: int) -> 
         data["webp"] = webp(data["png"])
         shown = min(data, key=lambda kind: len(data[kind]))
     media = {"svg": "image/svg+xml", "png": "image/png", "webp": "image/webp"}[shown]
-    source = f"data:{media};base64,{base64.b64encode(data[shown]).decode('ascii')}"
+    source = _data_address(media, data[shown])
     return {"name": name, "caption": caption, "source": source, "kinds": kinds, "volatile": volatile}
+
+
+def _data_address(media: str, data: bytes) -> str:
+    return f"data:{media};base64,{base64.b64encode(data).decode('ascii')}"
 
 
 def webp(png: bytes) -> bytes:
