@@ -6,8 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from helpers.toy_project import HERE
 from structmargin_suite.results import RUN_TYPES, ExperimentResults
+from structmargin_suite.statements.judging import judge
 from structmargin_suite.storage.frames import frame_of
+from structmargin_suite.storage.statements_file import read_statements
+
+LIST = HERE / "data" / "published" / "statements.yaml"
 
 
 def frame(rows):
@@ -29,3 +34,15 @@ class Fake(ExperimentResults):
 
 def row(study, run, **values):
     return {"run": run, "studies": study, "status": "done", "chosen": True, **values}
+
+
+def judged(results, experiment, reading=""):
+    """Verdicts of the statements about an experiment, under one reading or where they have none."""
+    rows = judgements(results, experiment)
+    return {row["id"]: row["verdict"] for row in rows if row["reading"] in ("", reading)}
+
+
+def judgements(results, experiment):
+    """The rows of the statements about an experiment, as the project's list has them."""
+    claims = [claim for claim in read_statements(LIST) if claim.experiment == experiment]
+    return judge(results, claims)
