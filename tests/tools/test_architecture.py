@@ -268,7 +268,11 @@ def test_a_folder_holds_one_kind_of_thing_or_few() -> None:
             assert len(inside) <= MOST, f"{folder} holds {len(inside)} modules: would two be clearer?"
 
 
-READERS = ("structmargin_suite.analysis", "structmargin_suite.figures")
+READERS = (
+    "structmargin_suite.analysis",
+    "structmargin_suite.figures",
+    "structmargin_suite.statements.effects",
+)
 """They show what the data sets share: counts of brackets, topics, levels of coverage."""
 
 

@@ -28,7 +28,7 @@ from structmargin_suite.storage.layout import (
     TRACE_FILE,
     ScaleLayout,
 )
-from structmargin_suite.storage.records import joined
+from structmargin_suite.storage.names import joined
 
 
 def train(suite: Suite, job: Job, layout: ScaleLayout | None = None) -> None:
