@@ -36,13 +36,22 @@ def row(study, run, **values):
     return {"run": run, "studies": study, "status": "done", "chosen": True, **values}
 
 
-def judged(results, experiment, reading=""):
-    """Verdicts of the statements about an experiment, under one reading or where they have none."""
-    rows = judgements(results, experiment)
+def judged(results, experiment, reading="", only=None):
+    """Verdicts of the statements about an experiment, or of some, under one reading or where they have none."""
+    rows = judgements(results, experiment, only)
     return {row["id"]: row["verdict"] for row in rows if row["reading"] in ("", reading)}
 
 
-def judgements(results, experiment):
-    """The rows of the statements about an experiment, as the project's list has them."""
-    claims = [claim for claim in read_statements(LIST) if claim.experiment == experiment]
-    return judge(results, claims)
+def judgements(results, experiment, only=None):
+    """The rows of the statements about an experiment, or of some, as the project's list has them.
+
+    Intervals are as wide as they are in a run: those of all statements of a claim together.
+    """
+    return [
+        row
+        for claim in LISTED
+        if claim.experiment == experiment
+        for statement in claim.statements
+        if only is None or statement.id in only
+        for row in judge(results, [replace(claim, statements=(statement,) * len(claim.statements))])[:1]
+    ]

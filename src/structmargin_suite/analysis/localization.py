@@ -5,7 +5,7 @@ Section 5).
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ class Detections:
     hits: np.ndarray
     image: np.ndarray
     cars: np.ndarray
+    _computed: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict, repr=False)
 
     def equal_error(self, weights: np.ndarray) -> np.ndarray:
         """Equal error rates in percent, one for each row of weights (r, images).
@@ -47,11 +48,20 @@ class Detections:
         As many detections are taken as there are cars (datasets/uiuc_cars/detection.py); the last one in
         part where whole images weigh more than is left.
         """
-        of_detection = weights[:, self.image]
+        known = self._computed.get("equal_error")  # statements about the same cars have the same weights
+        if known is None or known[0] is not weights:
+            known = self._computed["equal_error"] = weights, self._equal_error(weights)
+        return known[1]
+
+    def _equal_error(self, weights: np.ndarray) -> np.ndarray:
         n = weights @ self.cars
-        before = np.cumsum(of_detection, axis=1) - of_detection
-        taken = np.clip(n[:, None] - before, 0.0, of_detection)
-        return np.asarray(100.0 * (1.0 - taken @ self.hits / np.maximum(n, 1e-12)))
+        for first in (2 * int(self.cars.sum()), len(self.image)):  # as a rule far fewer than all are taken
+            of_detection = weights[:, self.image[:first]]
+            after = np.cumsum(of_detection, axis=1)
+            if after.shape[1] == 0 or np.all(after[:, -1] >= n):
+                break
+        taken = np.clip(n[:, None] - after + of_detection, 0.0, of_detection)
+        return np.asarray(100.0 * (1.0 - taken @ self.hits[:first] / np.maximum(n, 1e-12)))
 
     def recall(self, weights: np.ndarray) -> np.ndarray:
         """The largest recall in percent."""

@@ -43,7 +43,7 @@ class Street(Fake):
             self.run("machine", effects.SSVM_CHI2, world["ssvm_chi2"], label_noise=0.0, oracle_calls=900)
         )
         self.clocks.append({"run": rows[-1]["run"], "fit_seconds": world["ssvm_chi2_seconds"]})
-        named = dict.fromkeys((SSVM, LINEAR, CHI2), {"readings": list(world["rates"])})
+        named = {name: {"readings": list(world["rates"])} for name in (SSVM, LINEAR, CHI2)}
         others = (effects.RANDOM, effects.SSVM_CHI2, "JKSE (linear), nu", "JKSE (chi2), nu")
         methods = {name: {"baseline": "box_prior", **named.get(name, {})} for name in (*named, *others)}
         config = {"methods": methods, "data": {"cars": {"papers_own": True}},
@@ -55,7 +55,7 @@ class Street(Fake):
         name = ",".join(
             [study, method, *(f"{key}={value}" for key, value in values.items() if key != "nu_chosen")]
         )
-        self.missed[name] = int(round(rate / 100 * N_CARS))
+        self.missed[name] = round(rate / 100 * N_CARS)
         return row(study, name, method=method, corpus="cars", data="cars", **{"reading": "", **values})
 
     def table_1(self, reading):
@@ -179,7 +179,9 @@ def flat(value):
 
 
 OTHERWISE = {
-    "slow": ({"seconds": (0.5, 500.0)}, "contradicted", ["jkse-fast-linear", "jkse-fast-chi2", "jkse-fast-ratio"]),
+    "slow": (
+        {"seconds": (0.5, 500.0)}, "contradicted", ["jkse-fast-linear", "jkse-fast-chi2", "jkse-fast-ratio"],
+    ),
     "few calls": ({"calls": 300, "share": 0.5}, "contradicted", ["jkse-fast-calls", "jkse-fast-share"]),
     "quick with chi2": (
         {"ssvm_chi2_seconds": 60.0, "ssvm_chi2": 30.0}, "contradicted",
@@ -197,8 +199,8 @@ OTHERWISE = {
     ),
     "kernels": (
         {"kernels": (0.2, 0.1)}, "contradicted",
-        ["jkse-localization-kernel-linear", "jkse-localization-kernel-chi2", "jkse-localization-kernel-clearer",
-         "jkse-localization-kernel-constant"],
+        ["jkse-localization-kernel-linear", "jkse-localization-kernel-chi2",
+         "jkse-localization-kernel-clearer", "jkse-localization-kernel-constant"],
     ),
     "all alike": (
         {"rates": {"swap": flat(30.0)}}, "inconclusive",
