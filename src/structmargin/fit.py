@@ -72,6 +72,9 @@ class Fit:
     seconds, seconds_qp, seconds_search : float
         CPU time in all, in the dual and in the search: of all threads, and of worker processes while they
         search. The time on the wall is shorter where n_jobs is above 1.
+    seconds_loop : float
+        CPU time of the solver's own algorithm: without preparing the data before it, and without the
+        certificate after it. `seconds_qp / seconds_loop` is the share of the QP that Table 5 of jmlr05 has.
     trace : list of dict
         One row per pass: iteration, primal, dual, gap, oracle_calls, constraints, held, active, seconds, ...
     support : Cuts or None
@@ -114,6 +117,7 @@ class Fit:
     seconds: float = 0.0
     seconds_qp: float = 0.0
     seconds_search: float = 0.0
+    seconds_loop: float = 0.0
     trace: Trace = field(default_factory=list)
     support: Cuts | None = None
     state: Any = field(default=None, repr=False)

@@ -226,7 +226,8 @@ class ExperimentResults:
         str
             The name of its primary reading; "" for a method without readings.
         """
-        return next((name for name in self.methods[method].readings if self.readings[name].primary), "")
+        names = self.methods[method].readings if method in self.methods else ()
+        return next((name for name in names if self.readings[name].primary), "")
 
     def select(
         self, study: str | Sequence[str] | None = None, done: bool = True, **settings: Any

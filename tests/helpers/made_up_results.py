@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import yaml
 
 from helpers.toy_project import HERE
-from structmargin_suite.results import RUN_TYPES, ExperimentResults
+from structmargin_suite.results import RUN_TYPES, ExperimentResults, with_readings
 from structmargin_suite.statements.judging import judge
 from structmargin_suite.storage.frames import frame_of
 from structmargin_suite.storage.statements_file import read_statements
@@ -18,7 +20,13 @@ LIST = HERE / "data" / "published" / "statements.yaml"
 def frame(rows):
     """Made-up runs as the frame that they would be read as."""
     columns = dict.fromkeys([*RUN_TYPES, *(name for row in rows for name in row)])
-    return frame_of(rows, list(columns), RUN_TYPES)
+    return with_readings(frame_of(rows, list(columns), RUN_TYPES))
+
+
+def config_of(experiment):
+    """The readings and methods of an experiment's own config."""
+    config = yaml.safe_load((HERE / "configs" / f"{experiment}.yaml").read_text(encoding="utf-8"))
+    return {key: config[key] for key in ("readings", "methods")}
 
 
 class Fake(ExperimentResults):
@@ -26,7 +34,7 @@ class Fake(ExperimentResults):
 
     def __init__(self, name, config, runs, weights=None):
         self.name, self.runs, self.weights = name, frame(runs), weights or {}
-        self.summary = {"config": config}
+        self.summary = {"config": {"methods": {}, **config}}
 
     def model(self, run):
         return SimpleNamespace(w_=np.asarray(self.weights[run]))
@@ -37,7 +45,7 @@ def row(study, run, **values):
 
 
 def judged(results, experiment, reading="", only=None):
-    """Verdicts of the statements about an experiment, or of some, under one reading or where they have none."""
+    """Verdicts of the statements about an experiment, or of some, under one reading or without any."""
     rows = judgements(results, experiment, only)
     return {row["id"]: row["verdict"] for row in rows if row["reading"] in ("", reading)}
 
@@ -45,13 +53,13 @@ def judged(results, experiment, reading="", only=None):
 def judgements(results, experiment, only=None):
     """The rows of the statements about an experiment, or of some, as the project's list has them.
 
-    Intervals are as wide as they are in a run: those of all statements of a claim together.
+    The others count for the width of the intervals, which are those of all statements of a claim together.
     """
-    return [
-        row
-        for claim in LISTED
-        if claim.experiment == experiment
-        for statement in claim.statements
-        if only is None or statement.id in only
-        for row in judge(results, [replace(claim, statements=(statement,) * len(claim.statements))])[:1]
-    ]
+    listed = [claim for claim in read_statements(LIST) if claim.experiment == experiment]
+    wanted = {one.id for claim in listed for one in claim.statements if not only or one.id in only}
+    claims = [replace(claim, statements=tuple(_asked(claim.statements, wanted))) for claim in listed]
+    return [row for row in judge(results, claims) if row["id"] in wanted]
+
+
+def _asked(statements, wanted):
+    return (one if one.id in wanted else replace(one, untestable="not asked for") for one in statements)

@@ -16,6 +16,7 @@ class Recorder:
     def __init__(self, progress: Progress | None = None, jobs: Jobs | None = None) -> None:
         self.began = time.process_time()
         self.jobs = jobs
+        self.set_up = 0.0  # what was spent before the solver's own algorithm began
         self.trace: Trace = []
         self.progress = progress
 
@@ -23,6 +24,11 @@ class Recorder:
     def seconds(self) -> float:
         """CPU time since the training began: of this process with all its threads, and of its workers."""
         return time.process_time() - self.began + (0.0 if self.jobs is None else self.jobs.seconds)
+
+    @property
+    def seconds_loop(self) -> float:
+        """The same since the solver's own algorithm began."""
+        return self.seconds - self.set_up
 
     def note(self, separation: Separation, dual: Dual | None = None, /, **values: float) -> None:
         row = {"iteration": float(len(self.trace) + 1), **values}

@@ -8,6 +8,7 @@ Which interval belongs to which data:
     fixed units of several data sets, judged together      bootstrap_within, over the units of each
     wins and losses over fixed units                       sign_interval, exact binomial
     a theorem                                              counterexamples
+    a count of one training                                one_run
 All take `level`, the probability that the interval covers: statements of one claim share 5% among them.
 Percentiles of a bootstrap are expanded (Hesterberg 2015), as Student's t is wider than the normal: with few
 units plain percentiles cover far less than they say.
@@ -256,6 +257,26 @@ def _percentiles(computed: np.ndarray, level: float, units: int) -> tuple[float,
     tail = float(stats.norm.cdf(-t * math.sqrt(units / (units - 1))))
     low, high = np.quantile(computed, [tail, 1.0 - tail])
     return float(low), float(high)
+
+
+def one_run(value: float) -> Estimate:
+    """A count or a time of one training: what it was, without an interval."""
+    return Estimate(value, value, value, 1, "one run, no interval")
+
+
+def farthest(estimates: Sequence[Estimate]) -> Estimate:
+    """Of several estimates the one whose interval reaches farthest from 0.
+
+    If it lies within some distance of 0 then all do. Each must have the level that all share (`shared`).
+    """
+    if not estimates:
+        raise NotTestable("nothing to compare")
+    return max(estimates, key=lambda estimate: max(abs(estimate.low), abs(estimate.high)))
+
+
+def shared(level: float, parts: int) -> float:
+    """The level of each of several intervals that all together have this level (Bonferroni)."""
+    return 1.0 - (1.0 - level) / max(parts, 1)
 
 
 def _at_least_two(values: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Parsed sentences: what a run predicts, its brackets, an interval for F1 gained (jmlr05 Section 5.4)."""
+"""Parsed sentences: what a run predicts, its brackets, which sentences are of one document (jmlr05 5.4)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from structmargin.scoring import bracket_matches
 from structmargin_suite.datasets import predictions
 from structmargin_suite.results import ExperimentResults
 
-DRAWS = 2000
-
 
 @functools.cache  # used by several statements and a figure
 def predicted(experiment: ExperimentResults, run: str) -> tuple[list[Any], list[Any]]:
@@ -22,8 +20,9 @@ def predicted(experiment: ExperimentResults, run: str) -> tuple[list[Any], list[
 
 
 def whole_tree_right(experiment: ExperimentResults, run: str) -> np.ndarray:
-    """Whether each test sentence's whole tree is right."""
-    return np.array([y == yhat for y, yhat in zip(*predicted(experiment, run), strict=True)])
+    """(1 if the whole tree is right, 1) of each test sentence."""
+    right = np.array([y == yhat for y, yhat in zip(*predicted(experiment, run), strict=True)], dtype=float)
+    return np.column_stack([right, np.ones(len(right))])
 
 
 def brackets_of(experiment: ExperimentResults, run: str) -> np.ndarray:
@@ -38,10 +37,12 @@ def f1(brackets: np.ndarray) -> np.ndarray:
     return values
 
 
-def bootstrap(brackets: np.ndarray, other: np.ndarray, seed: int = 0) -> tuple[float, float]:
-    """The 95% bootstrap interval, over sentences, of the gain in F1 over all brackets, in points."""
-    rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(len(brackets), np.full(len(brackets), 1.0 / len(brackets)), size=DRAWS)
-    apart = 100.0 * (f1(drawn @ brackets) - f1(drawn @ other))
-    low, high = np.quantile(apart, [0.025, 0.975])
-    return float(low), float(high)
+def by_document(experiment: ExperimentResults, run: str, counts: np.ndarray) -> np.ndarray:
+    """Counts of each test sentence, (sentences, k), added up by document; as they are if none is known."""
+    arrays = experiment.ready(run)
+    if "document" not in arrays or not np.any(arrays["subset"] == 1):
+        return counts
+    _, document = np.unique(arrays["document"][arrays["subset"] == 1], return_inverse=True)
+    summed = np.zeros((int(document.max()) + 1, counts.shape[1]))
+    np.add.at(summed, document, counts)
+    return summed

@@ -192,26 +192,38 @@ def tree_arrays_by_subset(
     """`tree_arrays` of a corpus with subsets: (number of its subset, raw trees) for every document."""
     trees: list[Tree] = []
     subset: list[int] = []
-    for number, raw in documents:
+    document: list[int] = []
+    for k, (number, raw) in enumerate(documents):
         selected = select.select(raw)
         trees += selected
         subset += [number] * len(selected)
-    return tree_arrays(trees, subset, seed, at_most)
+        document += [k] * len(selected)
+    return tree_arrays(trees, subset, seed, at_most, document)
 
 
 def tree_arrays(
-    trees: Sequence[Tree], subset: Sequence[int], seed: int, at_most: int | None
+    trees: Sequence[Tree],
+    subset: Sequence[int],
+    seed: int,
+    at_most: int | None,
+    document: Sequence[int] | None = None,
 ) -> dict[str, np.ndarray]:
-    """The arrays `trees` and `subset`; with `at_most`, only of that many trees, drawn by the seed."""
+    """The arrays `trees`, `subset` and, where it is known, `document`, the number of each tree's document.
+
+    With `at_most`, only of that many trees, drawn by the seed.
+    """
     if not trees:
         raise DataError("no tree is left under `longest` and `roots`; raise the one or widen the other")
     chosen = np.arange(len(trees))
     if at_most is not None and at_most < len(trees):
         chosen = np.sort(np.random.default_rng(seed).permutation(len(trees))[:at_most])
-    return {
+    arrays = {
         "trees": np.array([text_of(trees[int(k)]) for k in chosen]),
         "subset": np.asarray(subset, dtype=np.int64)[chosen],
     }
+    if document is not None:
+        arrays["document"] = np.asarray(document, dtype=np.int64)[chosen]
+    return arrays
 
 
 def text_of(tree: Tree) -> str:

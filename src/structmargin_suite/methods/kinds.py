@@ -23,7 +23,7 @@ NUMBERS = (
     "C", "primal", "dual", "gap", "n_constraints", "n_active", "n_iter", "oracle_calls", "exact", "converged",
 )  # fmt: skip
 """What a record keeps of every fit."""
-CLOCKS = ("seconds", "seconds_qp", "seconds_search")
+CLOCKS = ("seconds", "seconds_loop", "seconds_qp", "seconds_search")
 TRAINING_OPTIONS = ("eps", "gap_tol", "max_iter", "nu", "trainer")
 """Options that go to the estimator under their own names."""
 

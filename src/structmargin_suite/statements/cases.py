@@ -67,10 +67,10 @@ class Case:
             runs = runs[column(runs, "corpus", "") == self.corpus]
         if method is not None:
             runs = runs[runs["method"] == method]
-        wanted = {name: self._reading_of(name) for name in runs["method"].unique()}
+        wanted = {name: self.reading_of(name) for name in runs["method"].unique()}
         return runs[column(runs, "reading", "") == runs["method"].map(wanted)].reset_index(drop=True)
 
-    def _reading_of(self, method: str) -> str:
+    def reading_of(self, method: str) -> str:
         """The reading under which a method's runs count here."""
         named = self.experiment.methods[method].readings if method in self.experiment.methods else ()
         if not named or self.reading in named:
@@ -83,12 +83,13 @@ class Case:
         measure: str,
         method: str,
         /,
-        by: str = "repetition",
+        by: str | Sequence[str] = "repetition",
         **settings: Any,
     ) -> dict[object, float]:
-        """A measure of one method by repetition (or another setting), averaged over what else varies."""
+        """A measure of one method by repetition (or other settings), averaged over what else varies."""
         runs = self.runs(study, method, **settings)
-        runs = runs.assign(**{by: column(runs, by, 0)})
+        by = [by] if isinstance(by, str) else list(by)
+        runs = runs.assign(**{key: column(runs, key, 0) for key in by})
         measured = runs[column(runs, measure).notna()]
         if measured.empty:
             raise NotTestable(f"no finished run of {method} with {measure}{_said(settings)} in {study!r}")
@@ -101,10 +102,10 @@ class Case:
         first: str,
         second: str,
         /,
-        by: str = "repetition",
+        by: str | Sequence[str] = "repetition",
         **settings: Any,
     ) -> np.ndarray:
-        """measure(first) - measure(second), one value per repetition (or another setting) that both have."""
+        """measure(first) - measure(second), one value per repetition (or other settings) that both have."""
         left = self.values(study, measure, first, by, **settings)
         right = self.values(study, measure, second, by, **settings)
         common = [key for key in left if key in right]
@@ -150,8 +151,13 @@ class Effect:
         some = both["reading"] != ""
         # methods without readings run in all of them
         both = both[some] if some.any() else both
+        told: list[tuple[str, dict[str, str]]] = []
         for corpus, reading in both.itertuples(index=False):
-            yield make(str(reading), str(corpus))
+            case = make(str(reading), str(corpus))
+            counted = case.corpus, {name: case.reading_of(name) for name in runs["method"].unique()}
+            if counted not in told:  # the primary reading of one method goes with that of another
+                told.append(counted)
+                yield case
 
 
 EFFECTS: dict[str, Effect] = {}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from helpers.made_up_results import Fake, row
+from helpers.made_up_results import Fake, config_of, row
 from helpers.toy_project import HERE, project, run_all
 from structmargin_suite.analysis.measures import cases, p_value_sign_test
 from structmargin_suite.analysis.statistics import p_value_lower
@@ -20,7 +20,7 @@ from structmargin_suite.storage.frames import records
 
 CHECKS = checks()
 DATA = ("reuters", "arxiv", "optdigits", "covertype")
-RIVALS = ("SVM", "SVM, costs to 8")
+WIDE, NARROW = "costs to 256", "costs to 8"
 
 
 def made(gains=None, topics=8, narrow=5.0, lucky=0):
@@ -32,19 +32,19 @@ def made(gains=None, topics=8, narrow=5.0, lucky=0):
             for topic in range(topics):
                 gain = (gains or {}).get((study, measure), 2.0)
                 gain = 1.0 - gain if topic < lucky else gain
-                for method, value in (
-                    ("structural SVM", 60.0 + gain),
-                    ("SVM", 60.0),
-                    (RIVALS[1], 60.0 - narrow),
+                for method, reading, value in (
+                    ("structural SVM", "", 60.0 + gain),
+                    ("SVM", NARROW, 60.0 - narrow),
+                    ("SVM", WIDE, 60.0),
                 ):
                     found = {f"test_{m}": 0.0 for m in ("f1", "prbep", "roc_area")} | {
                         f"test_{measure}": value
                     }
                     rows.append(
-                        row(study, f"{study}{measure}{topic}{method}", method=method, data=study, topic=topic,
-                            measure=measure, **found)
+                        row(study, f"{study}{measure}{topic}{method}{reading}", method=method,
+                            reading=reading, data=study, topic=topic, measure=measure, **found)
                     )  # fmt: skip
-    return {"measures": Fake("measures", {"methods": {}}, rows)}
+    return {"measures": Fake("measures", config_of("measures"), rows)}
 
 
 def test_winning_holds_where_it_wins_most_and_never_loses_much():
@@ -67,7 +67,7 @@ def test_winning_fails_where_a_case_is_substantially_worse_or_most_are_lost(gain
     verdict = CHECKS["measures-win"](made(gains))
     assert verdict.verdict == "fails", verdict
     assert (
-        "SVM, costs to 8: higher in 12 of 12" in verdict.evidence
+        "conventional SVM, cost ratio up to 8: higher in 12 of 12" in verdict.evidence
     )  # and the weaker rival is told of, not judged
 
 
@@ -80,7 +80,7 @@ def test_few_topics_or_missing_runs_are_no_evidence():
 
 
 def test_wins_and_losses_are_counted_over_topics():
-    (case, *_) = cases(made({("reuters", "f1"): -1.0}, topics=10, lucky=2)["measures"], "SVM")
+    (case, *_) = cases(made({("reuters", "f1"): -1.0}, topics=10, lucky=2)["measures"], WIDE)
     assert case.record == (2, 0, 8) and case.gain == pytest.approx(-0.4)
     assert p_value_sign_test(case) == pytest.approx(2 * 56 / 1024)  # at most 2 heads of 10, both sides
     lost = case._replace(direct=case.rival - 1.0)
@@ -135,10 +135,11 @@ def small_config():
     for study in DATA:
         config["studies"][study]["vary"] |= {"topic": 2 if study == "reuters" else 1}
     config["studies"]["error_rate"] |= {"data": ["Optdigits"], "vary": {"topic": 1}}
-    for name, method in config["methods"].items():
+    for method in config["methods"].values():
         if "choose" in method:
-            few = {"with": {"cost": [1.0, 8.0]}} if name in RIVALS else {}
-            method["choose"] = {**method["choose"], "among": [1.0, 10.0], **few}
+            method["choose"] = {**method["choose"], "among": [1.0, 10.0]}
+    for reading, cost in ((WIDE, 64.0), (NARROW, 8.0)):
+        config["readings"][reading]["sets"] = {"choose.with": {"cost": [1.0, cost]}}
     config["scales"] = {"smoke": {}, "standard": {}, "paper": {}}
     config["jobs"] = {"by": []}
     return config
@@ -155,16 +156,20 @@ def small(tmp_path_factory):
 def test_the_table_averages_each_measure_over_the_models_trained_for_it(small):
     mine = small["measures"]
     assert mine.summary["runs"] == {"done": 5 * 3 * 3 + 2, "skipped": 0, "failed": 0}
-    table = {(r["dataset"], r["method"], r["measure"]): r for r in records(mine.table("measures"))}
+    keys = ("dataset", "method", "reading", "measure")
+    table = {tuple(r[key] for key in keys): r for r in records(mine.table("measures"))}
     assert len(table) == 4 * 3 * 3
     for measure in ("f1", "prbep", "roc_area"):
-        rows = records(mine.select("reuters", method="SVM", measure=measure))
-        assert table["Reuters", "SVM", measure]["value"] == pytest.approx(
-            np.mean([r[f"test_{measure}"] for r in rows])
-        )
-    published = [table["ArXiv", method, "f1"]["published"] for method in ("structural SVM", *RIVALS)]
-    assert published == [56.8, 49.6, 49.6]
-    assert table["Covertype", "SVM", "roc_area"]["published"] == 94.1
+        for reading, costs in ((WIDE, {1.0, 64.0}), (NARROW, {1.0, 8.0})):
+            rows = records(mine.select("reuters", method="SVM", reading=reading, measure=measure))
+            assert table["Reuters", "SVM", reading, measure]["value"] == pytest.approx(
+                np.mean([r[f"test_{measure}"] for r in rows])
+            )
+            tried = [mine.record(r["run"])["chosen"][f"inner_{measure}"] for r in rows]
+            assert all({cost for _, cost, _ in one} == costs for one in tried)
+    methods = (("structural SVM", None), ("SVM", WIDE), ("SVM", NARROW))
+    assert [table["ArXiv", *method, "f1"]["published"] for method in methods] == [56.8, 49.6, 49.6]
+    assert table["Covertype", "SVM", WIDE, "roc_area"]["published"] == 94.1
 
 
 def test_evaluation_finds_the_primal_of_the_one_example_again(small):
@@ -194,7 +199,10 @@ def test_figures_show_the_runs(small):
         figures.topics(mine, fig)
         assert len(fig.axes) == 12
         shown = fig.axes[0].lines[1]
-        rows = {m: records(mine.select("reuters", method=m, measure="f1")) for m in ("SVM", "structural SVM")}
+        rows = {
+            name: records(mine.select("reuters", method=name, reading=mine.primary(name), measure="f1"))
+            for name in ("SVM", "structural SVM")
+        }
         assert shown.get_xdata().tolist() == [r["test_f1"] for r in rows["SVM"]]
         assert shown.get_ydata().tolist() == [r["test_f1"] for r in rows["structural SVM"]]
         plt.close(fig)

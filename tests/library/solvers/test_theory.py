@@ -85,7 +85,7 @@ def test_margin_rescaling_sees_the_unit_of_the_loss(penalty: str) -> None:
     assert abs(other.primal - one.primal) > 0.1 * one.primal
 
 
-@pytest.mark.parametrize("solver", ["n_slack", "n_slack_b"])
+@pytest.mark.parametrize("solver", ["n_slack", "n_slack_b", "staged"])
 @given(case=samples(losses=False), C=st.sampled_from([0.3, 5.0]))
 @settings(max_examples=25)
 def test_zero_one_loss_makes_the_formulations_of_one_penalty_equal(solver: str, case: Any, C: float) -> None:
@@ -143,8 +143,8 @@ def test_theorem_18_on_chains_and_where_it_says_nothing() -> None:
         for solver in ("n_slack_a", "n_slack_b"):
             fit = registry.solver(solver).train(ToyChain(), (X, Y), FORMULATIONS[name], C=5.0, eps=0.1)
             assert 0 < fit.n_constraints <= fit.bound
-        for solver in ("n_slack", "bcfw", "one_slack"):
-            if name.startswith("SVM1") or solver == "n_slack":
+        for solver in ("n_slack", "staged", "bcfw", "one_slack"):
+            if name.startswith("SVM1") or solver in ("n_slack", "staged"):
                 fit = registry.solver(solver).train(ToyChain(), (X, Y), FORMULATIONS[name], C=5.0, eps=0.1)
                 assert fit.bound is None
     X, Y = chains(6)

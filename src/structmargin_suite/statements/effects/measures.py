@@ -13,11 +13,10 @@ from structmargin_suite.analysis.estimates import (
     bootstrap_within,
     counterexamples,
 )
-from structmargin_suite.analysis.measures import DIRECT, MEASURES, RIVALS, STUDIES
+from structmargin_suite.analysis.measures import DIRECT, MEASURES, RIVAL, STUDIES
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements.cases import Case, effect
 
-RIVAL = RIVALS[0]
 MAX_DISTANCE = 1e-3
 """Of two weight vectors that count as the same, relative to their length: both are trained to about 1e-4."""
 TABLE = "measures-table"

@@ -1,0 +1,171 @@
+"""Grammars (jmlr05 Section 5.4, Table 5).
+
+A corpus with a test set of its own: a bootstrap over its documents where the data know them, else over its
+sentences. A sample that is split at random again and again: intervals over splits, corrected for what they
+share (Nadeau and Bengio). McNemar's test on F1: sentences on which one method's F1 is higher against those on
+which it is lower, in the first split.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from structmargin_suite.analysis.algorithm import by_algorithm_1
+from structmargin_suite.analysis.estimates import (
+    Estimate,
+    NotTestable,
+    bootstrap,
+    corrected_t,
+    farthest,
+    one_run,
+    shared,
+    sign_interval,
+)
+from structmargin_suite.analysis.parsing import brackets_of, by_document, f1, whole_tree_right
+from structmargin_suite.datasets._treebanks import TEST_SHARE
+from structmargin_suite.results import ExperimentResults, column
+from structmargin_suite.statements.cases import Case, effect
+
+TABLE = ("table 5", "splits")
+TRAININGS = (*TABLE, "sizes")
+PCFG, ZERO_ONE, SLACK, MARGIN = "PCFG", "SVM2", "SVM2 slack", "SVM2 margin"
+TEST_TO_TRAIN = 1.0 / (TEST_SHARE - 1)
+F1, TREES = "test_f1", "test_accuracy"
+PRINTED_C = 1.0
+C_RANGE = (0.1, 100.0)
+Counts = Callable[[ExperimentResults, str], np.ndarray]
+"""(experiment, run) -> counts of each test sentence, (sentences, k)."""
+COUNTS: dict[str, tuple[Counts, Callable[[np.ndarray], np.ndarray]]] = {
+    F1: (brackets_of, f1),
+    TREES: (whole_tree_right, lambda sums: sums[..., 0] / sums[..., 1]),
+}
+"""By measure: counts of each sentence, and the measure as a share from their sums."""
+COMPARED = {
+    "parse-zero-one-trees": (TREES, ZERO_ONE, PCFG),
+    "parse-zero-one-f1": (F1, ZERO_ONE, PCFG),
+    "parse-f1-slack": (F1, SLACK, PCFG),
+    "parse-f1-margin": (F1, MARGIN, PCFG),
+    "parse-f1-slack-zero-one": (F1, SLACK, ZERO_ONE),
+    "parse-f1-margin-zero-one": (F1, MARGIN, ZERO_ONE),
+    "parse-f1-both": (F1, SLACK, MARGIN),
+}
+"""Statement: (measure, the method that it says is better, the other)."""
+
+
+def gain(measure: str, better: str, other: str, case: Case) -> Estimate:
+    """Points of F1, or percent of whole trees, that one method has more than another."""
+    by_split = case.paired(TABLE, measure, better, other)
+    if len(by_split) > 1:
+        return corrected_t(by_split, case.level, TEST_TO_TRAIN)
+    counts, share = COUNTS[measure]
+    runs = [_first_run(case, method) for method in (better, other)]
+    both = np.hstack([by_document(case.experiment, run, counts(case.experiment, run)) for run in runs])
+    k = both.shape[1] // 2
+    return bootstrap(both, case.level, lambda sums: 100.0 * (share(sums[:, :k]) - share(sums[:, k:])))
+
+
+def more_sentences(better: str, other: str, case: Case) -> Estimate:
+    """Sentences on which one method's F1 is the higher minus those on which it is lower, as a share of both."""
+    ours, theirs = (f1(brackets_of(case.experiment, _first_run(case, method))) for method in (better, other))
+    return sign_interval(int(np.sum(ours > theirs)), int(np.sum(ours < theirs)), case.level)
+
+
+def _first_run(case: Case, method: str) -> str:
+    runs = case.runs(TABLE, method)
+    if runs.empty:
+        raise NotTestable(f"no finished run of {method} on this corpus")
+    return str(runs.loc[column(runs, "repetition", 0).idxmin(), "run"])
+
+
+def _trainings(case: Case, method: str) -> pd.DataFrame:
+    """Runs of Algorithm 1 on the largest training set of a corpus, with `n_examples`."""
+    runs = by_algorithm_1(case.runs(TRAININGS, method))
+    if runs.empty:
+        raise NotTestable(f"no finished run of {method} on this corpus")
+    n = [int(case.experiment.record(run)["n_train"]) for run in runs["run"]]
+    runs = runs.assign(n_examples=n)
+    return runs[runs["n_examples"] == runs["n_examples"].max()]
+
+
+def _over_trainings(case: Case, values: Sequence[float]) -> Estimate:
+    """One value per training: of random splits, or of the one training that there is."""
+    return one_run(values[0]) if len(values) == 1 else corrected_t(values, case.level, TEST_TO_TRAIN)
+
+
+def per_sentence(method: str, case: Case) -> Estimate:
+    """Constraints added per training sentence."""
+    runs = _trainings(case, method)
+    return _over_trainings(case, (runs["constraints"] / runs["n_examples"]).tolist())
+
+
+def passes(method: str, case: Case) -> Estimate:
+    """Passes over the data."""
+    return _over_trainings(case, _trainings(case, method)["iterations"].astype(float).tolist())
+
+
+def _seconds(case: Case, method: str, part: str) -> pd.Series:
+    """CPU seconds of a part of training, by repetition."""
+    runs = case.experiment.timed(_trainings(case, method))
+    if runs.empty:
+        raise NotTestable(f"no clock of {method}")
+    return runs.assign(repetition=column(runs, "repetition", 0)).groupby("repetition")[part].mean()
+
+
+def share_of_time(part: str, method: str, case: Case) -> Estimate:
+    """Percent of the CPU time of training that goes into a part."""
+    shares = 100.0 * _seconds(case, method, part) / _seconds(case, method, "fit_seconds")
+    return _over_trainings(case, shares.tolist())
+
+
+def log_ratio(part: str, above: str, below: str, case: Case) -> Estimate:
+    """The logarithm of the ratio of two methods' CPU times."""
+    ratios = np.log(_seconds(case, above, part) / _seconds(case, below, part)).dropna()
+    if ratios.empty:
+        raise NotTestable(f"{above} and {below} share no split")
+    return _over_trainings(case, ratios.tolist())
+
+
+def choice_of_c(method: str, case: Case) -> Estimate:
+    """Test F1 at the value of C where it is farthest from that at C = 1, over random splits."""
+    values = sorted(set(case.runs("C", method)["C"]))
+    if PRINTED_C not in values or not (values and values[0] <= C_RANGE[0] and values[-1] >= C_RANGE[1]):
+        raise NotTestable(f"{method} was not trained for C from 0.1 to 100")
+    base = case.values("C", F1, method, C=PRINTED_C)
+    level, others = shared(case.level, len(values) - 1), [C for C in values if C != PRINTED_C]
+    found = []
+    for C in others:
+        there = case.values("C", F1, method, C=C)
+        differences = [there[split] - base[split] for split in there if split in base]
+        found.append(corrected_t(differences, level, TEST_TO_TRAIN).noted(f"at C = {C:g}"))
+    return farthest(found)
+
+
+@effect("parse-features-spans", study="richer", methods=["SVM2 margin, spans", MARGIN])
+def spans(case: Case) -> Estimate:
+    """Points of F1 that features of spans add."""
+    by_split = case.paired("richer", F1, "SVM2 margin, spans", MARGIN)
+    return corrected_t(by_split, case.level, TEST_TO_TRAIN)
+
+
+def _register(name: str, study: Sequence[str], methods: Sequence[str], function: Callable[..., Estimate],
+              *given: str) -> None:  # fmt: skip
+    effect(name, study=study, methods=methods)(functools.partial(function, *given))
+
+
+for _id, (_measure, _better, _other) in COMPARED.items():
+    _register(_id, TABLE, [_better, _other], gain, _measure, _better, _other)
+for _kind, _method in (("slack", SLACK), ("margin", MARGIN)):
+    _register(f"parse-f1-{_kind}-mcnemar", TABLE, [_method, PCFG], more_sentences, _method, PCFG)
+    _register(f"parse-time-{_kind}", TRAININGS, [_method], share_of_time, "fit_seconds_search", _method)
+    _both = [_method, ZERO_ONE]
+    _register(f"parse-time-faster-{_kind}", TRAININGS, _both, log_ratio, "fit_seconds", *_both)
+    _register(f"parse-time-qp-{_kind}", TRAININGS, _both, log_ratio, "fit_seconds_qp", *_both)
+for _kind, _method in (("zero-one", ZERO_ONE), ("slack", SLACK), ("margin", MARGIN)):
+    _register(f"parse-constraints-{_kind}", TRAININGS, [_method], per_sentence, _method)
+    _register(f"parse-iterations-{_kind}", TRAININGS, [_method], passes, _method)
+    _register(f"parse-c-{_kind}", ["C"], [_method], choice_of_c, _method)
+_register("parse-time-zero-one", TRAININGS, [ZERO_ONE], share_of_time, "fit_seconds_qp", ZERO_ONE)

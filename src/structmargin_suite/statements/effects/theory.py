@@ -1,0 +1,233 @@
+"""Theorems (jmlr05 Sections 2 to 4, icml04 Section 4): counterexamples among runs, or pairs of optima."""
+
+from __future__ import annotations
+
+
+import numpy as np
+import pandas as pd
+
+from structmargin import FORMULATIONS
+from structmargin_suite.analysis.estimates import Estimate, NotTestable, counterexamples, t_interval
+from structmargin_suite.analysis.theory import (
+    ROUNDING,
+    gain_of_one,
+    least_gain,
+    library_runs,
+    pass_gains,
+    power_of_slacks,
+    rescales_margin,
+    solution_pairs,
+    support_margins,
+)
+from structmargin_suite.results import column
+from structmargin_suite.statements.cases import Case, effect
+
+KINDS = {
+    "svm1-slack": (1, False), "svm1-margin": (1, True), "svm2-slack": (2, False), "svm2-margin": (2, True),
+}  # fmt: skip
+"""The power of the slacks, and whether the margin is re-scaled."""
+BOUNDS, AS_IT_IS, TIMES_FOUR, ZERO_ONE = "bounds", "loss as it is", "loss times four", "zero-one"
+NEARLY_ONE = 1.0 + 1e-6
+"""Active constraints of examples without slack have a margin of exactly 1, up to rounding."""
+
+
+def _kind(case: Case) -> tuple[int, bool]:
+    return next(kind for name, kind in KINDS.items() if case.statement.id.endswith(name))
+
+
+def _of_kind(runs: pd.DataFrame, kind: tuple[int, bool]) -> pd.DataFrame:
+    fits = [(power_of_slacks(name), rescales_margin(name)) == kind for name in runs["formulation"]]
+    return runs[fits]
+
+
+def _counted(runs: pd.DataFrame, broken: pd.DataFrame, note: str) -> Estimate:
+    """Counterexamples among runs, with the first of them."""
+    experiments = ", ".join(sorted(set(runs["experiment"])))
+    first = f"; the first is {broken['experiment'].iloc[0]}/{broken['run'].iloc[0]}" if len(broken) else ""
+    return counterexamples(len(broken), len(runs), f"runs of {experiments}; {note}{first}")
+
+
+@effect(*(f"bound-constraints-{kind}" for kind in KINDS))
+def constraints(case: Case) -> Estimate:
+    """Runs of Algorithm 1, in any experiment, with more constraints than Theorem 18 allows."""
+    runs = library_runs(case.results)
+    runs = _of_kind(runs[runs["done"].astype(bool) & runs["bound"].notna()], _kind(case))
+    nearest = (runs["constraints"] / runs["bound"]).max()
+    return _counted(
+        runs, runs[runs["constraints"] > runs["bound"]], f"the nearest has {nearest:.2g} of its bound"
+    )
+
+
+@effect("bound-risk-slack", "bound-risk-margin")
+def risk(case: Case) -> Estimate:
+    """Runs, in any experiment, whose mean loss exceeds the mean of their exact slacks (squares for SVM2)."""
+    margin = case.statement.id.endswith("margin")
+    runs = library_runs(case.results)
+    runs = runs[runs["done"].astype(bool) & runs["exact"].astype(bool) & runs["mean_slack"].notna()]
+    runs = runs[[rescales_margin(name) == margin for name in runs["formulation"]]]
+    over = runs["train_risk"] > runs["mean_slack"] * (1 + ROUNDING) + ROUNDING
+    tight = (runs["train_risk"] / runs["mean_slack"])[runs["mean_slack"] > 0].max()
+    return _counted(runs, runs[over], f"the risk is at most {tight:.3g} of its bound")
+
+
+@effect("dual-programs-below")
+def dual_below_primal(case: Case) -> Estimate:
+    """Runs whose dual exceeds the primal; evaluation fails such a run, so failed ones count too."""
+    runs = library_runs(case.results)
+    failed = runs["reason"].str.contains("exceeds the primal", regex=False)
+    runs = runs[failed | (runs["done"].astype(bool) & runs["exact"].astype(bool) & runs["dual"].notna())]
+    above = runs["dual"] > runs["primal"] + ROUNDING * (1.0 + runs["primal"].abs())
+    broken = runs[above | failed.loc[runs.index]]
+    return _counted(runs, broken, "primal objectives recomputed by a full search")
+
+
+@effect("dual-programs-equal", study=[AS_IT_IS, ZERO_ONE])
+def dual_equals_primal(case: Case) -> Estimate:
+    """Trainings that were to reach a relative gap, and did not."""
+    runs = case.runs([AS_IT_IS, ZERO_ONE])
+    asked = column(runs, "gap_tol").astype(float)
+    far = column(runs, "relative_gap").astype(float) > asked
+    note = (
+        f"{runs['formulation'].nunique()} formulations, relative gaps up to {runs['relative_gap'].max():.2g}"
+    )
+    return counterexamples(int(far.sum()), len(runs), note)
+
+
+@effect(*(f"bound-gain-{kind}" for kind in KINDS), study=BOUNDS)
+def gains(case: Case) -> Estimate:
+    """Passes that raise the dual by less than their constraints must."""
+    runs = _of_kind(case.runs(BOUNDS), _kind(case))
+    broken, passes, least = 0, 0, np.inf
+    for run in runs.itertuples():
+        split = case.experiment.split(run.run)
+        norms = np.linalg.norm(np.asarray(split.train.X), axis=1)
+        gain = least_gain(
+            FORMULATIONS[run.formulation], run.C, len(norms), run.eps,
+            radius=float(np.sqrt(2.0) * norms.max()), delta=float(np.max(split.problem["loss"])),
+        )  # fmt: skip
+        raised, added = pass_gains(case.experiment.trace(run.run))
+        raised, added = raised[added > 0], added[added > 0]
+        broken += int(np.sum(raised < added * gain * (1 - ROUNDING) - ROUNDING))
+        passes += len(added)
+        least = min([least, *(raised / (added * gain))])
+    return counterexamples(broken, passes, f"the least gain is {least:.3g} of what is asked for")
+
+
+@effect("bound-gain-proposition-17")
+def proposition_17(case: Case) -> Estimate:
+    """Problems of one example and one other output, of loss 1, whose first constraint raises the dual less."""
+    broken, tried = [], 0
+    for cap in (0.001, 0.01, 0.1, 1.0, 10.0):
+        for radius in (0.5, 1.0, 2.0, 4.0):
+            for eps in (0.1, 0.5, 0.9):
+                tried += 1
+                if gain_of_one(1.0, radius, cap) < eps**2 / (8 * radius**2):
+                    broken.append(f"C/n = {cap:g}, R = {radius:g}, epsilon = {eps:g}")
+    first = f"the first has {broken[0]}, where the dual cannot exceed C/n" if broken else "none is broken"
+    return counterexamples(len(broken), tried, first)
+
+
+@effect("bound-accuracy-svm1", "bound-accuracy-svm2", study=BOUNDS)
+def accuracy(case: Case) -> Estimate:
+    """Trainings by Algorithm 1 that end farther from the optimum than epsilon more slack would cost."""
+    p = 1 if case.statement.id.endswith("svm1") else 2
+    runs = case.runs(BOUNDS)
+    fits = [power_of_slacks(name) == p for name in runs["formulation"]]
+    runs = runs[np.array(fits, dtype=bool) & runs["converged"].astype(bool) & runs["gap"].notna()]
+    C, eps = runs["C"].astype(float), runs["eps"].astype(float)
+    # mean (xi + eps)^2 - xi^2 = 2 eps mean xi + eps^2, and mean xi is at most the root of the mean square
+    allowed = C * eps if p == 1 else C * (eps * np.sqrt(runs["mean_slack"]) + eps**2 / 2)
+    broken = int((runs["gap"] > allowed * (1 + ROUNDING)).sum())
+    return counterexamples(broken, len(runs), f"the largest gap is {(runs['gap'] / allowed).max():.2g} of it")
+
+
+@effect("slack-invariance-slack", study=[AS_IT_IS, TIMES_FOUR])
+def same_weights(case: Case) -> Estimate:
+    """Pairs of slack re-scaled solutions that are farther apart than solutions of one problem can be."""
+    return _different(_rescaled(case, margin=False))
+
+
+@effect("slack-invariance-margin", study=[AS_IT_IS, TIMES_FOUR])
+def other_weights(case: Case) -> Estimate:
+    """The distance of the optima of the closest pair, with what the certificates leave open."""
+    pairs = _rescaled(case, margin=True)
+    if pairs.empty:
+        raise NotTestable("no pairs of runs with scaled and unscaled losses")
+    closest = pairs.loc[(pairs["distance"] - pairs["allowed"]).idxmin()]
+    distance, allowed = float(closest["distance"]), float(closest["allowed"])
+    return Estimate(
+        distance, distance - allowed, distance + allowed, len(pairs), "certified distance of optima"
+    )
+
+
+def _rescaled(case: Case, margin: bool) -> pd.DataFrame:
+    plain, scaled = case.runs(AS_IT_IS), case.runs(TIMES_FOUR)
+    pairs = solution_pairs(case.experiment, plain, scaled, ["formulation", "repetition"])
+    return pairs[[rescales_margin(name) == margin for name in pairs["formulation"]]]
+
+
+def _different(pairs: pd.DataFrame) -> Estimate:
+    """Pairs that are not solutions of one problem."""
+    broken = int((pairs["distance"] > pairs["allowed"]).sum())
+    farthest, allowed = pairs["distance"].max(), pairs["allowed"].max()
+    note = f"weights at most {farthest:.2g} apart where certificates allow up to {allowed:.2g}"
+    return counterexamples(broken, len(pairs), note)
+
+
+@effect("zero-one-equal-svm1", "zero-one-equal-svm2", study=ZERO_ONE)
+def one_problem(case: Case) -> Estimate:
+    """Pairs of solutions with 0/1 loss, under two formulations of a penalty, that are of different problems."""
+    penalty = "SVM1" if case.statement.id.endswith("svm1") else "SVM2"
+    base = case.runs(ZERO_ONE, formulation=penalty)
+    compared = [
+        solution_pairs(case.experiment, base, case.runs(ZERO_ONE, formulation=other), ["repetition"])
+        for other in (f"{penalty} slack", f"{penalty} margin")
+    ]
+    return _different(pd.concat(compared, ignore_index=True))
+
+
+@effect("confusable-outputs-slack", study=AS_IT_IS)
+def far_outputs_with_slack(case: Case) -> Estimate:
+    """Constraints with alpha > 0 and H < 0: outputs that score more than 1 below the truth.
+
+    The gap bounds the sum of alpha (xi - H), so that H >= xi - gap / alpha, and xi >= 0, of each.
+    """
+    broken, total = 0, 0
+    runs = case.runs(AS_IT_IS)
+    for run in runs[[not rescales_margin(name) for name in runs["formulation"]]].itertuples():
+        support = case.experiment.model(run.run).fit_.support
+        broken += int(np.sum(support.H < -run.gap / support.alpha - ROUNDING))
+        total += len(support.alpha)
+    return counterexamples(broken, total)
+
+
+@effect("confusable-outputs-margin", study=AS_IT_IS)
+def far_outputs_with_margin(case: Case) -> Estimate:
+    """The share of alpha on outputs that score more than 1 below the truth: SVM1 margin's minus slack's."""
+    shares = [_share_far(case, f"SVM1 {scaling}") for scaling in ("margin", "slack")]
+    common = [k for k in shares[0] if k in shares[1]]
+    found = t_interval([shares[0][k] - shares[1][k] for k in common], case.level)
+    means = [float(np.mean(list(by_sample.values()))) for by_sample in shares]
+    return found.noted(f"{100 * means[0]:.0f}% with margin re-scaling, {100 * means[1]:.0f}% with slack")
+
+
+def _share_far(case: Case, formulation: str) -> dict[object, float]:
+    shares: dict[object, float] = {}
+    for run in case.runs(AS_IT_IS, formulation=formulation).itertuples():
+        fit = case.experiment.model(run.run).fit_
+        alpha = fit.support.alpha
+        shares[run.repetition] = float(alpha[support_margins(fit) > NEARLY_ONE].sum() / alpha.sum())
+    return shares
+
+
+@effect("algorithm-variants-searches", study=BOUNDS)
+def searches(case: Case) -> Estimate:
+    """The logarithm of variant (b)'s searches over variant (a)'s, averaged over formulations and epsilons."""
+    setting = ["repetition", "formulation", "eps"]
+    a, b = (
+        case.runs(BOUNDS, solver=solver).assign(calls=lambda runs: np.log(runs["oracle_calls"].astype(float)))
+        for solver in ("n_slack_a", "n_slack_b")
+    )
+    both = a[[*setting, "calls"]].merge(b[[*setting, "calls"]], on=setting, suffixes=("_a", "_b"))
+    both["ratio"] = both["calls_b"] - both["calls_a"]
+    return t_interval(both.groupby("repetition")["ratio"].mean().to_numpy(), case.level)
