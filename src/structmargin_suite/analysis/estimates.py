@@ -16,6 +16,7 @@ units plain percentiles cover far less than they say.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -159,6 +160,14 @@ def weighted_bootstrap(
     return _crossed(float(measured.mean()), computed, len(measured), units, level)
 
 
+@functools.lru_cache(maxsize=2)  # statements about the same units have the same resamples
+def _unit_weights(units: int, seed: int, resamples: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    weights = rng.multinomial(units, np.full(units, 1.0 / units), size=resamples).astype(float)
+    weights.setflags(write=False)
+    return weights
+
+
 def _weights(draws: int, units: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """How often each resample has each unit, and the share of each draw in it.
 
@@ -167,10 +176,10 @@ def _weights(draws: int, units: int, seed: int) -> tuple[np.ndarray, np.ndarray]
     """
     if units < 2:
         raise NotTestable(f"{units} units; at least 2 are needed for an interval")
-    rng = np.random.default_rng(seed)
-    of_units = rng.multinomial(units, np.full(units, 1.0 / units), size=RESAMPLES).astype(float)
+    rng = np.random.default_rng([seed, draws])
     taken = max(draws - 1, 1)
     of_draws = rng.multinomial(taken, np.full(draws, 1.0 / draws), size=RESAMPLES) / taken
+    of_units = _unit_weights(units, seed, RESAMPLES)
     return of_units, of_draws
 
 
@@ -274,6 +283,8 @@ def _at_least_two(values: Sequence[float] | np.ndarray) -> np.ndarray:
     x = np.asarray(values, dtype=float)
     if len(x) < 2:
         raise NotTestable(f"{len(x)} repetitions; at least 2 are needed for an interval")
+    if len(x) == 2 and x[0] == x[1]:
+        raise NotTestable("2 repetitions, and equal: they show no spread; at least 3 are needed")
     return x
 
 

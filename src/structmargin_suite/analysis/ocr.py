@@ -25,7 +25,7 @@ class Words(NamedTuple):
 
 @functools.cache  # used by several statements
 def words_read(experiment: ExperimentResults, run: str) -> Words:
-    """What a run read of every word, counted in the collection's own order, so that rotations can be joined."""
+    """What a run read of every word, in the collection's own order, so that rotations can be joined."""
     kept, rotation = experiment.kept_predictions(run), experiment.record(run)["view"].get("rotation", 0)
     folds = experiment.ready(run)["folds"]
     tested = np.flatnonzero((folds != rotation) & (folds != (rotation + 1) % FOLDS))
@@ -59,7 +59,7 @@ Terms = dict[str, np.ndarray]
 
 
 class KernelTerms(NamedTuple):
-    """k_seq between training and test words, these with their true labels and with two kinds of wrong ones."""
+    """k_seq between training and test words, these with true labels and two kinds of wrong ones."""
 
     true: Terms
     shuffled: Terms

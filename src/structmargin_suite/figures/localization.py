@@ -172,7 +172,7 @@ def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
     fig.set_size_inches(7.2, 6.4)
     axes = fig.subplots(2, 2)
     names = {"linear": "linear kernel", "chi2": "χ² kernel"}
-    values = kernel_values(results, _first(results, LINEAR))
+    values = kernel_values(results, _first(results, LINEAR), _first(results, CHI2))
     for line, (name, pair) in zip(axes, values.items(), strict=True):
         top = float(np.quantile(np.concatenate(pair), 0.99))
         for ax, M, boxes in zip(line, pair, ("right", "random"), strict=True):

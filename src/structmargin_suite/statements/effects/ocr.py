@@ -18,7 +18,6 @@ from structmargin_suite.results import column
 from structmargin_suite.statements.cases import Case, effect
 
 SSVM, OLARANK, PERCEPTRON, JKSE = "S-SVM", "OLaRank", "Perceptron", "JKSE"
-LAST_WEIGHTS = "Perceptron, last weights"
 FOLDS_STUDY = "folds"
 SUBSET_SHARE = 0.9
 """The letters that a method answers with are the fewest that make up this share of its answers."""
@@ -46,11 +45,6 @@ def _compared(case: Case, methods: Sequence[str], combine: Callable[[np.ndarray]
     return bootstrap(values, case.level, lambda sums: combine(100.0 * sums[:, :-1] / sums[:, -1:]))
 
 
-def _above(case: Case, first: str, second: str) -> Estimate:
-    """The letter error of the first less that of the second."""
-    return _compared(case, (first, second), lambda errors: errors[:, 0] - errors[:, 1])
-
-
 DIFFERENCES = {
     "jkse-ocr-fails-ssvm-olarank": (OLARANK, SSVM),
     "jkse-ocr-fails-ssvm-perceptron": (PERCEPTRON, SSVM),
@@ -60,22 +54,12 @@ DIFFERENCES = {
 
 
 def _difference(case: Case) -> Estimate:
-    return _above(case, *DIFFERENCES[case.statement.id])
-
-
-def _without_averaging(case: Case) -> Estimate:
-    """The same against the perceptron's last weights after one pass, since no average is spoken of."""
-    estimate = _above(case, LAST_WEIGHTS, DIFFERENCES[case.statement.id][1])
-    return estimate.noted(
-        f"against the perceptron's last weights after one pass {estimate.effect:.1f} points "
-        f"({estimate.low:.1f} to {estimate.high:.1f})"
-    )
+    methods = DIFFERENCES[case.statement.id]
+    return _compared(case, methods, lambda errors: errors[:, 0] - errors[:, 1])
 
 
 for _name, _methods in DIFFERENCES.items():
     effect(_name, study=FOLDS_STUDY, methods=_methods)(_difference)
-    if PERCEPTRON in _methods:
-        effect(_name, study=FOLDS_STUDY, methods=[_methods[1]], cause="baseline")(_without_averaging)
 
 
 @effect("jkse-ocr-fails-worst", study=FOLDS_STUDY, methods=[JKSE, SSVM, OLARANK, PERCEPTRON])
