@@ -147,13 +147,13 @@ class NSlack(Trainable):
                 xi_i = dual.slack(i)  # line 7
                 task.require_no_better(violator, np.array([xi_i]))
                 if max(violator.H[0], 0.0) > xi_i + task.min_violation(dual):  # line 8
-                    before = dual.value
+                    dual_before = dual.value
                     dual.add(violator)  # line 9
                     dual.ascend_block(i)  # line 10, over S_i alone
                     if full:
                         self._optimise(task, dual)  # line 10, over all of S
                     if self.gains:
-                        self._note_gain(task, dual, violator, xi_i, before)
+                        self._note_gain(task, dual, violator, xi_i, dual_before)
             clean = dual.added == before  # line 13: until nothing was added at an optimal w
             if not clean and not full:
                 self._optimise(task, dual)
@@ -169,7 +169,7 @@ class NSlack(Trainable):
         return task.finish(dual, converged=converged, n_iter=iteration, bounded=True)
 
     @staticmethod
-    def _note_gain(task: Task, dual: Dual, cut: Cuts, xi_i: float, before: float) -> None:
+    def _note_gain(task: Task, dual: Dual, cut: Cuts, xi_i: float, dual_before: float) -> None:
         dual.measure()
         task.recorder.gains.append(
             {
@@ -177,7 +177,7 @@ class NSlack(Trainable):
                 "loss": float(cut.losses[0]),
                 "norm2": float(dual.store.norms2[-1]),
                 "violation": float(cut.H[0]) - xi_i,
-                "dual_before": before,
+                "dual_before": dual_before,
                 "dual_after": dual.value,
             }
         )
