@@ -126,6 +126,7 @@ class Effect:
     compute: EffectFunction
     study: tuple[str, ...]
     methods: tuple[str, ...]
+    among: Callable[[pd.DataFrame], pd.DataFrame] | None = None
 
     def cases(
         self, statement: Statement, results: Mapping[str, ExperimentResults], level: float
@@ -141,11 +142,14 @@ class Effect:
         if runs.empty:
             names = ", ".join(self.methods) or "any method"
             raise NotTestable(f"no finished runs of {names} in {', '.join(self.study)} at this scale")
-        both = pd.DataFrame({"corpus": column(runs, "corpus", ""), "reading": column(runs, "reading", "")})
-        both = both.drop_duplicates()
-        some = both["reading"] != ""
-        # methods without readings run in all of them
-        both = both[some] if some.any() else both
+        both = _corpora_and_readings(runs)
+        if self.among is not None:
+            some = _corpora_and_readings(self.among(runs))
+            known = results[statement.experiment].readings
+            primary = [bool(reading) and known[reading].primary for reading in both["reading"]]
+            # the primary reading is named, if only to say that it has no such runs
+            lacks = any(primary) and not set(both["reading"][primary]) & set(some["reading"])
+            both = pd.concat([both[primary].head(1), some]) if lacks else some
         told: list[tuple[str, dict[str, str]]] = []
         for corpus, reading in both.itertuples(index=False):
             case = make(str(reading), str(corpus))
@@ -155,13 +159,25 @@ class Effect:
                 yield case
 
 
+def _corpora_and_readings(runs: pd.DataFrame) -> pd.DataFrame:
+    """Pairs of a corpus and a reading of some runs, in their order."""
+    both = pd.DataFrame({"corpus": column(runs, "corpus", ""), "reading": column(runs, "reading", "")})
+    both = both.drop_duplicates()
+    some = both["reading"] != ""
+    return both[some] if some.any() else both  # methods without readings run in all of them
+
+
 EFFECTS: dict[str, Effect] = {}
 CAUSE_TESTS: dict[str, dict[str, Effect]] = {}
 """By statement, then by the cause that a comparison tests."""
 
 
 def effect(
-    *ids: str, study: str | Sequence[str] = (), methods: Sequence[str] = (), cause: str = ""
+    *ids: str,
+    study: str | Sequence[str] = (),
+    methods: Sequence[str] = (),
+    cause: str = "",
+    among: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
 ) -> Callable[[EffectFunction], EffectFunction]:
     """Register a function as the effect of statements, or as a test of their cause.
 
@@ -175,12 +191,14 @@ def effect(
         The methods whose readings count, those of the first one first; by default all of the study.
     cause : {"", "baseline", "engineering", "data"}
         What it tests, where it is not the effect itself.
+    among : callable, optional
+        Those of the runs that can tell: their corpora and readings are the cases, and the primary reading.
     """
     if cause and cause not in CAUSES:
         raise ValueError(f"{cause!r} is no cause that a comparison can test; there are {', '.join(CAUSES)}")
 
     def register(function: EffectFunction) -> EffectFunction:
-        made = Effect(function, (study,) if isinstance(study, str) else tuple(study), tuple(methods))
+        made = Effect(function, (study,) if isinstance(study, str) else tuple(study), tuple(methods), among)
         for name in ids:
             registry = CAUSE_TESTS.setdefault(name, {}) if cause else EFFECTS
             key = cause or name

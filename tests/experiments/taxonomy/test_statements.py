@@ -113,4 +113,6 @@ def test_margin_rescaling_has_rows_of_its_own():
     verdicts = {one["reading"]: (one["verdict"], one["primary"]) for one in rows}
     assert verdicts == {PRIMARY: ("reproduced", True), OTHER: ("contradicted", False)}
     # methods without readings are judged once
-    assert [one["reading"] for one in judgements(results, "taxonomy") if one["id"] == "taxonomy-features-4"] == [""]
+    assert [
+        one["reading"] for one in judgements(results, "taxonomy") if one["id"] == "taxonomy-features-4"
+    ] == [""]
