@@ -15,7 +15,7 @@ from curves import draw
 from duel import RUN, peer_row, relative_gap, tabled
 from fresh import in_fresh_process
 from ledger import Ledger
-from race import ONE_CUT_AT_A_TIME, solvers
+from race import AS_IN_THE_PAPERS, solvers
 from samples import tagged_file
 from tasks import TASKS, ocr_file
 
@@ -32,7 +32,7 @@ def race(name: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     task = TASKS[name]
     rows, traces = [], {}
     for solver in solvers(task.load(None).problem, task.formulation, every=True):
-        limit = LIMIT / 3 if solver in ONE_CUT_AT_A_TIME else LIMIT
+        limit = LIMIT / 3 if solver in AS_IN_THE_PAPERS else LIMIT
         figures = in_fresh_process(RUN, name, "0", "trace", solver, str(limit), str(min(task.gaps)))
         trace, n = figures["trace"], figures["examples"]
         traces[solver] = {"n": n, "trace": trace}

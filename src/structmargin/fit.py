@@ -72,8 +72,14 @@ class Fit:
     seconds, seconds_qp, seconds_search : float
         CPU time in all, in the dual and in the search: of all threads, and of worker processes while they
         search. The time on the wall is shorter where n_jobs is above 1.
+    seconds_loop : float
+        CPU time of the solver's own algorithm: without preparing the data before it, and without the
+        certificate after it. `seconds_qp / seconds_loop` is the share of the QP that Table 5 of jmlr05 has.
     trace : list of dict
         One row per pass: iteration, primal, dual, gap, oracle_calls, constraints, held, active, seconds, ...
+    gains : list of dict
+        One row per cut added, where `NSlack(gains=True)` asked for it: example, loss, norm2 (|a|^2),
+        violation (by how much H exceeded the slack of the cuts held), dual_before, dual_after.
     support : Cuts or None
         The cuts with alpha > 0; `support.rows.tocsr().T @ support.alpha` is w, where features are explicit.
     state : Dual or None
@@ -114,7 +120,9 @@ class Fit:
     seconds: float = 0.0
     seconds_qp: float = 0.0
     seconds_search: float = 0.0
+    seconds_loop: float = 0.0
     trace: Trace = field(default_factory=list)
+    gains: Trace = field(default_factory=list)
     support: Cuts | None = None
     state: Any = field(default=None, repr=False)
 

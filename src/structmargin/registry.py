@@ -31,6 +31,7 @@ from structmargin.solvers.n_slack import NSlack
 from structmargin.solvers.olarank import OLaRank
 from structmargin.solvers.one_slack import OneSlack
 from structmargin.solvers.perceptron import Perceptron
+from structmargin.solvers.staged import Staged
 from structmargin.training.online import Online
 from structmargin.training.space import Joint, Linear
 from structmargin.training.trainable import Trainable
@@ -55,6 +56,7 @@ SOLVERS: dict[str, tuple[Callable[..., Trainable], dict[str, Any]]] = {
     "n_slack_a": (NSlack, {"variant": "a"}),
     "n_slack_b": (NSlack, {"variant": "b"}),
     "n_slack_cvxopt": (NSlack, {"engine": "cvxopt"}),
+    "staged": (Staged, {}),
     "one_slack": (OneSlack, {}),
     "bcfw": (BCFW, {}),
     "perceptron": (Perceptron, {}),

@@ -223,17 +223,13 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from structmargin_suite.planning.catalogue import Catalogue
     from structmargin_suite.publish.compare import TOLERANCES, exact, numbers
 
     for folder in (options.first, options.second):
         if not folder.is_dir():
             raise DataError(f"there is no folder {folder}; give two folders of results")
     if options.exact:
-        volatile = frozenset(
-            name for name, claim in Catalogue(options.root).claims.items() if claim.get("volatile")
-        )
-        differences = exact(options.first, options.second, volatile)
+        differences = exact(options.first, options.second)
         for difference in differences:
             print(difference)
         print(f"{len(differences)} files differ outside what is volatile" if differences else "no difference")

@@ -5,7 +5,7 @@
     alignment.runs                                  # one row per planned run
     alignment.select("sizes", method="SVM2")        # the finished runs of a study
     alignment.table("alignment")                    # a table, tidy
-    results.statements()                            # one verdict per statement of the papers
+    results.statements()                            # verdicts on what the papers state
 
 Columns have types (storage/frames.py): those of runs.csv are said by `columns` in summary.json, where
 `tabulate` wrote what each column was made from. Results without it, such as older snapshots, are read by
@@ -30,6 +30,7 @@ from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import cell, read_json, sha256
 from structmargin_suite.storage.frames import ColumnType, frame_from, read_frame
 from structmargin_suite.storage.layout import (
+    GAINS_FILE,
     KEPT_FILE,
     MODEL_FILE,
     PART_FILE,
@@ -61,6 +62,8 @@ TABLE_TYPES: dict[str, ColumnType] = {
     "runs": "integer",
     "published": "float",
     "asked": "integer",
+    "distance": "float",
+    "distance_unit": "text",
 }
 """The columns of a table after its keys."""
 TIMING_TYPES: dict[str, ColumnType] = {
@@ -81,6 +84,17 @@ PUBLISHED_TYPES: dict[str, ColumnType] = {
     "spread_kind": "text",
     "note": "text",
 }
+STATEMENT_TYPES: dict[str, ColumnType] = {
+    "primary": "boolean",
+    "n": "integer",
+    "effect": "float",
+    "low": "float",
+    "high": "float",
+    "delta": "float",
+    "published": "float",
+    "volatile": "boolean",
+}
+"""The columns of statements.csv that are no texts."""
 STUDY_SEPARATOR = "; "
 """Between the names of a run's studies in its column `studies`."""
 
@@ -200,6 +214,12 @@ class ExperimentResults:
         """The experiment's readings of its paper by name."""
         return readings_of(self.config)
 
+    @property
+    def how_read(self) -> list[str]:
+        """How the paper was read: each reading with its evidence, then the config's notes."""
+        readings = [f"{reading.label}: {reading.describe()}" for reading in self.readings.values()]
+        return [*readings, *self.config.get("notes", [])]
+
     def primary(self, method: str) -> str:
         """The reading by which statements about a method are judged.
 
@@ -213,7 +233,8 @@ class ExperimentResults:
         str
             The name of its primary reading; "" for a method without readings.
         """
-        return next((name for name in self.methods[method].readings if self.readings[name].primary), "")
+        names = self.methods[method].readings if method in self.methods else ()
+        return next((name for name in names if self.readings[name].primary), "")
 
     def select(
         self, study: str | Sequence[str] | None = None, done: bool = True, **settings: Any
@@ -249,8 +270,24 @@ class ExperimentResults:
             wanted &= has_value(runs, key, value)
         return runs[wanted].reset_index(drop=True)
 
+    def pairs(self, study: str) -> list[tuple[str, str]]:
+        """The methods of a study, each with every reading that it runs under there.
+
+        Parameters
+        ----------
+        study : str
+            The name of the study in the config.
+
+        Returns
+        -------
+        list of (str, str)
+            (method, reading) in the order of the runs; the reading of a method without readings is "".
+        """
+        runs = self.select(study, done=False)
+        return list(dict.fromkeys(zip(runs["method"], runs["reading"], strict=True)))
+
     def table(self, name: str) -> pd.DataFrame:
-        """A table, tidy: its keys, measure, data, value, spread, spread_kind, runs, published, asked.
+        """A table, tidy: its keys, then the columns of `TABLE_TYPES`.
 
         Parameters
         ----------
@@ -309,12 +346,48 @@ class ExperimentResults:
         DataFrame
             One row for each time that the solver measured itself.
         """
-        bundle = self._bundle(run, "clocks")
-        if not bundle.has(run, TRACE_FILE):
-            raise NotReadyError(f"the training of {run!r} of {self.name} left no trace")
-        path = bundle.path / run / TRACE_FILE
-        lines = lines_of(bundle.read(run, TRACE_FILE).decode("utf-8"), path)
+        return self._numbers(run, "clocks", TRACE_FILE)
+
+    def gains(self, run: str) -> pd.DataFrame:
+        """What each cut of one training gained, where its solver has the option `gains: true`.
+
+        Parameters
+        ----------
+        run : str
+            The name of the run, as in the column `run` of `runs`.
+
+        Returns
+        -------
+        DataFrame
+            One row for each cut, with the columns of `structmargin.Fit.gains`.
+        """
+        return self._numbers(run, "trained", GAINS_FILE)
+
+    def _numbers(self, run: str, kind: str, name: str) -> pd.DataFrame:
+        """A file of numbers of one run, from its bundle of this kind."""
+        bundle = self._bundle(run, kind)
+        if not bundle.has(run, name):
+            raise NotReadyError(f"the training of {run!r} of {self.name} left no {name}")
+        path = bundle.path / run / name
+        lines = lines_of(bundle.read(run, name).decode("utf-8"), path)
         return frame_from(lines, {}, path, others="float")
+
+    def papers_own(self, corpus: str) -> bool:
+        """Whether the paper used these data, so that its numbers can be compared with ours.
+
+        Parameters
+        ----------
+        corpus : str
+            The name of the corpus in the config.
+
+        Returns
+        -------
+        bool
+            What the config says (`papers_own`); never for a stand-in that was made up for want of the files.
+        """
+        data = {entry["corpus"]: entry for entry in self.summary.get("data", [])}.get(corpus, {})
+        stand_in = data.get("kind") == "synthetic" and data.get("asked") != "synthetic"
+        return bool(self.config["data"].get(corpus, {}).get("papers_own", False)) and not stand_in
 
     def label(self, method: str, reading: str = "") -> str:
         """How a method is called in figures and tables.
@@ -332,9 +405,22 @@ class ExperimentResults:
             The labels of both, or their names where they have none.
         """
         label = self.methods[method].label if method in self.methods else method
-        if not reading:
-            return label
-        return f"{label}, {self.readings[reading].label if reading in self.readings else reading}"
+        return f"{label}, {self.reading_label(reading)}" if reading else label
+
+    def reading_label(self, reading: str) -> str:
+        """How a reading is called in figures and tables.
+
+        Parameters
+        ----------
+        reading : str
+            The name of the reading in the config.
+
+        Returns
+        -------
+        str
+            Its label, or its name where it has none.
+        """
+        return self.readings[reading].label if reading in self.readings else reading
 
     def record(self, run: str) -> dict[str, Any]:
         """The record of one run.
@@ -567,8 +653,8 @@ class Results(Mapping[str, ExperimentResults]):
     >>> results = Results(root, root / "results" / "snapshot")
     >>> "alignment" in results
     True
-    >>> list(results.statements().columns)
-    ['id', 'verdict', 'evidence']
+    >>> list(results.statements().columns)[:4]
+    ['id', 'claim', 'paper', 'where']
     """
 
     def __init__(self, root: Path, folder: Path | None = None, base: Path | None = None) -> None:
@@ -604,14 +690,14 @@ class Results(Mapping[str, ExperimentResults]):
         )
 
     def statements(self) -> pd.DataFrame:
-        """What the papers assert, and our verdicts.
+        """What the papers state, and our verdicts.
 
         Returns
         -------
         DataFrame
-            One row per statement: id, verdict, evidence and more.
+            One row for each statement, reading and corpus; `primary` marks the row that headlines count.
         """
-        return read_frame(self.folder / "claims.csv", {}, others="text")
+        return read_frame(self.folder / "statements.csv", STATEMENT_TYPES, others="text")
 
     def __getitem__(self, name: str) -> ExperimentResults:
         return self._experiments[name]

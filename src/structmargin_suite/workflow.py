@@ -27,8 +27,6 @@ from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.layout import ScaleLayout, tabulated
 from structmargin_suite.storage.seal import SEAL
 
-SCORE = {"holds": "hold", "fails": "fail", "not tested": "are not tested"}
-
 FOLDERS = (".snakemake", "data", "data/ready", "results", "results/scales")
 """Folders that files are written to."""
 
@@ -111,14 +109,16 @@ class Pipeline:
         return "\n".join(lines)
 
     def outcome(self) -> str:
-        """One line at the end: where to look, and the score of the claims."""
+        """One line at the end: where to look, and how many statements have which verdict."""
         if self.workflow.storage_settings.default_storage_provider:
             return f"done: {self.layout.page} is in the storage that was named"
-        if not self.layout.claims.is_file():
+        if not self.layout.statements.is_file():
             return f"no page yet: {self.layout.page} is written once an experiment is done"
-        counts = Counter(row["verdict"] for row in read_csv(self.layout.claims))
-        score = ", ".join(f"{counts[verdict]} {word}" for verdict, word in SCORE.items())
-        return f"see {self.layout.page}: of the papers' claims {score}"
+        rows = [row for row in read_csv(self.layout.statements) if row["primary"] == "true"]
+        score = ", ".join(
+            f"{n} {verdict}" for verdict, n in Counter(row["verdict"] for row in rows).most_common()
+        )
+        return f"see {self.layout.page}: of {len(rows)} statements of the papers {score}"
 
     @property
     def experiments(self) -> list[str]:
@@ -135,9 +135,21 @@ class Pipeline:
         return self.suite.scale
 
     @property
+    def committed(self) -> list[str]:
+        """The verdicts of the committed run, which the page compares with, where there are any."""
+        path = self.layout.snapshot / self.layout.statements.name
+        return [str(path)] if path.is_file() else []
+
+    @property
     def page(self) -> list[str]:
         """What the report writes."""
-        return [str(self.layout.page), str(self.layout.claims), str(self.layout.results / SEAL)]
+        written = (
+            self.layout.page,
+            self.layout.statements,
+            self.layout.distances,
+            self.layout.results / SEAL,
+        )
+        return [str(path) for path in written]
 
     @property
     def complete(self) -> str:

@@ -75,8 +75,9 @@ def place(root: Path, path: str, experiment: str) -> Path:
 KINDS = _kinds()
 """Files that every experiment has for itself."""
 COMMON_KINDS = {
-    "claims.csv": Kind("results/claims.csv", "results/index.html"),
-    "index.html": Kind("results/index.html", "results/claims.csv"),
+    "statements.csv": Kind("results/statements.csv", "results/index.html"),
+    "distances.svg": Kind("results/distances.svg", "results/index.html"),
+    "index.html": Kind("results/index.html", "results/statements.csv"),
     "the page's seal": Kind("results/files.json", "results/complete.json"),
     "complete.json": Kind("results/complete.json", "results/files.json"),
 }

@@ -22,7 +22,7 @@ from helpers.workflow_runs import SNAKEMAKE, environment
 PATIENCE = 600.0
 """Seconds after which a run that should have come to a point is given up; no test asserts on time."""
 OWN = ("data/ready/standard/toy", "results/scales/standard/toy", "results/toy", ".cache/runs/standard/toy")
-SHARED = ("index.html", "claims.csv", "files.json", "complete.json")
+SHARED = ("index.html", "statements.csv", "distances.svg", "files.json", "complete.json")
 
 
 def half_finished(root: Path) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -43,13 +45,27 @@ def row(study, run, **values):
     return {"run": run, "studies": study, "status": "done", "chosen": True, **values}
 
 
-def judged(results, experiment, reading=""):
-    """Verdicts of the statements about an experiment, under one reading or where they have none."""
-    rows = judgements(results, experiment)
+def judged(results, experiment, reading="", only=None):
+    """Verdicts of the statements about an experiment, or of some, under one reading or without any."""
+    rows = judgements(results, experiment, only=only)
     return {row["id"]: row["verdict"] for row in rows if row["reading"] in ("", reading)}
 
 
-def judgements(results, experiment):
-    """The rows of the statements about an experiment, as the project's list has them."""
-    claims = [claim for claim in read_statements(LIST) if claim.experiment == experiment]
-    return judge(results, claims)
+def judgements(results, experiment, *claims, only=None):
+    """The rows of the statements about an experiment: of these claims or all, of `only` some statements or all.
+
+    Statements left out count for the width of the intervals, which those of a claim have together.
+    """
+    listed = [one for one in _claims() if one.experiment == experiment and (not claims or one.id in claims)]
+    wanted = {one.id for claim in listed for one in claim.statements if not only or one.id in only}
+    asked = [replace(claim, statements=tuple(_asked(claim.statements, wanted))) for claim in listed]
+    return [row for row in judge(results, asked) if row["id"] in wanted]
+
+
+def _asked(statements, wanted):
+    return (one if one.id in wanted else replace(one, untestable="not asked for") for one in statements)
+
+
+@functools.cache
+def _claims():
+    return read_statements(LIST)

@@ -27,6 +27,7 @@ from structmargin.solvers.n_slack import NSlack
 from structmargin.solvers.olarank import OLaRank
 from structmargin.solvers.one_slack import OneSlack
 from structmargin.solvers.perceptron import Perceptron
+from structmargin.solvers.staged import Staged
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(20, 3))
@@ -98,6 +99,8 @@ def test_a_model_comes_back_whole(name: str, tmp_path: Path) -> None:
 
 SOLVERS = [
     "n_slack_b",
+    "staged",
+    Staged(k=3, stages=(0.5, 0.02)),
     NSlack(variant="b", idle=7),
     NSlack(most=3, epochs=5),
     OneSlack(cache=0),

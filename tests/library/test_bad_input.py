@@ -24,7 +24,7 @@ from structmargin.problems import Multiclass
 
 X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -1.0]])
 Y = np.array([0, 1, 2, 0])
-SOLVERS = ("n_slack", "n_slack_a", "n_slack_b", "one_slack", "bcfw")
+SOLVERS = ("n_slack", "n_slack_a", "n_slack_b", "staged", "one_slack", "bcfw")
 
 
 def fit(**settings: Any) -> Any:

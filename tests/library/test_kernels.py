@@ -84,7 +84,9 @@ def test_kernel_equals_explicit_features(kind: str, formulation: str) -> None:
     chosen = FORMULATIONS[formulation]
     listed = references.constraints(explicit, Z, Y, lambda x: range(K))
     best = references.primal(formulation, 6.0, listed, len(Y))
-    for solver, joint in product(("n_slack", "n_slack_a", "n_slack_b"), (kernel, Unfactored(kernel))):
+    for solver, joint in product(
+        ("n_slack", "n_slack_a", "n_slack_b", "staged"), (kernel, Unfactored(kernel))
+    ):
         fit = registry.solver(solver).train(problem, (X, Y), chosen, Joint(joint), **settings)
         assert fit.w is None
         assert fit.relative_gap <= 1e-8

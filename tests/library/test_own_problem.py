@@ -42,7 +42,7 @@ def test_it_is_a_problem() -> None:
     assert isinstance(Ranking(), Problem)
 
 
-@pytest.mark.parametrize("solver", ["n_slack", "n_slack_a", "n_slack_b", "one_slack", "bcfw"])
+@pytest.mark.parametrize("solver", ["n_slack", "n_slack_a", "n_slack_b", "staged", "one_slack", "bcfw"])
 @pytest.mark.parametrize("formulation", [name for name in FORMULATIONS if name != "SVM0"])
 def test_every_solver_trains_it(formulation: str, solver: str) -> None:
     X, Y = rankings()
@@ -89,7 +89,7 @@ def test_a_loss_may_depend_on_the_input():
     rng = np.random.default_rng(0)
     X = [{"features": rng.normal(size=(4, 3)), "relevance": rng.permutation(4) / 3.0} for _ in range(12)]
     Y = [int(np.argmax(x["relevance"])) for x in X]
-    for solver in ("n_slack", "n_slack_a", "one_slack", "bcfw", OLaRank(passes=1000), "perceptron"):
+    for solver in ("n_slack", "n_slack_a", "staged", "one_slack", "bcfw", OLaRank(passes=1000), "perceptron"):
         model = StructuredSVM(Relevance(), solver=solver, C=5.0, gap_tol=1e-4).fit(X, Y)
         yhat = model.predict(X)
         by_hand = np.mean([x["relevance"].max() - x["relevance"][y] for x, y in zip(X, yhat)])
@@ -126,7 +126,7 @@ class FailsAt(Ranking):
         return None if self.kind == "nothing" else "broken"
 
 
-@pytest.mark.parametrize("solver", ["n_slack", "n_slack_a", "one_slack", "bcfw", "olarank"])
+@pytest.mark.parametrize("solver", ["n_slack", "n_slack_a", "staged", "one_slack", "bcfw", "olarank"])
 @pytest.mark.parametrize(
     ("kind", "error", "words"),
     [

@@ -66,7 +66,7 @@ def test_faults_of_the_suite_and_of_an_experiment_come_together(root, capsys):
     wrong["methods"]["margin"]["formulation"] = "SVM3"
     wrong["data"]["clusters"]["from"] = "cluster"
     wrong["tables"]["toy"]["spreed"] = "sd"
-    wrong["claims"] = ["bound-rsk"]
+    wrong["figurs"] = {}
     write_config(root, wrong)
     suite = root / "configs" / "suite.yaml"
     suite.write_text(suite.read_text().replace("standard", "standrad"))
@@ -75,7 +75,7 @@ def test_faults_of_the_suite_and_of_an_experiment_come_together(root, capsys):
     assert "6 problems" in head
     for file, key, remedy in (
         ("suite.yaml", "scale", "the nearest known is 'standard'"),
-        ("toy.yaml", "claims.0", "the nearest known is 'bound-risk'"),
+        ("toy.yaml", "figurs", "the nearest known is 'figures'"),
         ("toy.yaml", "data.clusters.from", "the nearest known is 'clusters'"),
         ("toy.yaml", "repetitions", "must be a whole number"),
         ("toy.yaml", "methods.margin", "did you mean 'SVM2'"),

@@ -48,7 +48,7 @@ def toy(tmp_path_factory, source):
 
 def test_it_runs_to_the_page_and_says_what_it_leaves_out(toy):
     root, _, output = toy
-    assert (root / "results" / "index.html").is_file() and (root / "results" / "claims.csv").is_file()
+    assert (root / "results" / "index.html").is_file() and (root / "results" / "statements.csv").is_file()
     assert "see results/index.html: of the papers' claims 2 hold, 0 fail, 34 are not tested" in output
     assert "toy: 10 runs in 3 jobs, scale standard" in output and "left out: solver 'bcfw'" in output
     assert planned(root) == set() and "made again" not in snakemake(root, "-n")

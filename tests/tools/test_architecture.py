@@ -50,7 +50,7 @@ SUITE = {
     "results": "storage datasets methods",
     "analysis": "datasets results structmargin",
     "figures": "storage datasets results analysis structmargin",
-    "statements": "datasets baselines results analysis structmargin",
+    "statements": "storage datasets baselines results analysis structmargin",
     "publish": "storage methods planning rerun results",
     "stages": "storage fetching datasets methods planning rerun results figures statements publish",
     "workflow": "storage fetching datasets planning rerun",
@@ -246,8 +246,8 @@ KIND = {
     "structmargin.oracles": lambda m: marked(m, "compiled"),
     "structmargin_suite.datasets": lambda m: defines(m, *DATA_SET),
     "structmargin_suite.baselines": lambda m: defines(m, "OPTIONS", "train", "from_arrays"),
-    "structmargin_suite.figures": lambda m: marked(m, "figure"),
-    "structmargin_suite.statements": lambda m: marked(m, "claim"),
+    "structmargin_suite.figures": lambda m: marked(m, "figure") or m.endswith(".suite"),
+    "structmargin_suite.statements.effects": lambda m: marked(m, "effect"),
 }
 """Folders of one kind of thing, and how one tells; a leading underscore marks what the others share."""
 
@@ -268,7 +268,11 @@ def test_a_folder_holds_one_kind_of_thing_or_few() -> None:
             assert len(inside) <= MOST, f"{folder} holds {len(inside)} modules: would two be clearer?"
 
 
-READERS = ("structmargin_suite.analysis", "structmargin_suite.figures")
+READERS = (
+    "structmargin_suite.analysis",
+    "structmargin_suite.figures",
+    "structmargin_suite.statements.effects",
+)
 """They show what the data sets share: counts of brackets, topics, levels of coverage."""
 
 

@@ -18,7 +18,7 @@ from duel import compare, peer_row, relative_gap
 from fresh import in_fresh_process, launched, measured
 from ledger import Ledger, read
 from peers import Data, PeerFailed, known, program, svm_hmm, svm_perf
-from race import LEFT_OUT, ONE_CUT_AT_A_TIME, primal, solvers, trained
+from race import AS_IN_THE_PAPERS, LEFT_OUT, primal, solvers, trained
 from readme import main as write_readme
 from readme import number
 from tasks import TASKS, Task
@@ -202,7 +202,7 @@ def test_solvers_are_those_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> N
             problem, registry.formulation("SVM1 margin"), registry.solver(name), registry.space()
         )
     }
-    assert not {*usual} & {*LEFT_OUT, *ONE_CUT_AT_A_TIME}
+    assert not {*usual} & {*LEFT_OUT, *AS_IN_THE_PAPERS}
     monkeypatch.setitem(registry.SOLVERS, "new", registry.SOLVERS["n_slack"])
     assert solvers(problem, "SVM1 margin") == [*usual, "new"]
     assert "bcfw" in usual and "bcfw" not in solvers(problem, "SVM2 slack")

@@ -383,7 +383,7 @@ def another_scale_and_back(notes: str, place: Place) -> str:
     return recover(root, place.undisturbed)
 
 
-@faults("toy.csv", "claims.yaml")
+@faults("toy.csv", "statements.yaml")
 def published_numbers_and_back(name: str, place: Place) -> str:
     """Put back with their old date, and Snakemake's notes lost."""
     root = place.whole()

@@ -20,7 +20,6 @@ import yaml
 from helpers.cluster import Cluster, missing
 from helpers.outcomes import ALL
 from helpers.toy_project import HERE, project
-from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.resources import MIN_MB
 from structmargin_suite.publish.compare import exact, stable
 
@@ -148,11 +147,10 @@ def test_a_cluster_and_a_run_without_a_shared_disk_give_the_same_bytes(tmp_path)
         if unshared:
             assert submitted(apart, runs[apart]) == 0
     assert not slurm or all(daemon.returncode is not None for daemon in cluster.daemons)
-    volatile = frozenset(name for name, one in Catalogue(HERE).claims.items() if one.get("volatile"))
-    held = stable(local / "results", volatile)
+    held = stable(local / "results")
     assert all(f"{name}/summary.json" in held for name in EXPERIMENTS)
     if slurm:
-        assert exact(local / "results", remote / "results", volatile) == []
+        assert exact(local / "results", remote / "results") == []
     if unshared:
-        assert exact(local / "results", tmp_path / "apart files" / "store" / "results", volatile) == []
+        assert exact(local / "results", tmp_path / "apart files" / "store" / "results") == []
         assert {path.name for path in apart.iterdir()} <= AS_IT_WAS, "nothing was written beside the storage"

@@ -21,9 +21,11 @@ from helpers.toy_project import HERE
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish import tables
 from structmargin_suite.results import Results
+from structmargin_suite.statements.judging import COLUMNS, judge
 from structmargin_suite.storage.csv_files import write_csv
 from structmargin_suite.storage.files import plain, read_json, write_json, write_text
 from structmargin_suite.storage.frames import frame_of, write_frame
+from structmargin_suite.storage.statements_file import read_statements, statements_of
 
 SUITE = yaml.safe_load((HERE / "configs" / "suite.yaml").read_text())
 NOTEBOOKS = sorted((HERE / "notebooks").glob("*.ipynb"))
@@ -75,10 +77,9 @@ def root(tmp_path_factory):
     for name, experiment in load(root, "smoke", library=False).experiments.items():
         if not (kept / name / "summary.json").is_file():
             made_up(root, name, experiment)
-    claims = yaml.safe_load((root / "data" / "published" / "claims.yaml").read_text())
-    if not (kept / "claims.csv").is_file():
-        rows = [{"id": one["id"], "verdict": "not tested", "evidence": "made up"} for one in claims]
-        write_csv(kept / "claims.csv", rows, ["id", "verdict", "evidence"])
+    if not (kept / "statements.csv").is_file():
+        claims = read_statements(root / "data" / "published" / "statements.yaml")
+        write_csv(kept / "statements.csv", judge({}, claims), COLUMNS)
     return root
 
 
@@ -105,7 +106,8 @@ def test_a_notebook_runs_and_tells_its_experiment(name, root, monkeypatch):
         return
     config = read_json(root / "results" / "snapshot" / name / "summary.json")["config"]
     texts = "\n".join(text for kind, text in shown if kind == "Markdown")
-    assert all(f"**{claim}**" in texts for claim in config["claims"])
+    stated = read_statements(root / "data" / "published" / "statements.yaml")
+    assert all(f"**{one.says}**" in texts for one in statements_of(stated) if one.experiment == name)
     assert any(spec["caption"][:30] in texts for spec in config["tables"].values())
     assert not config.get("figures") or any(kind == "SVG" and "<svg" in text for kind, text in shown)
 

@@ -1,8 +1,9 @@
-# The verdict on every claim, and the page.
+# The verdict on everything the papers state, and the page.
 rule report:
     input:
         PIPELINE.reported,
-        local("data/published/claims.yaml"),
+        local("data/published/statements.yaml"),
+        local(PIPELINE.committed),
     output:
         PIPELINE.page,
     log:

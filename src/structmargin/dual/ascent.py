@@ -330,6 +330,7 @@ def ascend(qp, spare, until, seed, xi, lengths):  # type: ignore[no-untyped-def]
             min_share2 = stretch(qp, lengths)
             if min_share2 <= flat_tol:
                 return measured, epoch, min_share2
-        if hard or n == 1 or total <= 3.0 * tol or epoch % 5 == 0 or epoch == max_epochs:
+        near = total <= 3.0 * tol or seen <= floor  # in the latter case the sweep has moved nothing
+        if hard or n == 1 or near or epoch % 5 == 0 or epoch == max_epochs:
             measured = measure(qp, xi)
     return measured, epoch, min_share2

@@ -72,9 +72,9 @@ class StructuredSVM(LearnsInChunks, Saved):
         squares; 'slack' and 'margin' say what is re-scaled by the loss.
     solver : str or Trainable, default="n_slack"
         'n_slack' (Algorithm 1 of [1]_, all violators of a pass together), its variants 'n_slack_a' and
-        'n_slack_b', 'n_slack_cvxopt' (a slow reference), 'one_slack' [2]_, 'bcfw' [3]_, 'olarank' [4]_,
-        'perceptron'; or a solver object with options of its own, such as
-        `structmargin.solvers.n_slack.NSlack(most=8)`.
+        'n_slack_b', 'n_slack_cvxopt' (a slow reference), 'staged' (the same on the schedule of its authors'
+        program), 'one_slack' [2]_, 'bcfw' [3]_, 'olarank' [4]_, 'perceptron'; or a solver object with options
+        of its own, such as `structmargin.solvers.n_slack.NSlack(most=8)`.
     C : float, default=1.0
         The price of slacks, as in the papers: 1/2 |w|^2 + C/n sum xi, or C/(2n) sum xi^2.
     eps : float or None, default=None

@@ -108,6 +108,7 @@ class Perceptron(Online):
             converged=walk.clean,
             exact=task.separation.exact,
             seconds=task.recorder.seconds,
+            seconds_loop=task.recorder.seconds_loop,
             trace=task.recorder.trace,
             state=walk,
         )

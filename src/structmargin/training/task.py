@@ -102,13 +102,14 @@ class Task:
         most: int = 1,
         by_gap: bool = False,
         keep: Callable[[Cuts, float], Cuts] | None = None,
+        **noted: float,
     ) -> Pass:
         """Search every example at the dual's w, measure and note the gap, and decide whether to stop.
 
         `most` outputs per example at most, where the problem finds several at once. Training may stop once
         gap_tol is certified or, for solvers that stop `by_gap`, once the gap is what eps would cost. What a
         share of the examples yields is handed to `keep` with the size of the share, if it is given, and what
-        that returns is kept.
+        that returns is kept. The row of the trace has `noted` too.
         """
         kept, H = [], np.full(self.n, -np.inf)
         for violators in self.separation.shares(dual.scorer(), most):
@@ -120,7 +121,7 @@ class Task:
             kept.append(violators if keep is None else keep(violators, share))
         primal, high, _ = self._primal(dual, H)
         gap = high - dual.value
-        self.recorder.note(self.separation, dual, primal=primal, dual=dual.value, gap=gap)
+        self.recorder.note(self.separation, dual, primal=primal, dual=dual.value, gap=gap, **noted)
         decides = by_gap or self.criterion.gap_tol is not None
         stop = decides and (
             self.near(dual, gap, primal) or self.out_of_reach(dual, primal, high - primal, gap)
@@ -208,6 +209,7 @@ class Task:
         `converged` None lets the certified gap decide. `stopped` says in words why training ended before
         its criterion was met, and what to do; by default that was `max_iter`.
         """
+        seconds_loop = self.recorder.seconds_loop  # what follows is the certificate
         dual.refresh()
         f = dual.scorer()
         H = self._largest_H(dual, f)
@@ -237,6 +239,7 @@ class Task:
             self._warn_of_gap(gap, primal, stopped)
         fit = self.model_at(dual, converged=converged, n_iter=n_iter)
         fit.primal, fit.primal_high, fit.dual, fit.gap, fit.xi = primal, high, value, gap, xi
+        fit.seconds_loop = seconds_loop
         if bounded and self.criterion.eps is not None and np.all(self.weights == 1.0):
             fit.bound = theorem18(self.problem, self.X, self.Y, self.formulation, self.C, self.criterion.eps)
         return fit
@@ -266,9 +269,11 @@ class Task:
             converged=converged,
             oracle_tol=self.oracle_tol,
             seconds=self.recorder.seconds,
+            seconds_loop=self.recorder.seconds_loop,
             seconds_qp=dual.seconds,
             seconds_search=self.separation.seconds,
             trace=self.recorder.trace,
+            gains=self.recorder.gains,
             support=support,
             state=dual,
         )

@@ -162,6 +162,7 @@ class Trainable(ABC):
                 problem, X, Y, formulation, space, float(C), eps, criterion, int(max_iter), seed,
                 weights, float(oracle_tol), warm_start, separation, recorder,
             )  # fmt: skip
+            recorder.set_up = recorder.seconds
             try:
                 return self.solve(task)
             except (SearchError, KeyboardInterrupt) as error:

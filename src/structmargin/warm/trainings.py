@@ -63,7 +63,7 @@ def rows(n: int = 12) -> tuple[np.ndarray, np.ndarray]:
 def few_classes() -> None:
     """Explicit features of classes, by every solver."""
     X, Y = rows()
-    solvers = ("n_slack", "n_slack_a", "one_slack", "bcfw", "olarank", "perceptron")
+    solvers = ("n_slack", "n_slack_a", "staged", "one_slack", "bcfw", "olarank", "perceptron")
     train(Multiclass(), X, Y, solvers)
     train(Multiclass(), sp.csr_matrix(X), Y, ("n_slack",))
     train(Taxonomy(loss=1.0 - np.eye(3)), X, Y, ("n_slack",))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from structmargin_suite.results import ExperimentResults, column
 
 STUDIES = ("reuters", "arxiv", "optdigits", "covertype")
 MEASURES = {"f1": "F1", "prbep": "PRBEP", "roc_area": "ROC area"}
-DIRECT, RIVALS = "structural SVM", ("SVM", "SVM, costs to 8")
+DIRECT, RIVAL = "structural SVM", "SVM"
 
 
 class Case(NamedTuple):
@@ -35,9 +35,10 @@ class Case(NamedTuple):
         return int(np.sum(signs > 0)), int(np.sum(signs == 0)), int(np.sum(signs < 0))
 
 
-def cases(experiment: ExperimentResults, rival: str) -> list[Case]:
-    """Every case of which both methods have runs, in the order of the table."""
+def cases(experiment: ExperimentResults, reading: str) -> list[Case]:
+    """Every case of which both methods have runs, in the order of the table, under a reading of the rival."""
     compared = []
+    methods: tuple[dict[str, Any], ...] = ({"method": DIRECT}, {"method": RIVAL, "reading": reading})
     for study in STUDIES:
         for measure in MEASURES:
             direct, other = (
@@ -48,7 +49,7 @@ def cases(experiment: ExperimentResults, rival: str) -> list[Case]:
                         "value": column(runs, f"test_{measure}").astype(float),
                     }
                 )
-                for runs in (experiment.select(study, method=m, measure=measure) for m in (DIRECT, rival))
+                for runs in (experiment.select(study, measure=measure, **method) for method in methods)
             )
             both = direct.merge(other, on=["data", "topic"], suffixes=("", "_rival"))
             if len(both):

@@ -12,7 +12,7 @@ from structmargin_suite.results import ExperimentResults
 METHODS = ("flt 0/1", "tax 0/1", "flt delta", "tax delta")
 
 
-@functools.cache  # used by three claims and a figure
+@functools.cache  # used by three statements and a figure
 def predicted(experiment: ExperimentResults, run: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(truth, prediction, loss matrix) of a run on its test set."""
     split: Any = experiment.split(run)

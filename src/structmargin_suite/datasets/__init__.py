@@ -104,7 +104,7 @@ class DataSet:
     predict : callable
         predict(model, X) returns what is scored; by default model.predict(X).
     keep : callable
-        keep(Y, Yhat) returns arrays of the test set that figures need beside the measures; by default none.
+        keep(Y, Yhat) returns arrays of the test set that figures and statements need; by default none.
     refuse : callable
         refuse(prepare, view) returns why these parameters do not go together, or None; by default None. It
         may raise KeyError or TypeError where a parameter is missing or of the wrong type.

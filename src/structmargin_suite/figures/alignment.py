@@ -14,14 +14,20 @@ from structmargin_suite.figures._style import COLOURS, GREY, Series, number_tick
 from structmargin_suite.results import ExperimentResults, column
 
 
-def _methods(results: ExperimentResults, study: str) -> list[tuple[str, Series]]:
-    """The methods of a study, each with the looks it has in every figure."""
-    order = list(results.config["methods"])
-    return [
-        (name, Series(order.index(name)))
-        for name in order
-        if name in results.config["studies"][study]["methods"]
+def _series(results: ExperimentResults, study: str) -> list[tuple[str, str, Series]]:
+    """(method, reading, looks) of what a study runs; the looks are the same in every figure."""
+    order = [
+        (name, reading) for name, method in results.methods.items() for reading in method.readings or ("",)
     ]
+    return [(*pair, Series(order.index(pair))) for pair in results.pairs(study)]
+
+
+def _paper(results: ExperimentResults, ax: Any, measure: str) -> None:
+    """The paper's numbers, each in the looks of the primary reading of its method."""
+    for name, reading, series in _series(results, "sizes"):
+        x, value = published(results.published("alignment"), "n_train", method=name, measure=measure)
+        if x and reading == results.primary(name):
+            series.paper(ax, x, value, f"{results.label(name)}, paper")
 
 
 def _bounds(runs: pd.DataFrame, key: str) -> tuple[list[float], list[float]]:
@@ -35,15 +41,14 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
     """Test error against the number of training examples, ours and the paper's."""
     ax = fig.add_subplot()
     papers = results.published("alignment")
-    for name, series in _methods(results, "sizes"):
-        line = mean_curve(results.select("sizes", method=name), "n_train", "test_error")
-        series.ours(ax, *line, results.label(name))
-        x, value = published(papers, "n_train", method=name, measure="test_error")
-        if x:
-            series.paper(ax, x, value, f"{name}, paper")
+    for name, reading, series in _series(results, "sizes"):
+        line = mean_curve(results.select("sizes", method=name, reading=reading), "n_train", "test_error")
+        series.ours(ax, *line, results.label(name, reading))
+    _paper(results, ax, "test_error")
     ax.set(xscale="log", xlabel="training examples n", ylabel="test error (%)", ylim=(0, None))
     number_ticks(ax.xaxis, sorted(papers["n_train"].unique()))
-    ax.legend()
+    fig.set_size_inches(5.2, 4.6)
+    fig.legend(loc="outside lower center", ncols=2)
 
 
 @figure("constraints")
@@ -51,20 +56,16 @@ def constraints(results: ExperimentResults, fig: Any) -> None:
     """Constraints added against n (left) and against epsilon (right), below Theorem 18's bound."""
     fig.set_size_inches(7.2, 3.9)
     left, right = fig.subplots(1, 2, sharey=True)
-    papers = results.published("alignment")
-    for name, series in _methods(results, "sizes"):
-        line = mean_curve(results.select("sizes", method=name), "n_train", "constraints")
+    for name, reading, series in _series(results, "sizes"):
+        runs = results.select("sizes", method=name, reading=reading)
+        line = mean_curve(runs, "n_train", "constraints")
         if line.x:
-            series.ours(left, *line, results.label(name))
-            left.plot(
-                *_bounds(results.select("sizes", method=name), "n_train"), color=series.colour, linewidth=0.8
-            )
-        x, value = published(papers, "n_train", method=name, measure="constraints")
-        if x:
-            series.paper(left, x, value, f"{name}, paper")
-    for name, series in _methods(results, "precision"):
-        runs = results.select("precision", method=name)
-        series.ours(right, *mean_curve(runs, "eps", "constraints"), results.label(name))
+            series.ours(left, *line, results.label(name, reading))
+            left.plot(*_bounds(runs, "n_train"), color=series.colour, linewidth=0.8)
+    _paper(results, left, "constraints")
+    for name, reading, series in _series(results, "precision"):
+        runs = results.select("precision", method=name, reading=reading)
+        series.ours(right, *mean_curve(runs, "eps", "constraints"), results.label(name, reading))
         right.plot(*_bounds(runs, "eps"), color=series.colour, linewidth=0.8)
     sizes = sorted(results.select("sizes")["n_train"].unique())
     steps = sorted(results.select("precision")["eps"].unique())
@@ -83,12 +84,9 @@ def constraints(results: ExperimentResults, fig: Any) -> None:
 def error_epsilon(results: ExperimentResults, fig: Any) -> None:
     """Test error against epsilon."""
     ax = fig.add_subplot()
-    for name, series in _methods(results, "precision"):
-        series.ours(
-            ax,
-            *mean_curve(results.select("precision", method=name), "eps", "test_error"),
-            results.label(name),
-        )
+    for name, reading, series in _series(results, "precision"):
+        runs = results.select("precision", method=name, reading=reading)
+        series.ours(ax, *mean_curve(runs, "eps", "test_error"), results.label(name, reading))
     ax.axvline(0.1, color=GREY, linewidth=0.8, linestyle=":")
     ax.annotate(
         " the paper's ε", (0.1, 0.97), xycoords=("data", "axes fraction"), va="top", fontsize=8, color=GREY
@@ -104,18 +102,20 @@ def error_epsilon(results: ExperimentResults, fig: Any) -> None:
 def sizes_time(results: ExperimentResults, fig: Any) -> None:
     """CPU time of one training against n."""
     ax = fig.add_subplot()
-    for name, series in _methods(results, "sizes"):
-        runs = results.timed(results.select("sizes", method=name))
-        series.ours(ax, *mean_curve(runs, "n_train", "cpu_seconds"), results.label(name))
+    for name, reading, series in _series(results, "sizes"):
+        runs = results.timed(results.select("sizes", method=name, reading=reading))
+        series.ours(ax, *mean_curve(runs, "n_train", "cpu_seconds"), results.label(name, reading))
     ax.set(xscale="log", yscale="log", xlabel="training examples n", ylabel="CPU seconds a training")
     number_ticks(ax.xaxis, sorted(results.select("sizes")["n_train"].unique()))
-    ax.legend()
+    fig.set_size_inches(5.2, 4.4)
+    fig.legend(loc="outside lower center", ncols=2)
 
 
 @figure("one_alignment")
 def one_alignment(results: ExperimentResults, fig: Any) -> None:
     """A native and its homolog: the given alignment, one by identity of letters, and the learnt one."""
-    runs = results.select("sizes", method=results.config["studies"]["sizes"]["methods"][-1])
+    name = results.config["studies"]["sizes"]["methods"][-1]
+    runs = results.select("sizes", method=name, reading=results.primary(name))
     runs["repetition"] = column(runs, "repetition", 0)
     largest_run = runs.sort_values(["n_train", "repetition"], ascending=[False, True], kind="stable").iloc[0]
     model, test = results.model(largest_run["run"]), results.split(largest_run["run"]).test

@@ -81,9 +81,10 @@ def figure_4(results: ExperimentResults, fig: Any) -> None:
     axes = np.atleast_1d(fig.subplots((len(panels) + 1) // 2, 2, sharey=True)).ravel()
     for ax, (study, corpus) in zip(axes, panels, strict=False):
         runs = results.select(study, corpus=corpus)
-        methods = results.config["studies"][study]["methods"]
-        for place, name in enumerate(methods):
-            losses = runs.loc[runs["method"] == name, "test_subtopic_loss"].to_numpy()
+        pairs = results.pairs(study)
+        for place, (name, reading) in enumerate(pairs):
+            of_pair = (runs["method"] == name) & (runs["reading"] == reading)
+            losses = runs.loc[of_pair, "test_subtopic_loss"].to_numpy()
             ax.barh(
                 place, np.mean(losses), xerr=standard_error(losses), height=0.7,
                 color=COLOURS[0] if name == SVM else "#b8c4cc", ecolor="black", error_kw={"linewidth": 0.9},
@@ -101,7 +102,7 @@ def figure_4(results: ExperimentResults, fig: Any) -> None:
             linestyle="--",
             linewidth=1.2,
         )
-        ax.set_yticks(range(len(methods)), [results.label(name) for name in methods])
+        ax.set_yticks(range(len(pairs)), [results.label(*pair) for pair in pairs])
         ax.set(xlabel="subtopic loss", title=f"{runs['data'].iloc[0]}{studies[study]}")
     axes[0].invert_yaxis()
 
@@ -116,7 +117,8 @@ def sizes(results: ExperimentResults, fig: Any) -> None:
     for ax, corpus in zip(panels, corpora, strict=True):
         of_corpus = runs[runs["corpus"] == corpus]
         for k, name in enumerate(results.config["studies"]["sizes"]["methods"]):
-            line = mean_curve(of_corpus[of_corpus["method"] == name], "K", "test_subtopic_loss")
+            read = of_corpus[of_corpus["reading"] == results.primary(name)]
+            line = mean_curve(read[read["method"] == name], "K", "test_subtopic_loss")
             Series(k).ours(ax, *line, results.label(name))
         ax.plot(
             *mean_curve(of_corpus, "K", "test_best_loss")[:2],

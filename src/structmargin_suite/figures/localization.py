@@ -7,24 +7,37 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from structmargin_suite.analysis.localization import CHI2, ERROR, LINEAR, NOISE, SSVM, kernel_values
+from structmargin_suite.analysis.localization import (
+    CHI2,
+    ERROR,
+    LINEAR,
+    NOISE,
+    SSVM,
+    TABLE_1,
+    cars_and_detections,
+    kernel_values,
+)
 from structmargin_suite.datasets.uiuc_cars import pictures_of
 from structmargin_suite.datasets.uiuc_cars.detection import correct, ellipse, precision_recall
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._grouped import mean_curve, published
 from structmargin_suite.figures._style import COLOURS, GREY, LINES, Series, grey_matrix
-from structmargin_suite.results import ExperimentResults, column, has_value
+from structmargin_suite.results import ExperimentResults, column
 
 METHODS = (SSVM, LINEAR, CHI2)
 PAPER_SECONDS = 5 * 3600.0
 
 
-def _noise(results: ExperimentResults, method: str, kind: str = "swap") -> pd.DataFrame:
-    """Runs of Table 1 under one reading of the noise; where there is none, all readings are the same."""
-    runs = results.select(NOISE, method=method)
-    read = runs[column(runs, "noise_kind", kind) == kind]
-    clean = runs[runs["label_noise"] == 0.0]
-    return read if read.index.isin(clean.index).any() else pd.concat([clean, read])
+def _noise(results: ExperimentResults, method: str, reading: str | None = None) -> pd.DataFrame:
+    """Runs of Table 1 under a reading, the primary one unless given.
+
+    Without noise a reading of the noise changes nothing: where it has no such run, that of the other stands.
+    """
+    reading = results.primary(method) if reading is None else reading
+    runs = results.select(TABLE_1, method=method, reading=reading)
+    clean = results.select(NOISE, method=method, label_noise=0.0)
+    lacks = runs["run"].isin(results.select(NOISE)["run"]).any() and not (runs["label_noise"] == 0.0).any()
+    return pd.concat([clean, runs], ignore_index=True) if lacks else runs
 
 
 def _first(results: ExperimentResults, method: str) -> str:
@@ -81,16 +94,17 @@ def pyramid(results: ExperimentResults, fig: Any) -> None:
 
 @figure("equal_error")
 def equal_error(results: ExperimentResults, fig: Any) -> None:
-    """A panel for each reading of the noise; baselines without learning as horizontal lines."""
-    kinds = [kind for kind in ("swap", "far") if has_value(results.runs, "noise_kind", kind).any()]
-    kinds = kinds or ["swap"]
-    fig.set_size_inches(3.7 * len(kinds), 3.6)
-    axes = np.atleast_1d(fig.subplots(1, len(kinds), sharey=True))
+    """A panel for each reading; baselines without learning as horizontal lines."""
+    readings = results.select(TABLE_1)["reading"].unique().tolist()
+    rows = (len(readings) + 1) // 2
+    fig.set_size_inches(7.4, 0.6 + 2.9 * rows)
+    axes = fig.subplots(rows, 2, sharey=True, squeeze=False).ravel()
     papers = results.published("localization_eer")
-    titles = {"swap": "boxes swapped among images", "far": "swapped boxes far from every car"}
-    for ax, kind in zip(axes, kinds, strict=True):
+    for ax in axes[len(readings) :]:
+        ax.axis("off")
+    for ax, reading in zip(axes, readings, strict=False):
         for k, method in enumerate(METHODS):
-            line = mean_curve(_noise(results, method, kind), "label_noise", ERROR)
+            line = mean_curve(_noise(results, method, reading), "label_noise", ERROR)
             if line.x:
                 Series(k).ours(ax, *line, results.label(method))
                 Series(k).paper(ax, *published(papers, "label_noise", method=method), None)
@@ -99,11 +113,12 @@ def equal_error(results: ExperimentResults, fig: Any) -> None:
             if len(rates):
                 ax.axhline(np.mean(rates), color=GREY, linewidth=0.9, linestyle=LINES[4 + k])
                 ax.text(0.0, np.mean(rates) - 1.0, method, color=GREY, fontsize=7, va="top")
-        ax.set(title=titles[kind], xlabel="share of training images with wrong boxes", ylim=(0, 100))
-    axes[0].set_ylabel("equal error rate (%)")
+        title = results.reading_label(reading)
+        ax.set(title=title, xlabel="share of training images with wrong boxes", ylim=(0, 100))
+        ax.set_ylabel("equal error rate (%)")
     handles, names = axes[0].get_legend_handles_labels()
     handles.append(axes[0].plot([], [], "o:", color=GREY, markerfacecolor="white")[0])
-    fig.legend(handles, [*names, "the paper"], loc="outside lower center", ncols=2 * len(kinds))
+    fig.legend(handles, [*names, "the paper"], loc="outside lower center", ncols=4)
 
 
 def _precision_recall(results: ExperimentResults, ax: Any, method: str) -> None:
@@ -113,7 +128,7 @@ def _precision_recall(results: ExperimentResults, ax: Any, method: str) -> None:
     for k, (level, of_level) in enumerate(runs.groupby("label_noise")):
         lines = []
         for run in of_level["run"]:
-            points = precision_recall(*_cars_and_detections(results, run), "ellipse")
+            points = precision_recall(*cars_and_detections(results, run), "ellipse")
             lines.append(_precision_at(points.precision, points.recall, recalls))
         both = np.array(lines)
         reached = np.isfinite(both).all(axis=0)
@@ -128,15 +143,6 @@ def _precision_at(precision: np.ndarray, recall: np.ndarray, recalls: np.ndarray
     """The precision where each recall is first reached; NaN where it never is."""
     first = np.searchsorted(recall, recalls - 1e-12)
     return np.where(first < len(recall), precision[np.minimum(first, len(recall) - 1)], np.nan)
-
-
-def _cars_and_detections(results: ExperimentResults, run: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """(cars, detections) of every test image of a run."""
-    arrays = results.kept_predictions(run)
-    cars, detections = (
-        np.split(arrays[name], np.cumsum(arrays[f"{name}_n"])[:-1]) for name in ("cars", "found")
-    )
-    return cars, detections
 
 
 @figure("precision_recall_linear")
@@ -166,7 +172,7 @@ def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
     fig.set_size_inches(7.2, 6.4)
     axes = fig.subplots(2, 2)
     names = {"linear": "linear kernel", "chi2": "χ² kernel"}
-    values = kernel_values(results, _first(results, LINEAR))
+    values = kernel_values(results, _first(results, LINEAR), _first(results, CHI2))
     for line, (name, pair) in zip(axes, values.items(), strict=True):
         top = float(np.quantile(np.concatenate(pair), 0.99))
         for ax, M, boxes in zip(line, pair, ("right", "random"), strict=True):
@@ -201,7 +207,7 @@ def detections(results: ExperimentResults, fig: Any) -> None:
     panels = fig.subplots(2 * len(shown), 4).reshape(len(shown), 8)
     for line, level in zip(panels, shown, strict=True):
         run = runs.loc[runs["label_noise"] == level, "run"].iloc[0]
-        arrays, (cars, boxes_of_images) = results.ready(run), _cars_and_detections(results, run)
+        arrays, (cars, boxes_of_images) = results.ready(run), cars_and_detections(results, run)
         stride, images = int(arrays["stride"]), pictures_of(arrays, "test")
         scores = np.sort(np.concatenate([boxes[:, 4] for boxes in boxes_of_images]))[::-1]
         threshold = scores[min(sum(len(of_image) for of_image in cars), len(scores)) - 1]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.analysis.measures import DIRECT, MEASURES, RIVALS, STUDIES, cases, p_value_sign_test
+from structmargin_suite.analysis.measures import DIRECT, MEASURES, RIVAL, STUDIES, cases, p_value_sign_test
 from structmargin_suite.datasets._one_vs_rest import usable_topics
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS
@@ -20,21 +20,23 @@ def table_1(results: ExperimentResults, fig: Any) -> None:
     fig.set_size_inches(7.2, 3.6)
     table = results.table("measures")
     datasets = table["dataset"].unique()
-    cells = {(row["dataset"], row["method"], row["measure"]): row for row in records(table)}
+    cells = {
+        (row["dataset"], row["method"], row["reading"] or "", row["measure"]): row for row in records(table)
+    }
     panels = fig.subplots(1, len(MEASURES), sharey=True)
-    methods = (DIRECT, *RIVALS)
+    pairs = results.pairs(STUDIES[0])
     for ax, (measure, name) in zip(panels, MEASURES.items(), strict=True):
-        for k, method in enumerate(methods):
+        for k, (method, reading) in enumerate(pairs):
             for position, data in enumerate(datasets):
-                row = cells.get((data, method, measure))
+                row = cells.get((data, method, reading, measure))
                 if row is None or row["value"] is None:
                     continue
                 place, first = position + 0.2 * (k - 1), position == 0
                 ax.errorbar(
                     [row["value"]], [place], xerr=[row["spread"] or 0.0], linestyle="none", color=COLOURS[k],
-                    marker=MARKERS[k], label=results.label(method) if first else None,
+                    marker=MARKERS[k], label=results.label(method, reading) if first else None,
                 )  # fmt: skip
-                if row["published"] is not None and method != RIVALS[1]:
+                if row["published"] is not None and reading == results.primary(method):
                     ax.plot(
                         [row["published"]], [place + 0.08], linestyle="none", color=COLOURS[k],
                         marker=MARKERS[k], markerfacecolor="white",
@@ -53,7 +55,7 @@ def table_1(results: ExperimentResults, fig: Any) -> None:
 @figure("topics")
 def topics(results: ExperimentResults, fig: Any) -> None:
     """A row of panels for each data set, a column for each measure."""
-    compared = cases(results, RIVALS[0])
+    compared = cases(results, results.primary(RIVAL))
     names = list(dict.fromkeys(case.data for case in compared))
     fig.set_size_inches(7.2, 2.2 * len(names) + 0.3)
     panels = fig.subplots(len(names), len(MEASURES), squeeze=False)
@@ -94,7 +96,7 @@ def shares(results: ExperimentResults, study: str) -> np.ndarray:
 def gain(results: ExperimentResults, fig: Any) -> None:
     """A panel for each measure: gain in points against the share of positive rows."""
     fig.set_size_inches(7.2, 3.0)
-    compared = cases(results, RIVALS[0])
+    compared = cases(results, results.primary(RIVAL))
     names = list(dict.fromkeys(case.data for case in compared))
     rare = {name: shares(results, study) for name, study in zip(names, STUDIES, strict=False)}
     panels = fig.subplots(1, len(MEASURES))

@@ -27,11 +27,12 @@ def _paper(results: ExperimentResults, method: str) -> float | None:
 @figure("methods")
 def methods(results: ExperimentResults, fig: Any) -> None:
     """Token error of each method: every draw, the mean and its interval, the paper's."""
-    names = results.config["studies"]["methods"]["methods"]
-    fig.set_size_inches(6.4, 0.8 + 0.3 * len(names))
+    pairs = results.pairs("methods")
+    fig.set_size_inches(6.4, 0.8 + 0.3 * len(pairs))
     ax = fig.add_subplot()
-    for place, name in enumerate(names):
-        draws = list(means_along(results.select("methods", method=name), "repetition", "test_error").values())
+    for place, (name, reading) in enumerate(pairs):
+        runs = results.select("methods", method=name, reading=reading)
+        draws = list(means_along(runs, "repetition", "test_error").values())
         if not draws:
             continue
         colour = COLOURS[0]
@@ -44,7 +45,7 @@ def methods(results: ExperimentResults, fig: Any) -> None:
         if paper is not None:
             style = {"color": COLOURS[1], "marker": "s", "markerfacecolor": "white", "linestyle": "none"}
             ax.plot([paper], [place], label="the paper" if place == 0 else None, **style)
-    ax.set_yticks(range(len(names)), [results.label(name) for name in names])
+    ax.set_yticks(range(len(pairs)), [results.label(*pair) for pair in pairs])
     ax.invert_yaxis()
     ax.set(xlabel="token error (%)", xlim=(0, None))
     ax.legend(loc="lower right")
@@ -75,16 +76,15 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
 
 @figure("support")
 def support(results: ExperimentResults, fig: Any) -> None:
-    """How many labels the support sequences of each formulation have wrong, for both readings of C."""
+    """How many labels the support sequences of each formulation have wrong, a panel for each reading of C."""
     fig.set_size_inches(7.2, 3.0)
-    names = results.config["studies"]["formulations"]["methods"]
-    printed = [name for name in names if "per example" not in name]
-    others = [name for name in names if name not in printed]
-    panels = {"C/n as printed": printed, **({"C per example": others} if others else {})}
+    pairs = results.pairs("formulations")
+    panels = list(dict.fromkeys(reading for _, reading in pairs))
     axes = fig.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    for ax, (title, methods) in zip(axes, panels.items(), strict=True):
+    for ax, reading in zip(axes, panels, strict=True):
+        methods = [name for name, of_method in pairs if of_method == reading]
         for k, name in enumerate(methods):
-            runs = results.select("formulations", method=name)
+            runs = results.select("formulations", method=name, reading=reading)
             first_draw = runs[runs["repetition"] == runs["repetition"].min()]
             losses = [results.model(run).fit_.support.losses for run in first_draw["run"]]
             if not losses:
@@ -93,9 +93,8 @@ def support(results: ExperimentResults, fig: Any) -> None:
             share = 100.0 * np.bincount(wrong, minlength=MAX_WRONG + 1)[1:] / len(wrong)
             places = np.arange(1, MAX_WRONG + 1) + 0.27 * (k - (len(methods) - 1) / 2)
             hatch = ("", "///", "...")[k % 3]
-            label = name.removesuffix(", C per example")
-            ax.bar(places, share, 0.25, color=COLOURS[k], hatch=hatch, edgecolor="white", label=label)
-        ax.set_title(title, loc="left")
+            ax.bar(places, share, 0.25, color=COLOURS[k], hatch=hatch, edgecolor="white", label=name)
+        ax.set_title(results.reading_label(reading), loc="left")
         ax.set(xlabel="wrong labels", ylim=(0, 100))
         ax.set_xticks(range(1, MAX_WRONG + 1), [*map(str, range(1, MAX_WRONG)), f"{MAX_WRONG}+"])
         ax.grid(axis="x", visible=False)
@@ -106,7 +105,7 @@ def support(results: ExperimentResults, fig: Any) -> None:
 @figure("mistakes")
 def mistakes(results: ExperimentResults, fig: Any) -> None:
     """Counts of (true, predicted) labels over the test folds of the first draw."""
-    runs = results.select("methods", method="SVM")
+    runs = results.select("methods", method="SVM", reading=results.primary("SVM"))
     counts = np.zeros((len(TAGS), len(TAGS)), dtype=int)
     for run in runs.loc[runs["repetition"] == runs["repetition"].min(), "run"]:
         test = results.split(run).test
@@ -131,11 +130,12 @@ def mistakes(results: ExperimentResults, fig: Any) -> None:
 @figure("methods_time")
 def methods_time(results: ExperimentResults, fig: Any) -> None:
     """CPU seconds of one training of each method."""
-    names = results.config["studies"]["methods"]["methods"]
-    fig.set_size_inches(6.4, 0.8 + 0.3 * len(names))
+    pairs = results.pairs("methods")
+    fig.set_size_inches(6.4, 0.8 + 0.3 * len(pairs))
     ax = fig.add_subplot()
-    for place, name in enumerate(names):
-        spent = results.timed(results.select("methods", method=name))["cpu_seconds"].tolist()
+    for place, (name, reading) in enumerate(pairs):
+        runs = results.timed(results.select("methods", method=name, reading=reading))
+        spent = runs["cpu_seconds"].tolist()
         if spent:
             ax.barh(place, float(np.median(spent)), color=COLOURS[0])
             ax.annotate(
@@ -145,6 +145,6 @@ def methods_time(results: ExperimentResults, fig: Any) -> None:
                 color=GREY,
                 fontsize=8,
             )
-    ax.set_yticks(range(len(names)), [results.label(name) for name in names])
+    ax.set_yticks(range(len(pairs)), [results.label(*pair) for pair in pairs])
     ax.invert_yaxis()
     ax.set(xlabel="CPU seconds, features included (median)")

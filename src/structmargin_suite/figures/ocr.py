@@ -19,10 +19,11 @@ from structmargin_suite.results import ExperimentResults, column
 def errors(results: ExperimentResults, fig: Any) -> None:
     """A row for each method: every rotation, their mean, and the paper's number."""
     ax = fig.add_subplot()
-    names = results.config["studies"]["folds"]["methods"]
+    pairs = results.pairs("folds")
     papers = _papers(results)
-    for k, name in enumerate(names):
-        series, rates = Series(k), results.select("folds", method=name)["test_letter_error"].to_numpy()
+    for k, (name, reading) in enumerate(pairs):
+        runs = results.select("folds", method=name, reading=reading)
+        series, rates = Series(k), runs["test_letter_error"].to_numpy()
         if not len(rates):
             continue
         ax.plot(rates, [k] * len(rates), "|", color=series.colour, markersize=9, markeredgewidth=1.0)
@@ -38,7 +39,7 @@ def errors(results: ExperimentResults, fig: Any) -> None:
         ax.plot([], [], "o", color=GREY, markerfacecolor="white")[0],
     ]
     ax.legend(handles, ["mean", "one rotation", "the paper"], loc="upper right")
-    ax.set_yticks(range(len(names)), [results.label(name) for name in names])
+    ax.set_yticks(range(len(pairs)), [results.label(*pair) for pair in pairs])
     ax.invert_yaxis()
     ax.set(xlabel="test letter error (%)", xlim=(0, 100))
 
@@ -82,7 +83,8 @@ def _first_run(results: ExperimentResults, method: str) -> str:
 def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
     """k_seq itself, with true and with shuffled labels."""
     fig.set_size_inches(7.2, 3.4)
-    pair = [terms["data"] + terms["history"] for terms in kernel_terms(results, _first_run(results, "JKSE"))]
+    matrices = kernel_terms(results, _first_run(results, "JKSE"))
+    pair = [terms["data"] + terms["history"] for terms in (matrices.true, matrices.shuffled)]
     axes, top = fig.subplots(1, 2), float(max(M.max() for M in pair))
     for ax, M, name in zip(axes, pair, ("true", "shuffled"), strict=True):
         image = grey_matrix(ax, M, top, f"test words with {name} labels (mean {M.mean():.0f})")
@@ -95,7 +97,8 @@ def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
 def both_terms(results: ExperimentResults, fig: Any) -> None:
     """The data term above, the history term below; each row on one grey scale."""
     fig.set_size_inches(7.2, 6.4)
-    pair = kernel_terms(results, _first_run(results, "JKSE"))
+    matrices = kernel_terms(results, _first_run(results, "JKSE"))
+    pair = (matrices.true, matrices.shuffled)
     axes = fig.subplots(2, 2)
     for line, term in zip(axes, ("data", "history"), strict=True):
         top = float(max(terms[term].max() for terms in pair))

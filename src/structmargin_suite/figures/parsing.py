@@ -18,33 +18,33 @@ OPEN = ("gum", "craft", "synthetic")
 @figure("table_5")
 def table_5(results: ExperimentResults, fig: Any) -> None:
     """Accuracy and F1 of every method, one marker per corpus, the paper's hollow."""
-    methods = results.config["studies"]["table 5"]["methods"]
+    pairs = results.pairs("table 5")
     runs = results.select("table 5")
     corpora = runs["data"].unique()
     papers = results.published("parsing")
-    fig.set_size_inches(7.2, 1.4 + 0.34 * len(methods))
+    fig.set_size_inches(7.2, 1.4 + 0.34 * len(pairs))
     panels = fig.subplots(1, 2, sharey=True)
-    named = {name: results.methods[name].published_as for name in methods}
+    named = {pair: results.methods[pair[0]].published_as for pair in pairs}
     for ax, measure, label in zip(
         panels, ("accuracy", "f1"), ("whole trees right (%)", "F1 over brackets (%)"), strict=True
     ):
         for k, corpus in enumerate(corpora):
             of_corpus = runs[runs["data"] == corpus]
-            by_method = dict(zip(of_corpus["method"], of_corpus[f"test_{measure}"], strict=True))
-            tested = [m for m in methods if m in by_method]
+            values = of_corpus.set_index(["method", "reading"])[f"test_{measure}"].to_dict()
+            tested = [pair for pair in pairs if pair in values]
             ax.plot(
-                [by_method[m] for m in tested], [methods.index(m) + 0.12 * (k - 1.5) for m in tested],
+                [values[pair] for pair in tested], [pairs.index(pair) + 0.12 * (k - 1.5) for pair in tested],
                 linestyle="none", color=COLOURS[k], marker=MARKERS[k], label=corpus,
             )  # fmt: skip
         of_measure = papers[(papers["split"] == "test") & (papers["measure"] == measure)]
         paper = dict(zip(of_measure["method"], of_measure["value"], strict=True))
-        printed = [m for m in methods if named[m] in paper]
+        printed = [pair for pair in pairs if named[pair] in paper]
         ax.plot(
-            [paper[named[m]] for m in printed], [methods.index(m) for m in printed], linestyle="none",
-            marker="o", color=GREY, markerfacecolor="white", label="the paper",
+            [paper[named[pair]] for pair in printed], [pairs.index(pair) for pair in printed],
+            linestyle="none", marker="o", color=GREY, markerfacecolor="white", label="the paper",
         )  # fmt: skip
         ax.set(xlabel=label)
-    panels[0].set_yticks(range(len(methods)), [results.label(name) for name in methods])
+    panels[0].set_yticks(range(len(pairs)), [results.label(*pair) for pair in pairs])
     panels[0].invert_yaxis()
     handles, names = panels[0].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside upper center", ncols=len(names))
@@ -52,46 +52,54 @@ def table_5(results: ExperimentResults, fig: Any) -> None:
 
 @figure("choice_of_c")
 def choice_of_c(results: ExperimentResults, fig: Any) -> None:
-    """F1 on the training and the test set against C."""
-    fig.set_size_inches(7.2, 3.2)
-    panels = fig.subplots(1, 2, sharey=True)
-    runs = results.select("C")
-    for ax, subset in zip(panels, ("train", "test"), strict=True):
-        for k, name in enumerate(results.config["studies"]["C"]["methods"]):
-            Series(k).ours(ax, *mean_curve(runs[runs["method"] == name], "C", f"{subset}_f1"), name)
-        ax.set(
-            xscale="log",
-            xlabel="C (divided by n)",
-            title="training set" if subset == "train" else "test set",
-        )
-        number_ticks(ax.xaxis, sorted(runs["C"].unique()))
-    panels[0].set_ylabel("F1 over brackets (%)")
-    panels[0].legend(loc="lower right")
+    """F1 on the training and the test set against C, a row of panels for each reading."""
+    pairs = results.pairs("C")
+    readings = list(dict.fromkeys(reading for _, reading in pairs))
+    fig.set_size_inches(7.2, 2.8 * len(readings))
+    panels = fig.subplots(len(readings), 2, sharey=True, squeeze=False)
+    for line, reading in zip(panels, readings, strict=True):
+        methods = [name for name, of_method in pairs if of_method == reading]
+        for ax, subset in zip(line, ("train", "test"), strict=True):
+            for k, name in enumerate(methods):
+                runs = results.select("C", method=name, reading=reading)
+                Series(k).ours(ax, *mean_curve(runs, "C", f"{subset}_f1"), name)
+            where = "training set" if subset == "train" else "test set"
+            ax.set(xscale="log", xlabel="C", title=f"{results.reading_label(reading)}, {where}")
+            number_ticks(ax.xaxis, sorted(results.select("C")["C"].unique()))
+        line[0].set_ylabel("F1 over brackets (%)")
+    panels[0][0].legend(loc="lower right")
 
 
 @figure("constraints")
 def constraints(results: ExperimentResults, fig: Any) -> None:
-    """Constraints added against n, with a line at two per sentence."""
-    fig.set_size_inches(5.6, 3.6)
-    ax = fig.add_subplot()
-    runs = results.select("sizes")
-    sizes = sorted(runs["n_train"].unique())
-    for k, name in enumerate(results.config["studies"]["sizes"]["methods"]):
-        label = name if "one by one" in name else f"{name}, a pass together"
-        Series(k).ours(ax, *mean_curve(runs[runs["method"] == name], "n_train", "constraints"), label)
-    ax.plot(
-        sizes, [2 * n for n in sizes], color=GREY, linestyle=":", label="two a sentence (the paper's rate)"
-    )
-    ax.set(xscale="log", yscale="log", xlabel="training sentences", ylabel="constraints added")
-    number_ticks(ax.xaxis, sizes)
-    ax.legend(fontsize=7)
+    """Constraints added against n, with a line at two per sentence, a panel for each reading."""
+    pairs = results.pairs("sizes")
+    readings = list(dict.fromkeys(reading for _, reading in pairs))
+    fig.set_size_inches(2.6 * len(readings), 3.4)
+    sizes = sorted(results.select("sizes")["n_train"].unique())
+    axes = fig.subplots(1, len(readings), sharey=True, squeeze=False)[0]
+    methods = list(dict.fromkeys(name for name, _ in pairs))
+    for ax, reading in zip(axes, readings, strict=True):
+        for k, name in enumerate(methods):
+            runs = results.select("sizes", method=name, reading=reading)
+            if len(runs):
+                Series(k).ours(ax, *mean_curve(runs, "n_train", "constraints"), name)
+        twice = [2 * n for n in sizes]
+        ax.plot(sizes, twice, color=GREY, linestyle=":", label="two a sentence (the paper's rate)")
+        ax.set_title(results.reading_label(reading), fontsize=8)
+        ax.set(xscale="log", yscale="log", xlabel="training sentences")
+        number_ticks(ax.xaxis, sizes)
+    axes[0].set_ylabel("constraints added")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
 def shown(results: ExperimentResults) -> tuple[str, Any, Any, Any] | None:
     """(corpus, truth, the PCFG's tree, the SVM's) of a sentence that only the SVM gets right."""
-    pair = ("PCFG", "SVM2 margin, C per example")
     for corpus in OPEN:
-        runs = [results.select("table 5", corpus=corpus, method=name) for name in pair]
+        runs = [
+            results.select("table 5", corpus=corpus, method=name, reading=results.primary(name))
+            for name in ("PCFG", "SVM2 margin")
+        ]
         if any(of_method.empty for of_method in runs):
             continue
         (Y, base), (_, svm) = (predicted(results, of_method["run"].iloc[0]) for of_method in runs)
@@ -161,16 +169,16 @@ def _draw(ax: Any, whole: Any, right: set[Any]) -> None:
 @figure("parsing_time")
 def parsing_time(results: ExperimentResults, fig: Any) -> None:
     """CPU seconds of each training on the first corpus: search, QP, the rest; the paper's hours as text."""
-    methods = [name for name in results.config["studies"]["table 5"]["methods"] if name != "PCFG"]
+    pairs = [pair for pair in results.pairs("table 5") if pair[0] != "PCFG"]
     runs = results.select("table 5")
     corpus = "" if runs.empty else runs["corpus"].iloc[0]
     papers = results.published("parsing")
     papers = papers[papers["measure"] == "cpu_hours"]
     hours = dict(zip(papers["method"], papers["value"], strict=True))
-    fig.set_size_inches(6.4, 0.9 + 0.34 * len(methods))
+    fig.set_size_inches(6.4, 0.9 + 0.34 * len(pairs))
     ax = fig.add_subplot()
-    for place, name in enumerate(methods):
-        timed = results.timed(results.select("table 5", method=name, corpus=corpus))
+    for place, (name, reading) in enumerate(pairs):
+        timed = results.timed(results.select("table 5", method=name, reading=reading, corpus=corpus))
         if timed.empty:
             continue
         clock = timed.iloc[0]
@@ -187,7 +195,7 @@ def parsing_time(results: ExperimentResults, fig: Any) -> None:
         paper = hours.get(results.methods[name].published_as)
         text = f" {left:.1f} s" + (f" (the paper: {paper:g} h)" if paper else "")
         ax.annotate(text, (left, place), va="center", color=GREY, fontsize=8)
-    ax.set_yticks(range(len(methods)), [results.label(name) for name in methods])
+    ax.set_yticks(range(len(pairs)), [results.label(*pair) for pair in pairs])
     ax.invert_yaxis()
     ax.margins(x=0.35)
     ax.set_axisbelow(True)

@@ -23,7 +23,7 @@ NUMBERS = (
     "C", "primal", "dual", "gap", "n_constraints", "n_active", "n_iter", "oracle_calls", "exact", "converged",
 )  # fmt: skip
 """What a record keeps of every fit."""
-CLOCKS = ("seconds", "seconds_qp", "seconds_search")
+CLOCKS = ("seconds", "seconds_loop", "seconds_qp", "seconds_search")
 TRAINING_OPTIONS = ("eps", "gap_tol", "max_iter", "nu", "trainer")
 """Options that go to the estimator under their own names."""
 
@@ -84,6 +84,7 @@ class Trained:
     numbers: dict[str, object] = field(default_factory=dict)
     clocks: dict[str, float] = field(default_factory=dict)
     trace: list[dict[str, float]] = field(default_factory=list)
+    gains: list[dict[str, float]] = field(default_factory=list)
     chosen: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -243,6 +244,7 @@ class LibraryModel:
             numbers={name: getattr(fit, name) for name in (*NUMBERS, *ESTIMATORS[self.estimator].numbers)},
             clocks={name: float(getattr(fit, name, 0.0)) for name in CLOCKS},
             trace=fit.trace,
+            gains=getattr(fit, "gains", []),
         )
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> Model:

@@ -26,6 +26,8 @@ class Reading:
         Whether the reading was chosen before or after results under it had been seen.
     primary : bool
         Whether it is the one by which statements are judged.
+    uses : tuple of str
+        Statements whose printed results are evidence for it: they are used, and not judged, under it.
     sets : mapping
         The options that it sets, as keys of a study's `fixed`; `choose.among` and the like reach inside a
         method's choice.
@@ -38,6 +40,7 @@ class Reading:
     chosen: str
     primary: bool = False
     sets: Settings = field(default_factory=dict)
+    uses: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, name: str, given: Settings) -> Reading:
@@ -50,11 +53,19 @@ class Reading:
             chosen=given["chosen"],
             primary=bool(given.get("primary", False)),
             sets=given.get("sets", {}),
+            uses=tuple(given.get("uses", ())),
         )
 
     def describe(self) -> str:
+        """Why it is read so and when that was chosen, in one line."""
+        standing = "Primary, chosen" if self.primary else "Chosen"
+        return " ".join(
+            filter(None, [self.about, f"Evidence: {self.evidence}", f"{standing} {self.chosen}."])
+        )
+
+    def describe_sets(self) -> str:
         """What it sets, in one line."""
-        return ", ".join(f"{key} {value}" for key, value in self.sets.items()) or "nothing"
+        return ", ".join(f"{key} {value}" for key, value in self.sets.items())
 
 
 def readings_of(config: Settings) -> dict[str, Reading]:

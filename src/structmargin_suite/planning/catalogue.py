@@ -1,4 +1,4 @@
-"""What configs may name: data sets, baselines, figures, claims, and what the library offers.
+"""What configs may name: data sets, baselines, figures, statements, and what the library offers.
 
 Data sets and baselines are found by the name of their module, which declares its own parameters as
 JSON schemas, so a new one needs no entry anywhere; a leading underscore marks a helper that several share:
@@ -6,8 +6,8 @@ JSON schemas, so a new one needs no entry anywhere; a leading underscore marks a
                           parameters of `synthesize`/`parse` and of `view`; optionally
                           refuse(prepare, view), a reason why values do not go together
     baselines/<name>.py   OPTIONS, the parameters of `train`
-Figures and claims are functions under a decorator; their names are read from the source, so that
-nobody has to import a plotting library to check a config.
+Figures are functions under a decorator; their names are read from the source, so that nobody has to import a
+plotting library to check a config.
 """
 
 from __future__ import annotations
@@ -17,11 +17,15 @@ import functools
 import pkgutil
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from structmargin_suite import baselines, datasets
 from structmargin_suite.methods.kinds import LibraryModel
-from structmargin_suite.storage.records import read_claims
+from structmargin_suite.storage.statements_file import (
+    STATEMENTS_FILE,
+    Statement,
+    read_statements,
+    statements_of,
+)
 
 FIGURES = Path(__file__).parent.parent / "figures"
 
@@ -34,9 +38,10 @@ class Catalogue:
         self.library = library
 
     @functools.cached_property
-    def claims(self) -> dict[str, dict[str, Any]]:
-        """What the papers assert, by id."""
-        return {claim["id"]: claim for claim in read_claims(self.root / "data" / "published" / "claims.yaml")}
+    def statements(self) -> dict[str, Statement]:
+        """What the papers state, by id."""
+        claims = read_statements(self.root / "data" / "published" / STATEMENTS_FILE)
+        return {statement.id: statement for statement in statements_of(claims)}
 
     @functools.cached_property
     def datasets(self) -> list[str]:

@@ -62,7 +62,7 @@ class Checks:
         self.check_readings()
         self.check_studies()
         self.check_tables()
-        self.check_figures_and_claims()
+        self.check_figures()
 
     def check_names(self) -> None:
         """Names that keep apart as files, and that no other file of an experiment has."""
@@ -82,7 +82,7 @@ class Checks:
                 self.fault((*where, "from"), unknown(given["from"], self.catalogue.datasets, "value"))
                 continue
             module = dataset(given["from"])
-            known = {**module.PREPARE, **module.VIEW, "from": {}, "source": {}, "path": {}}
+            known = {**module.PREPARE, **module.VIEW, "from": {}, "source": {}, "path": {}, "papers_own": {}}
             self.check_values(given, known, where)
             if given["source"] == "file" and "path" not in given:
                 self.fault(where, "the key 'path' is missing; name your own file there")
@@ -142,7 +142,12 @@ class Checks:
                 said = " and ".join(map(repr, primary)) or "none"
                 message = f"of its readings {said} has primary: true; name exactly one that is primary"
                 self.fault(("methods", method, "readings"), message)
-        for reading in defined:
+        for name, given in self.readings.items():
+            for position, statement in enumerate(given.uses):
+                if statement not in self.catalogue.statements:
+                    where = ("readings", name, "uses", str(position))
+                    self.fault(where, unknown(statement, list(self.catalogue.statements), "statement"))
+        for reading in defined if used <= set(defined) else ():  # after a misspelt name, who knows
             if reading not in used:
                 message = "no method names this reading; name it in the `readings` of one, or remove it"
                 self.fault(("readings", reading), message)
@@ -227,12 +232,9 @@ class Checks:
                 files = sorted(path.name for path in folder.glob("*.csv"))
                 self.fault(("tables", table, "published"), unknown(published, files, "value"))
 
-    def check_figures_and_claims(self) -> None:
-        """Figures and claims that exist."""
+    def check_figures(self) -> None:
+        """Figures that exist."""
         drawn = self.catalogue.figures(self.name)
         for figure in self.section("figures"):
             if figure not in drawn:
                 self.fault(("figures", figure), unknown(figure, drawn, "value"))
-        for position, claim in enumerate(self.config.get("claims", [])):
-            if claim not in self.catalogue.claims:
-                self.fault(("claims", str(position)), unknown(claim, list(self.catalogue.claims), "value"))

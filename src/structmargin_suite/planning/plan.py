@@ -123,7 +123,7 @@ def load(
     """
     try:
         return _load(root, scale, library, only)
-    except DamagedFile as error:  # of those that come with the project: schemas, claims
+    except DamagedFile as error:  # of those that come with the project: schemas, statements
         raise ConfigError(f"1 problem in the configuration:\n  {error}") from None
     except OSError as error:
         what = f"{error.filename}: cannot be read ({error.strerror}); put it back, or correct its permissions"

@@ -17,8 +17,7 @@ from structmargin_suite.fetching.fetch import OwnFiles
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.storage.files import cell, digest
-from structmargin_suite.storage.names import MAX_FILE_NAME, MAX_NAME, slug_of
-from structmargin_suite.storage.records import joined
+from structmargin_suite.storage.names import MAX_FILE_NAME, MAX_NAME, joined, slug_of
 
 
 def derive(seed: int, *words: object) -> int:

@@ -20,7 +20,7 @@ from structmargin_suite.methods.reading import Reading
 from structmargin_suite.planning.checks import Checks
 from structmargin_suite.planning.config import Faults, unknown, validate
 from structmargin_suite.planning.runs import Run, column_names, grid, last_name
-from structmargin_suite.storage.records import NameClash
+from structmargin_suite.storage.names import NameClash
 from structmargin_suite.storage.yaml_text import Key
 
 MAX_RUNS = 10_000

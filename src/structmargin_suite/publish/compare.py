@@ -2,7 +2,7 @@
 
 Volatile is what a clock, a memory meter or a machine decides: timings.csv, the bundles of clocks and traces,
 logs, benchmarks, figures whose names end in _time, the sums of these, the marked blocks of the page, the
-evidence of claims marked volatile, and a snapshot's record. A snapshot holds fewer files, a page of its own
+statements marked volatile, and a snapshot's record. A snapshot holds fewer files, a page of its own
 and notices in place of some pictures: only what it truly holds is compared.
 
 Two numbers are the same within a relative 1e-6. They differ within the tolerance where both are means
@@ -18,12 +18,13 @@ from typing import Any, NamedTuple
 
 from structmargin_suite.publish.page import volatile_blocks
 from structmargin_suite.publish.snapshot import RECORD
-from structmargin_suite.storage.csv_files import read_csv
+from structmargin_suite.storage.csv_files import csv_bytes, read_csv, read_csv_lines
 from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.layout import BENCHMARKS, CLOCKS, LOGS
 from structmargin_suite.storage.seal import SEAL
 
+STATEMENTS = "statements.csv"
 _VOLATILE_FILES = ("timings.csv", SEAL, RECORD)
 SAME = 1e-6
 ERRORS = 3.0
@@ -56,7 +57,7 @@ class Comparison(NamedTuple):
     notes: list[str]
 
 
-def stable(folder: Path, volatile_claims: frozenset[str] = frozenset()) -> dict[str, bytes]:
+def stable(folder: Path) -> dict[str, bytes]:
     """The files of a results folder by relative name, without anything volatile in them."""
     contents = {}
     for path in sorted(folder.rglob("*")):
@@ -76,18 +77,17 @@ def stable(folder: Path, volatile_claims: frozenset[str] = frozenset()) -> dict[
         data = path.read_bytes()
         if path.suffix == ".html":
             data = volatile_blocks().sub("", data.decode("utf-8")).encode("utf-8")
-        elif name == "claims.csv":
-            lines = data.decode("utf-8").splitlines(keepends=True)
-            data = "".join(line for line in lines if line.split(",")[0] not in volatile_claims).encode(
-                "utf-8"
-            )
+        elif name == STATEMENTS:
+            columns, rows = read_csv_lines(path)
+            kept = [dict(zip(columns, row, strict=True)) for row in rows]
+            data = csv_bytes([row for row in kept if row.get("volatile") != "true"], columns)
         contents[name] = data
     return contents
 
 
-def exact(first: Path, second: Path, volatile_claims: frozenset[str] = frozenset()) -> list[Difference]:
+def exact(first: Path, second: Path) -> list[Difference]:
     """Files that are not the same to the byte outside what is volatile."""
-    files, other_files = stable(first, volatile_claims), stable(second, volatile_claims)
+    files, other_files = stable(first), stable(second)
     names = {*files, *other_files}
     for folder, held in ((first, files), (second, other_files)):
         if (folder / RECORD).is_file():
@@ -135,11 +135,12 @@ def numbers(first: Path, second: Path) -> Comparison:
             count += 1
             differences += _difference(f"{name}/{', '.join(key)}", values.get(key), other_values.get(key))
     verdicts = [_verdicts(folder) for folder in (first, second)]
-    for claim in dict.fromkeys([*verdicts[0], *verdicts[1]]):
+    for key in dict.fromkeys([*verdicts[0], *verdicts[1]]):
         count += 1
-        texts = [known.get(claim, "missing") for known in verdicts]
+        texts = [known.get(key, "missing") for known in verdicts]
         if texts[0] != texts[1]:
-            differences.append(Difference(f"claim {claim}", texts[0], texts[1], False))
+            where = ", ".join(word for word in key if word)
+            differences.append(Difference(f"statement {where}", texts[0], texts[1], False))
     return Comparison(count, differences, notes)
 
 
@@ -174,14 +175,16 @@ def _values(folder: Path) -> dict[tuple[str, ...], dict[str, Any]]:
     return rows
 
 
-def _verdicts(folder: Path) -> dict[str, str]:
-    path = folder / "claims.csv"
+def _verdicts(folder: Path) -> dict[tuple[str, ...], str]:
+    """Verdicts by statement, reading and data."""
+    path = folder / STATEMENTS
     if not path.is_file():
         return {}
     rows = read_csv(path)
-    if rows and not {"id", "verdict"} <= set(rows[0]):
-        raise DamagedFile(path, "the file has no columns id and verdict")
-    return {row["id"]: row["verdict"] for row in rows}
+    keys = ("id", "reading", "data")
+    if rows and not {*keys, "verdict"} <= set(rows[0]):
+        raise DamagedFile(path, f"the file has no columns {', '.join(keys)} and verdict")
+    return {tuple(row[key] for key in keys): row["verdict"] for row in rows}
 
 
 def _short(value: Any) -> str:

@@ -1,6 +1,6 @@
 """The first screen of the README: what the committed run found, between two marks in the text.
 
-    <!-- snapshot --> the score of the claims, Table 4 and its figure <!-- /snapshot -->
+    <!-- snapshot --> how many statements have which verdict, Table 4 and its figure <!-- /snapshot -->
 Every number there is one of results/snapshot; `structmargin docs` rewrites it, and a test compares it with
 the snapshot.
 """
@@ -8,21 +8,18 @@ the snapshot.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from structmargin_suite.publish.escapes import markdown_cell
-from structmargin_suite.results import ExperimentResults, Results
+from structmargin_suite.publish.verdicts import counts, score
+from structmargin_suite.results import ExperimentResults, Results, with_readings
 from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.frames import records
 
 BEGIN, END = "<!-- snapshot -->", "<!-- /snapshot -->"
 SHOWN, TABLE, FIGURE = "alignment", "alignment", "learning_curve"
-COLUMNS = (
-    ("generative", "test_error", "generative"),
-    ("SVM2", "test_error", "SVM2, C/n as printed"),
-    ("SVM2, closest", "test_error", "SVM2, C = 0.05 per example"),
-    ("SVM2, closest", "constraints", "its constraints"),
-)
+STUDY = "sizes"
 SIZES = (4, 10, 20, 40, 80)
 
 
@@ -41,34 +38,36 @@ def front(root: Path) -> str | None:
 
 
 def _score(snapshot: Results) -> list[str]:
-    """How many claims hold, fail, and are left open, and on what that rests."""
+    """How many statements have which verdict, and on what that rests."""
     statements, record = (
         snapshot.statements(),
         read_json(snapshot.folder / "record.json", ("experiments", "scale")),
     )
-    counts = Counter(statements["verdict"])
+    judged = records(statements)
     kinds = Counter(
         kind for experiment in record["experiments"].values() for kind in experiment["data"].values()
     )
     real = sum(count for kind, count in kinds.items() if kind != "synthetic")
     return [
-        f"**Of the papers' {len(statements)} claims {counts['holds']} hold, {counts['fails']} fail and "
-        f"{counts['not tested']} stay open** in the committed run (`SCALE={record['scale']}`, {real} real "
+        f"**Of {sum(counts(judged).values())} statements of the papers: {score(judged)}** "
+        f"in the committed run (`SCALE={record['scale']}`, {real} real "
         f"data sets and {kinds['synthetic']} synthetic ones): [the page](results/snapshot/index.html), "
-        f"[each verdict with its evidence](results/snapshot/claims.csv). One of its tables, and its figure:",
+        f"[each verdict with its evidence](results/snapshot/statements.csv). "
+        "One of its tables, and its figure:",
     ]
 
 
 def _table(experiment: ExperimentResults) -> list[str]:
     """A few rows of Table 4: ours, and the paper's in brackets."""
-    table = records(experiment.table(TABLE))
-    by_key = {(row["n_train"], row["method"], row["measure"]): row for row in table}
-    head = " | ".join(label for _, _, label in COLUMNS)
-    lines = [f"| examples | {head} |", "|---" * (1 + len(COLUMNS)) + "|"]
+    table = records(with_readings(experiment.table(TABLE)))
+    by_key = {(row["n_train"], row["method"], row["reading"] or "", row["measure"]): row for row in table}
+    columns = list(_columns(experiment))
+    head = " | ".join(label for *_, label in columns)
+    lines = [f"| examples | {head} |", "|---" * (1 + len(columns)) + "|"]
     for size in SIZES:
         cells = []
-        for method, measure, _ in COLUMNS:
-            row = by_key[size, method, measure]
+        for method, reading, measure, _ in columns:
+            row = by_key[size, method, reading, measure]
             paper = "" if row["published"] is None else f" ({row['published']:.1f})"
             cells.append(f"{row['value']:.1f}{paper}")
         lines.append(f"| {size} | {' | '.join(cells)} |")
@@ -77,6 +76,21 @@ def _table(experiment: ExperimentResults) -> list[str]:
         "",
         "Errors in percent on test pairs, and constraints added; the paper's numbers in brackets.",
     ]
+
+
+def _columns(experiment: ExperimentResults) -> Iterator[tuple[str, str, str, str]]:
+    """(method, reading, measure, header) of each column.
+
+    Test errors of the baseline's primary reading and of all readings of the others, and the constraints of
+    the primary one.
+    """
+    learnt = [pair for pair in experiment.pairs(STUDY) if experiment.methods[pair[0]].library is not None]
+    for name, reading in experiment.pairs(STUDY):
+        if (name, reading) in learnt or reading == experiment.primary(name):
+            shown = experiment.label(name, reading if (name, reading) in learnt else "")
+            yield name, reading, "test_error", shown
+    name, reading = next(pair for pair in learnt if pair[1] == experiment.primary(pair[0]))
+    yield name, reading, "constraints", f"{experiment.label(name, reading)}: constraints"
 
 
 def _figure(snapshot: Results) -> list[str]:

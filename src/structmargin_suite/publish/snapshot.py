@@ -1,7 +1,7 @@
 """The committed copy of results: results/ -> results/snapshot/, small files only, with a record of the run.
 
     results/snapshot/<experiment>/    summary.json, runs.csv, timings.csv, the tables, the figures
-    results/snapshot/claims.csv, index.html, record.json
+    results/snapshot/statements.csv, distances.svg, index.html, record.json
 Models, single runs, logs and PDF files stay behind. Every figure has an SVG file, so that the page and the
 notebooks find it: a large one holds the PNG picture instead, and one of which the config says
 `withhold: <why>` only the reason, unless it was drawn from synthetic data. Small figures have a PNG file
@@ -27,7 +27,7 @@ from structmargin_suite.results import ExperimentResults, Results
 from structmargin_suite.storage.files import plain, write_bytes, write_json, write_text
 from structmargin_suite.storage.frames import records
 from structmargin_suite.storage.layout import Layout
-from structmargin_suite.storage.records import read_claims
+from structmargin_suite.storage.statements_file import STATEMENTS_FILE, Claim, read_statements, statements_of
 
 LARGEST = {"svg": 250_000, "png": 60_000}
 RECORD = "record.json"
@@ -49,28 +49,39 @@ def snapshot(root: Path) -> list[str]:
     for experiment in results.values():
         replaced |= _copied(experiment, beside / experiment.name)
     left_out += [f"{file}: {reason}" for file, reason in replaced.items()]
-    shutil.copy(layout.claims, beside / "claims.csv")
+    for path in (layout.statements, layout.distances):
+        shutil.copy(path, beside / path.name)
     copied = Results(root, beside)
     order = [name for name in suite.experiments if name in copied]
-    claims = _claims(layout, copied)
-    write_text(beside / "index.html", page([copied[name] for name in order], claims, suite, []))
+    claims, rows = _judged(layout, copied)
+    write_text(
+        beside / "index.html",
+        page(
+            [copied[name] for name in order],
+            claims,
+            rows,
+            suite,
+            (beside / layout.distances.name).read_bytes(),
+        ),
+    )
     write_json(beside / RECORD, _record(suite, copied, replaced))
     shutil.rmtree(target, ignore_errors=True)
     beside.rename(target)
     return left_out
 
 
-def _claims(layout: Layout, results: Results) -> list[dict[str, Any]]:
-    """The verdicts with what the papers' list says of each claim."""
-    known = {statement["id"]: statement for statement in read_claims(layout.published / "claims.yaml")}
+def _judged(layout: Layout, results: Results) -> tuple[list[Claim], list[dict[str, Any]]]:
+    """What the papers state, and our verdicts."""
+    claims = read_statements(layout.published / STATEMENTS_FILE)
+    known = {statement.id for statement in statements_of(claims)}
     rows = records(results.statements())
     strange = [row["id"] for row in rows if row["id"] not in known]
     if strange:
         raise ConfigError(
-            f"{layout.claims} judges {', '.join(strange)}, which data/published/claims.yaml does not list: "
-            "run make reproduce first"
+            f"{layout.statements} judges {', '.join(strange)}, which data/published/{STATEMENTS_FILE} "
+            "does not list: run make reproduce first"
         )
-    return [{"volatile": False, **known[row["id"]], **row} for row in rows]
+    return claims, rows
 
 
 def withheld(results: ExperimentResults, figure: str) -> str | None:

@@ -1,14 +1,15 @@
 """Tables: means and spreads over repetitions, beside the paper's numbers.
 
 A table is kept tidy as CSV (the key columns, measure, data, value, spread, spread_kind, runs, published,
-asked) and shown wide as Markdown and LaTeX: a row for each combination of keys, for each measure ours, the
-paper's and the difference. A mean that covers fewer runs than were asked for says so.
+asked, distance, distance_unit) and shown wide as Markdown and LaTeX: a row for each combination of keys, for
+each measure ours and the paper's and, where the data are the paper's own, how far they are apart: in standard
+errors of both where both are known, else in points. A mean over fewer runs than were asked for says so.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,11 @@ from structmargin_suite.publish import escapes
 from structmargin_suite.results import column
 from structmargin_suite.storage.frames import is_missing, records
 
-TAIL = ("data", "value", "spread", "spread_kind", "runs", "published", "asked")
+TAIL = (
+    "data", "value", "spread", "spread_kind", "runs", "published", "asked", "distance", "distance_unit",
+)  # fmt: skip
+ERRORS, POINTS = "standard errors", "points"
+"""Units of a distance."""
 
 
 class MeasuredColumn(NamedTuple):
@@ -60,13 +65,15 @@ def tidy(
     runs: pd.DataFrame,
     published: pd.DataFrame,
     methods: Mapping[str, Method],
+    own: Collection[str] = (),
 ) -> pd.DataFrame:
     """One row for each combination of keys, data and measure, values in the order in which runs have them.
 
     The argument `runs` has all runs of the table's study, failed and skipped ones included: they count for
     nothing, but a combination of which no run is left still has its row, with no value. The column `runs`
     counts those in a mean, `asked` those that were planned and not skipped. Runs that have a `measure`
-    among their settings, the one they are trained for, count for that one alone.
+    among their settings, the one they are trained for, count for that one alone. Rows of data that are
+    the paper's `own` have a distance from its number.
     """
     shown = runs[runs["chosen"]]
     if "methods" in spec:
@@ -102,8 +109,9 @@ def tidy(
     )
     table = table[(table["runs"] > 0) | table["unfinished"]].reset_index(drop=True)
     table["spread_kind"] = pd.Series(kind, index=table.index, dtype="string").where(table["runs"] > 1)
-    table["published"] = _published(table, columns(spec)[: -len(TAIL)], published, methods)
-    text = dict.fromkeys(("split", "measure", "data"), "string")
+    printed = _published(table, columns(spec)[: -len(TAIL)], published, methods)
+    table = table.assign(published=printed["value"]).join(_distances(table, printed, own))
+    text = dict.fromkeys(("split", "measure", "data", "distance_unit"), "string")
     return table.astype(text)[columns(spec)]
 
 
@@ -127,20 +135,34 @@ def _published(
     keys: Sequence[str],
     published: pd.DataFrame,
     methods: Mapping[str, Method],
-) -> pd.Series:
-    """The paper's number for each row, or NaN: that of the first published row equal in all keys it has."""
+) -> pd.DataFrame:
+    """The paper's number for each row and its standard error, or NaN: of the first published row equal in all
+    keys it has."""
     shared = [key for key in keys if key in published]
-    if not shared:
-        return pd.Series(math.nan, index=table.index, dtype="float64")
-    numbers: dict[tuple[Any, ...], float] = {}
-    for row in records(published):
-        numbers.setdefault(tuple(row[key] for key in shared), row["value"])
-    values = []
-    for row in records(table[shared]):
+    numbers: dict[tuple[Any, ...], tuple[float, float]] = {}
+    for row in records(published) if shared else []:
+        known = row.get("spread_kind") == "se" and row.get("spread") is not None
+        se = row["spread"] if known else math.nan
+        numbers.setdefault(tuple(row[key] for key in shared), (row["value"], se))
+    found = []
+    for row in records(table[shared]) if shared else [{}] * len(table):
         if row.get("method") in methods:
             row["method"] = methods[row["method"]].published_as
-        values.append(numbers.get(tuple(row.values()), math.nan))
-    return pd.Series(values, index=table.index, dtype="float64")
+        found.append(numbers.get(tuple(row.values()), (math.nan, math.nan)))
+    return pd.DataFrame(found, index=table.index, columns=["value", "se"], dtype="float64")
+
+
+def _distances(table: pd.DataFrame, printed: pd.DataFrame, own: Collection[str]) -> pd.DataFrame:
+    """Ours minus the paper's for data that are its own, and the unit: standard errors of both, or points."""
+    ours = table["spread"] / np.sqrt(table["runs"].astype("float64").clip(lower=1.0))
+    ours = ours.where(table["spread_kind"] == "sd", table["spread"])
+    both = np.hypot(ours, printed["se"])
+    known = (both > 0.0).fillna(False)
+    apart = (table["value"] - printed["value"]).where(table["data"].isin(list(own)))
+    unit = pd.Series(np.where(known, ERRORS, POINTS), index=table.index, dtype="string")
+    return pd.DataFrame(
+        {"distance": (apart / both).where(known, apart), "distance_unit": unit.where(apart.notna())}
+    )
 
 
 def wide(
@@ -149,9 +171,10 @@ def wide(
     methods: Mapping[str, Method],
     readings: Mapping[str, Reading] | None = None,
 ) -> tuple[list[str], list[list[str]]]:
-    """(header, cells as text) to be read: keys and data, then ours, the paper's and the difference.
+    """(header, cells as text) to be read: keys and data, then ours, the paper's and their distance.
 
-    The paper's columns are there only for measures that the paper gives; `data` only where it differs.
+    The paper's columns are there only for measures that the paper gives, the distance only where the data
+    are the paper's own; `data` only where it differs.
     """
     heads = [*spec["keys"], *(["data"] if table["data"].nunique() > 1 else [])]
     order = [(split, measure) for split in spec.get("splits", [None]) for measure in spec["measures"]]
@@ -165,20 +188,21 @@ def wide(
     places = [digits(spec, measure) for measure in table["measure"]]
     cells = pd.DataFrame(
         [_cells(row, n) for row, n in zip(records(table), places, strict=True)],
-        index=table.index, columns=["ours", "paper", "difference"], dtype="object",
+        index=table.index, columns=["ours", "paper", "distance"], dtype="object",
     )  # fmt: skip
     pivot = cells.assign(line=lines.ngroup(), place=place).pivot(index="line", columns="place").fillna("")
     header, shown = list(heads), []
     for position in sorted(set(place)):
         split, measure = order[position]
         name = measure if split is None else f"{measure} ({split})"
-        compared = bool(table["published"][place == position].notna().any())
-        header += [name, f"{name}, paper", "difference"] if compared else [name]
-        shown += (
-            [("ours", position), ("paper", position), ("difference", position)]
-            if compared
-            else [("ours", position)]
-        )
+        here = table[place == position]
+        heading = {"ours": name}
+        if here["published"].notna().any():
+            heading["paper"] = f"{name}, paper"
+        if column(here, "distance").notna().any():
+            heading["distance"] = "distance"
+        header += heading.values()
+        shown += [(kind, position) for kind in heading]
     names = records(lines.head(1)[heads])
     return header, [
         [*(named(key, value, methods, readings or {}) for key, value in keys.items()), *texts]
@@ -187,7 +211,7 @@ def wide(
 
 
 def _cells(row: Mapping[str, Any], places: int) -> tuple[str, str, str]:
-    """(ours, the paper's, the difference) of a row of a table as text."""
+    """(ours, the paper's, their distance) of a row of a table as text."""
     value, spread, published = row["value"], row["spread"], row["published"]
     if value is None:
         ours = "no run"
@@ -195,8 +219,15 @@ def _cells(row: Mapping[str, Any], places: int) -> tuple[str, str, str]:
         ours = f"{value:.{places}f}" + ("" if spread is None else f" ± {spread:.{places}f}") + _lacking(row)
     if published is None:
         return ours, "", ""
-    difference = "" if value is None else f"{value - published:+.{places}f}"
-    return ours, f"{published:.{places}f}", difference
+    return ours, f"{published:.{places}f}", _distance(row, places)
+
+
+def _distance(row: Mapping[str, Any], places: int) -> str:
+    """How far ours is from the paper's: as it is, or in standard errors; nothing for other data."""
+    distance = row.get("distance")
+    if distance is None:
+        return ""
+    return f"{distance:+.1f} se" if row["distance_unit"] == ERRORS else f"{distance:+.{places}f}"
 
 
 def _lacking(row: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.files import digest, sha256
 from structmargin_suite.storage.layout import PART_FILE, Layout, ScaleLayout
 from structmargin_suite.storage.seal import SEAL
+from structmargin_suite.storage.statements_file import STATEMENTS_FILE
 
 PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.job_keys"]
 METHODS = modules_in("structmargin_suite.methods")
@@ -164,16 +165,19 @@ def bundles(suite: Suite, name: str, layout: ScaleLayout) -> list[Path]:
 
 
 def report_key(suite: Suite) -> str:
-    """What the claims and the page depend on apart from the results themselves."""
+    """What the verdicts and the page depend on apart from the results themselves."""
     checks = modules_in("structmargin_suite.statements")
     folder = source_of("structmargin_suite.publish.page")[0].parent
     looks = {path.name: sha256(path) for path in sorted(folder.glob("page.*"))}
-    return digest([stage_code("report", *checks), looks, suite.scale, _published(suite, "claims.yaml")])
+    return digest([stage_code("report", *checks), looks, suite.scale, _published(suite, STATEMENTS_FILE)])
 
 
 def page_key(suite: Suite, layout: Layout) -> str:
-    """What the claims and the page were made from: their own key, the configs, and the results shown."""
+    """What the verdicts and the page were made from: their own key, the configs, and the results shown."""
     configs = {name: experiment.config for name, experiment in suite.experiments.items()}
     seals = [path for path in sorted(layout.results.glob(f"*/{SEAL}")) if path.is_file()]
     shown = {path.parent.name: sha256(path) for path in seals}
-    return digest([report_key(suite), suite.seed, configs, shown])
+    own = Layout(suite.root)
+    committed = own.snapshot / own.statements.name
+    beside = sha256(committed) if committed.is_file() else ""
+    return digest([report_key(suite), suite.seed, configs, shown, beside])

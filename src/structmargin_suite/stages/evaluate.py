@@ -31,7 +31,7 @@ from structmargin_suite.storage.layout import (
     RECORD_FILE,
     ScaleLayout,
 )
-from structmargin_suite.storage.records import joined
+from structmargin_suite.storage.names import joined
 
 RENAMED_COUNTS = {
     "constraints": "n_constraints",

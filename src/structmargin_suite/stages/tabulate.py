@@ -279,7 +279,9 @@ def _summary(
 
 def _table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> None:
     runs, methods = results.select(spec["study"], done=False), results.methods
-    table = tables.tidy(spec, runs, results.published(name), methods)
+    corpora = dict(zip(runs["data"], runs["corpus"], strict=True))
+    own = {data for data, corpus in corpora.items() if results.papers_own(corpus)}
+    table = tables.tidy(spec, runs, results.published(name), methods, own)
     write_frame(results.folder / f"{name}.csv", table)
     header, cells = tables.wide(spec, table, methods, results.readings)
     caption = f"{spec['caption']} {note(results, spec)}"

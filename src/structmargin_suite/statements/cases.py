@@ -82,6 +82,7 @@ class Case:
         study: str | Sequence[str],
         measure: str,
         method: str,
+        /,
         by: str | Sequence[str] = "repetition",
         **settings: Any,
     ) -> dict[object, float]:
@@ -100,6 +101,7 @@ class Case:
         measure: str,
         first: str,
         second: str,
+        /,
         by: str | Sequence[str] = "repetition",
         **settings: Any,
     ) -> np.ndarray:
@@ -126,12 +128,16 @@ class Effect:
     compute: EffectFunction
     study: tuple[str, ...]
     methods: tuple[str, ...]
+    pooled: bool = False
     among: Callable[[pd.DataFrame], pd.DataFrame] | None = None
 
     def cases(
         self, statement: Statement, results: Mapping[str, ExperimentResults], level: float
     ) -> Iterator[Case]:
-        """The readings and corpora of the runs that it looks at; one case without either for no study."""
+        """The readings and corpora of the runs that it looks at; one case without either for no study.
+
+        Pooled, all corpora together are one case for each reading, whose corpus is empty.
+        """
         make = functools.partial(Case, statement, results, level=level)
         if not self.study:
             yield make("", "")
@@ -142,9 +148,9 @@ class Effect:
         if runs.empty:
             names = ", ".join(self.methods) or "any method"
             raise NotTestable(f"no finished runs of {names} in {', '.join(self.study)} at this scale")
-        both = _corpora_and_readings(runs)
+        both = _corpora_and_readings(runs, self.pooled)
         if self.among is not None:
-            some = _corpora_and_readings(self.among(runs))
+            some = _corpora_and_readings(self.among(runs), self.pooled)
             known = results[statement.experiment].readings
             primary = [bool(reading) and known[reading].primary for reading in both["reading"]]
             # the primary reading is named, if only to say that it has no such runs
@@ -159,10 +165,10 @@ class Effect:
                 yield case
 
 
-def _corpora_and_readings(runs: pd.DataFrame) -> pd.DataFrame:
-    """Pairs of a corpus and a reading of some runs, in their order."""
+def _corpora_and_readings(runs: pd.DataFrame, pooled: bool) -> pd.DataFrame:
+    """Pairs of a corpus and a reading of some runs, in their order; pooled: of all corpora together."""
     both = pd.DataFrame({"corpus": column(runs, "corpus", ""), "reading": column(runs, "reading", "")})
-    both = both.drop_duplicates()
+    both = (both.assign(corpus="") if pooled else both).drop_duplicates()
     some = both["reading"] != ""
     return both[some] if some.any() else both  # methods without readings run in all of them
 
@@ -177,6 +183,7 @@ def effect(
     study: str | Sequence[str] = (),
     methods: Sequence[str] = (),
     cause: str = "",
+    pooled: bool = False,
     among: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
 ) -> Callable[[EffectFunction], EffectFunction]:
     """Register a function as the effect of statements, or as a test of their cause.
@@ -191,6 +198,8 @@ def effect(
         The methods whose readings count, those of the first one first; by default all of the study.
     cause : {"", "baseline", "engineering", "data"}
         What it tests, where it is not the effect itself.
+    pooled : bool
+        Whether one effect is computed over all corpora; made-up data are then for the function to leave out.
     among : callable, optional
         Those of the runs that can tell: their corpora and readings are the cases, and the primary reading.
     """
@@ -198,7 +207,8 @@ def effect(
         raise ValueError(f"{cause!r} is no cause that a comparison can test; there are {', '.join(CAUSES)}")
 
     def register(function: EffectFunction) -> EffectFunction:
-        made = Effect(function, (study,) if isinstance(study, str) else tuple(study), tuple(methods), among)
+        studies = (study,) if isinstance(study, str) else tuple(study)
+        made = Effect(function, studies, tuple(methods), pooled, among)
         for name in ids:
             registry = CAUSE_TESTS.setdefault(name, {}) if cause else EFFECTS
             key = cause or name

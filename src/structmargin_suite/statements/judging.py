@@ -26,9 +26,9 @@ from structmargin_suite.statements.rule import (
 from structmargin_suite.storage.statements_file import Claim, Statement
 
 COLUMNS = (
-    "id", "claim", "paper", "where", "statement", "kind", "experiment", "reading", "chosen", "primary", "data",
-    "unit", "n", "effect", "low", "high", "interval", "delta", "published", "size", "verdict", "cause",
-    "volatile", "evidence",
+    "id", "claim", "paper", "where", "statement", "kind", "experiment", "reading", "chosen", "primary",
+    "data", "unit", "n", "effect", "low", "high", "interval", "delta", "published", "size", "verdict",
+    "cause", "volatile", "evidence",
 )  # fmt: skip
 """Of results/statements.csv."""
 
@@ -115,7 +115,7 @@ def _judged_case(statement: Statement, effect: Effect, case: Case) -> Judged:
         result, reason = USED, "it served as evidence for this reading"
     elif _made_up(case) and statement.data == "real":
         result, reason = NOT_TESTABLE, "made-up data do not decide a statement about real data"
-    own = _papers_own(case)
+    own = bool(case.corpus) and case.experiment.papers_own(case.corpus)
     return Judged(statement, case.reading, case.corpus, result, estimate, reason, own)
 
 
@@ -128,13 +128,7 @@ def _made_up(case: Case) -> bool:
     if not case.corpus:
         return False
     known = {entry["corpus"]: entry["kind"] for entry in case.experiment.summary.get("data", [])}
-    return known.get(case.corpus) == "synthetic" and not _papers_own(case)
-
-
-def _papers_own(case: Case) -> bool:
-    """Whether the config says that the paper used these data."""
-    entry = case.experiment.config.get("data", {}).get(case.corpus, {}) if case.corpus else {}
-    return bool(entry.get("papers_own", False))
+    return known.get(case.corpus) == "synthetic" and not case.experiment.papers_own(case.corpus)
 
 
 def primary_of(judged: Sequence[Judged], results: Mapping[str, ExperimentResults]) -> Judged:

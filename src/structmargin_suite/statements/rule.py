@@ -8,8 +8,9 @@
 | bound | no run breaks it | one run does |
 
 An order with delta > 0 says "substantially": an interval between 0 and delta contradicts it. The stated
-value may be a range. Anything else is inconclusive. A statement that data or scale cannot decide is not testable; one that chose
-the reading it is judged under is used, and not judged. `size` compares the effect with the printed one.
+value may be a range. Anything else is inconclusive. A statement that data or scale cannot decide is not
+testable; one that chose the reading it is judged under is used, and not judged. `size` compares the effect
+with the printed one.
 """
 
 from __future__ import annotations

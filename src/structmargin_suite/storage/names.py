@@ -1,4 +1,5 @@
-"""Names from configs that become names of files, wildcards or words of a shell; paths that must stay inside.
+"""Names from configs that become names of files, wildcards or words of a shell; paths that must stay inside;
+records joined from groups that must not share a name.
 
     file names   experiments, corpora, tables, figures: letters, digits, `_`, `-` and `.`
     titles       methods and studies, which results show as they are: spaces and `,=+/()` too
@@ -10,7 +11,7 @@ with `.` or `-`. Names that differ only in case are one file on some systems, so
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from structmargin_suite.storage.errors import DataError
@@ -105,3 +106,30 @@ def inside(root: Path, path: str | Path) -> Path:
     if resolved == home or not resolved.is_relative_to(home):
         raise OutsideError(f"{str(path)!r} leads out of {root}; name something inside that folder")
     return joined
+
+
+class NameClash(ValueError):
+    """Two groups of a record have a value of the same name."""
+
+
+def joined(groups: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+    """The groups of a record as one flat mapping, in their order.
+
+    Parameters
+    ----------
+    groups : mapping
+        Values by name, for each group by what to call it in an error.
+
+    Raises
+    ------
+    NameClash
+        If a name stands in two groups; nothing takes precedence.
+    """
+    record: dict[str, object] = {}
+    owner: dict[str, str] = {}
+    for group, values in groups.items():
+        for name, value in values.items():
+            if name in owner:
+                raise NameClash(f"{name!r} is a name in both {owner[name]} and {group}; rename one of them")
+            record[name], owner[name] = value, group
+    return record

@@ -25,6 +25,7 @@ from typing import Any
 from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import read_yaml
 
+STATEMENTS_FILE = "statements.yaml"
 KINDS = ("order", "equivalence", "slope", "count", "time", "bound")
 STATED_KINDS = ("slope", "count", "time")
 """Kinds that compare an effect with a stated value: `above`, `below` or both."""
@@ -32,6 +33,7 @@ CLAIM_KEYS = ("id", "paper", "where", "says", "experiment")
 STATEMENT_KEYS = ("id", "says", "kind", "unit")
 OPTIONAL_KEYS = (
     "where",
+    "experiment",
     "delta",
     "because",
     "side",
@@ -152,13 +154,13 @@ def _statement(path: Path, claim: Mapping[str, Any], given: Any) -> Statement:
     printed = given.get("published", {})
     if not isinstance(printed, dict) or not set(printed) <= {"effect", "se"}:
         raise _fault(path, f"{name} has a published effect other than {{effect: number, se: number}}")
-    known = {key: given[key] for key in given if key not in ("published", "where")}
+    known = {key: given[key] for key in given if key not in ("published", "where", "experiment")}
     return Statement(
         **known,
         claim=claim["id"],
         paper=claim["paper"],
         where=given.get("where", claim["where"]),
-        experiment=claim["experiment"],
+        experiment=given.get("experiment", claim["experiment"]),
         published=printed.get("effect"),
         published_se=printed.get("se"),
     )

@@ -1,10 +1,9 @@
-"""Localization as an experiment: curves of detections, what finds boxes without looking, and the claims."""
+"""Localization as an experiment: curves of detections, what finds boxes without looking, kernels at boxes."""
 
 from __future__ import annotations
 
 import json
-import re
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,20 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.made_up_results import frame
+from helpers.made_up_results import Fake, config_of, row
 from helpers.toy_project import HERE
+from structmargin.problems import Localization
+from structmargin.problems.localization.kernel import BoxChi2
+from structmargin_suite.analysis.localization import LINEAR, kernel_values, wrong_boxes
 from structmargin_suite.baselines import box_prior
-from structmargin_suite.datasets import clusters, completed, uiuc_cars
+from structmargin_suite.datasets import Examples, Split, clusters, completed, uiuc_cars
 from structmargin_suite.datasets.uiuc_cars.detection import correct, precision_recall
 from structmargin_suite.figures.localization import _noise, _precision_at
 from structmargin_suite.methods.method import Method
 from structmargin_suite.methods.training import train
-from structmargin_suite.results import ExperimentResults
-from structmargin_suite.statements import localization as claims
-from structmargin_suite.storage.bundle import Entry, write_bundle
-from structmargin_suite.storage.csv_files import write_csv
-from structmargin_suite.storage.files import json_bytes, sha256, write_json
-from structmargin_suite.storage.layout import RECORD_FILE, ScaleLayout
 
 
 def test_a_car_is_found_once_and_by_the_better_criterion() -> None:
@@ -37,8 +33,8 @@ def test_a_car_is_found_once_and_by_the_better_criterion() -> None:
         "overlap": {"there": True, "aside": True, "too far": True, "down": True, "both": False},
     }
     for criterion, told in expected.items():
-        for name, (row, column) in places.items():
-            box = np.array([[row, column, row + 10.0, column + 25.0, 1.0]])
+        for name, (down, across) in places.items():
+            box = np.array([[down, across, down + 10.0, across + 25.0, 1.0]])
             assert correct(cars, [box], criterion)[0].tolist() == [told[name]], (criterion, name)
     twice = np.array([[0, 1, 10, 26, 2.0], [0, 0, 10, 25, 1.0]])
     assert correct(cars, [twice], "ellipse")[0].tolist() == [True, False]
@@ -115,155 +111,69 @@ def test_a_path_over_c_chooses_as_trainings_from_nothing_do() -> None:
     assert fits[0].numbers == fits[1].numbers, "the final training starts from nothing either way"
 
 
-LEVELS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
-PAPER = {
-    "S-SVM (linear)": (18, 16, 27, 76, 55, 92, 91),
-    "JKSE (linear)": (36, 35, 43, 60, 68, 79, 91),
-    "JKSE (chi2)": (8, 11, 12, 24, 37, 62, 91),
-}
+LEVELS = (0.0, 0.1, 0.5)
 
 
-def results(
-    tmp_path: Path,
-    rates: Any = None,
-    seconds: tuple[float, float] = (500.0, 0.5),
-    share: float = 0.98,
-    slope: float = 0.0,
-    n_train: int = 139,
-) -> dict[str, ExperimentResults]:
-    """Result files with these equal error rates, seconds of S-SVM and JKSE, and a slope of rates in nu."""
-    folder = tmp_path / "results" / "localization"
-    rows: list[dict[str, Any]] = []
-    clocks = []
-    records = []
-    for method, values in (PAPER if rates is None else rates).items():
-        for level, value in zip(LEVELS, values, strict=False):
-            for kind in ("swap", "far"):
-                run = f"{method},{kind},{level}"
-                rate = value + (kind == "far")
-                rows.append({"run": run, "method": method, "studies": "noise", "label_noise": level,
-                             "noise_kind": kind, "nu": None, claims.ERROR: rate})  # fmt: skip
-                spent = seconds[not method.startswith("S-SVM")]
-                clocks.append({"run": run, "fit_seconds": spent, "fit_seconds_search": share * spent})
-                records.append(Entry(run, "k", "done", {RECORD_FILE: json_bytes({"n_train": n_train})}))
-    for method in ("JKSE (linear), nu", "JKSE (chi2), nu"):
-        for level in (0.0, 0.5):
-            for value in (0.05, 0.2, 0.4, 0.6, 0.8, 1.0):
-                rows.append({"run": f"{method},{level},{value}", "method": method, "studies": "nu",
-                             "label_noise": level, "noise_kind": "swap", "nu": value,
-                             claims.ERROR: 30.0 + slope * level * value})  # fmt: skip
-    for row in rows:
-        row.update(status="done", chosen=True, data="uiuc-cars", corpus="uiuc-cars", reason=None)
-    write_csv(folder / "runs.csv", rows, list(rows[0]))
-    write_csv(folder / "timings.csv", clocks, list(clocks[0]))
-    bundle = ScaleLayout(tmp_path, "paper").trained("localization", "all")
-    write_bundle(bundle, {}, records)
-    jobs = {"all": {"runs": [entry.name for entry in records], "trained": sha256(bundle)}}
-    write_json(folder / "summary.json", {"config": {}, "scale": "paper", "jobs": jobs})
-    return {"localization": ExperimentResults(tmp_path, "localization")}
+def test_a_curve_begins_at_the_runs_without_noise_whichever_reading_they_stand_under() -> None:
+    rows = [
+        row("noise", f"{reading},{level}", method=LINEAR, label_noise=level, reading=reading)
+        for reading in ("swap", "far") for level in LEVELS
+    ]  # fmt: skip
+    found = Fake("localization", config_of("localization"), rows)
+    assert _noise(found, LINEAR, "far")["run"].tolist() == [f"far,{level}" for level in LEVELS]  # its own
+    found = Fake("localization", config_of("localization"), [r for r in rows if r["run"] != "far,0.0"])
+    assert _noise(found, LINEAR, "far")["run"].tolist() == ["swap,0.0", "far,0.1", "far,0.5"]
+    assert _noise(found, LINEAR)["run"].tolist() == [f"swap,{level}" for level in LEVELS]
 
 
-def test_a_curve_begins_at_the_runs_without_noise_whichever_reading_they_stand_under(tmp_path: Path) -> None:
-    found = results(tmp_path)["localization"]
-    levels = {kind: _noise(found, "JKSE (linear)", kind)["run"].tolist() for kind in ("swap", "far")}
-    assert levels["far"] == [f"JKSE (linear),far,{level}" for level in LEVELS]  # it has its own
-    found.runs = found.runs[(found.runs["noise_kind"] == "swap") | (found.runs["label_noise"] > 0)]
-    shared = _noise(found, "JKSE (linear)", "far")["run"].tolist()
-    assert shared == [f"JKSE (linear),swap,{LEVELS[0]}", *levels["far"][1:]]
-    assert _noise(found, "JKSE (linear)")["run"].tolist() == levels["swap"]
-
-
-def changed(method: str, level: float, value: float) -> dict[str, Any]:
-    rates = {name: list(values) for name, values in PAPER.items()}
-    rates[method][LEVELS.index(level)] = value
-    return rates
-
-
-def test_the_papers_own_numbers_bear_out_its_claims(tmp_path: Path) -> None:
-    found = results(tmp_path)
-    for check in (claims.fast, claims.noise_linear, claims.chi2, claims.insensitive):
-        verdict = check(found)
-        assert verdict.verdict == "holds", verdict
-    assert "8.0/11.0/12.0/24.0/37.0/62.0/91.0" in claims.chi2(found).evidence
-    assert "S-SVM (linear) far 19.0/17.0" in claims.noise_linear(found).evidence
-
-
-@pytest.mark.parametrize(
-    ("check", "options", "evidence"),
-    [
-        (claims.fast, {"seconds": (40.0, 0.5)}, "80 times as long"),
-        (claims.fast, {"share": 0.6}, "60% in its search"),
-        (claims.fast, {"seconds": (9000.0, 80.0)}, "JKSE \\(linear\\) 80.00 s"),
-        (claims.noise_linear, {"rates": changed("S-SVM (linear)", 0.1, 40)}, "up to 30%: no"),
-        (claims.noise_linear, {"rates": changed("S-SVM (linear)", 0.5, 50)}, r"\(by 23.0 points\): no"),
-        (claims.noise_linear, {"rates": changed("JKSE (linear)", 0.5, 75)}, r"at most 32.0 points\): no"),
-        (claims.noise_linear, {"rates": changed("S-SVM (linear)", 0.9, 70)}, "better at 90%: no"),
-        (claims.chi2, {"rates": changed("S-SVM (linear)", 0.3, 12)}, "not lowest at 0.3"),
-        (claims.chi2, {"rates": changed("JKSE (linear)", 0.0, 5)}, "not lowest at 0;"),
-        (claims.insensitive, {"slope": 12.0}, "at most 5 is asked"),
-    ],
-)
-def test_other_numbers_do_not(tmp_path: Path, check: Any, options: dict[str, Any], evidence: str) -> None:
-    verdict = check(results(tmp_path, **options))
-    assert verdict.verdict == "fails"
-    assert re.search(evidence, verdict.evidence), verdict.evidence
-
-
-def test_too_little_is_not_tested(tmp_path: Path) -> None:
-    assert claims.fast(results(tmp_path, n_train=12)).verdict == "not tested"
-    few = {method: values[:2] for method, values in PAPER.items()}
-    found = results(tmp_path / "few", rates=few)
-    assert claims.noise_linear(found).verdict == "not tested"
-    assert claims.chi2(found).verdict == "not tested"
-
-
-class Kept:
+class Pictures(Fake):
     """Results whose split and model are at hand: test images full of one word but for their cars."""
 
     def __init__(self, telling: bool) -> None:
-        from structmargin.problems import Localization
-
         rng = np.random.default_rng(0)
         window = np.array([[4, 6, 1]])
         X, Y = [], []
         for _ in range(60):
             words = rng.integers(8, 16, size=(8, 20))
-            box = np.array([[2, 5, 6, 11]])
             if telling:
                 words[2:6, 5:11] = rng.integers(0, 4, size=(4, 6))
             X.append((words, window))
-            Y.append(box)
-        self.problem = Localization(16, levels=2)
-        self.X, self.Y = X, Y
-
-    def select(self, study: str, **settings: Any) -> Any:
-        return frame([{"run": "one", "label_noise": 0.0}])
+            Y.append(np.array([[2, 5, 6, 11]]))
+        self.parts = Split(Examples(X, Y), Examples(X, [y.astype(float) for y in Y]))
 
     def split(self, run: str) -> Any:
-        from structmargin_suite.datasets import Examples, Split
-
-        part = Examples(self.X, self.Y)
-        return Split(part, Examples(self.X, [y.astype(float) for y in self.Y]))
+        return self.parts
 
     def model(self, run: str) -> Any:
-        class Model:
-            problem_ = self.problem
-
-        return Model()
+        return SimpleNamespace(problem_=Localization(16, levels=2), kernel=BoxChi2(16, 2))
 
 
-def test_the_kernel_claim_follows_the_kernel() -> None:
-    """It holds where cars have words of their own, and fails where they have the background's."""
-    held: Any = {"localization": Kept(telling=True)}
-    verdict = claims.localization_kernel(held)
-    assert verdict.verdict == "holds"
-    assert "right above random in 100% of 60 images" in verdict.evidence
-    lost: Any = {"localization": Kept(telling=False)}
-    assert claims.localization_kernel(lost).verdict == "fails"
-    pairs = claims.kernel_values(held["localization"], "one")
-    for right_boxes, random in pairs.values():
-        assert right_boxes.shape == random.shape == (60, 60)
-        assert right_boxes.mean() > 2.0 * random.mean()
+def test_kernels_are_higher_at_boxes_with_words_of_their_own() -> None:
+    for right, random in kernel_values(Pictures(telling=True), "linear", "chi2").values():
+        assert right.shape == random.shape == (60, 60)
+        assert right.mean() > 2.0 * random.mean()
+    for right, random in kernel_values(Pictures(telling=False), "linear", "chi2").values():
+        assert right.mean() == pytest.approx(random.mean(), rel=0.1)
+
+
+def test_wrong_boxes_are_those_that_lie_on_no_car() -> None:
+    options = {"stride": 8, "surf_scale": 1, "n_words": 20, "train_images": 14, "test_images": 2, "crops": 4}
+    arrays = uiuc_cars.synthesize(2, **options)
+
+    class Noisy(Fake):
+        def record(self, run: str) -> Any:
+            return {"view_seed": 5, "view": {"label_noise": float(run), "noise_kind": "far"}}
+
+        def ready(self, run: str) -> Any:
+            return arrays
+
+    found = Noisy("localization", {}, [])
+    n_cars = [int(n) for n in arrays["train_n"]]
+    image, wrong = wrong_boxes(found, "0.0")
+    assert image.tolist() == [i for i, n in enumerate(n_cars) for _ in range(n)] and not wrong.any()
+    order = np.random.default_rng(5).permutation(14)
+    image, wrong = wrong_boxes(found, "0.5")
+    assert set(image[wrong]) <= set(order[:7]) and len(set(image[wrong])) >= 5
 
 
 def test_every_table_of_the_config_names_what_evaluation_gives() -> None:
@@ -274,9 +184,6 @@ def test_every_table_of_the_config_names_what_evaluation_gives() -> None:
     given_names = {"test_equal_error_ellipse", "test_equal_error_overlap", "validation_roc_area"}
     for table in config["tables"].values():
         assert set(table.get("found_as", {}).values()) <= given_names
-    assert set(config["claims"]) == {
-        "jkse-fast", "jkse-noise-linear", "jkse-chi2", "jkse-nu", "jkse-localization-kernel"
-    }  # fmt: skip
     assert json.dumps(config["methods"]["JKSE (chi2)"]["choose"]["among"]).count(",") == 19
 
 

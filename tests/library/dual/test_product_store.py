@@ -97,7 +97,7 @@ def test_the_optimum_is_that_of_a_gram_matrix_and_of_all_constraints(
     )
 
 
-@pytest.mark.parametrize("solver", ["n_slack_a", "n_slack_b", "n_slack_cvxopt", "olarank"])
+@pytest.mark.parametrize("solver", ["n_slack_a", "n_slack_b", "n_slack_cvxopt", "staged", "olarank"])
 @pytest.mark.parametrize("shared", [False, True])
 def test_every_solver_with_kernels_reaches_the_same_optimum(solver: str, shared: bool) -> None:
     X, Y = sample(40, 7, 1.5)

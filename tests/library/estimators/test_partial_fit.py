@@ -146,7 +146,9 @@ def test_the_model_of_an_earlier_chunk_stays_as_it_was(solver: Any, kernel: bool
     assert [model.scorer_(x, y) for x, y in zip(X, Y)] != scores
 
 
-@pytest.mark.parametrize("solver", ["n_slack", "n_slack_a", "one_slack", "bcfw", NSlack(most=2)], ids=str)
+@pytest.mark.parametrize(
+    "solver", ["n_slack", "n_slack_a", "staged", "one_slack", "bcfw", NSlack(most=2)], ids=str
+)
 def test_other_solvers_name_the_two(solver: Any) -> None:
     model = StructuredSVM(Multiclass(3, 4), solver=solver)
     assert not hasattr(model, "partial_fit")

@@ -98,7 +98,7 @@ def test_cross_validation_over_structured_outputs() -> None:
     assert scores.mean() > -1.0
 
 
-@pytest.mark.parametrize("solver", ["n_slack", "n_slack_b", "one_slack", "bcfw", "perceptron"])
+@pytest.mark.parametrize("solver", ["n_slack", "n_slack_b", "staged", "one_slack", "bcfw", "perceptron"])
 def test_a_fitted_model_certifies_and_predicts(solver: str) -> None:
     X, Y = iris()
     model = StructuredSVM(Multiclass(3, 5), "SVM1 margin", solver, C=90.0).fit(X, Y)

@@ -248,7 +248,10 @@ def test_a_sparse_matrix_that_points_outside_of_itself(name: str, kind: str) -> 
 @pytest.mark.parametrize(
     ("solver", "kernel"),
     [
-        *((solver, None) for solver in ("n_slack", "n_slack_a", "n_slack_b", "one_slack", "bcfw", "olarank")),
+        *(
+            (solver, None)
+            for solver in ("n_slack", "n_slack_a", "n_slack_b", "staged", "one_slack", "bcfw", "olarank")
+        ),
         ("n_slack", Product(LinearKernel())),
     ],
 )

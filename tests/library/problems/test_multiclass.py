@@ -124,6 +124,7 @@ def digits(n: int) -> tuple[np.ndarray, np.ndarray, float]:
 DIGITS = {
     "n_slack": 600,
     "n_slack_b": 400,
+    "staged": 400,
     "one_slack": 600,
     "bcfw": 600,
     "n_slack_a": 80,

@@ -17,7 +17,8 @@ from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import LinearKernel, Product
 from structmargin.problems import Grammar, Multiclass
 
-SOLVERS = ("n_slack", "n_slack_a", "n_slack_b", "n_slack_cvxopt", "one_slack", "bcfw")
+ALL_SEVEN = ("n_slack", "n_slack_a", "n_slack_b", "n_slack_cvxopt", "staged")
+SOLVERS = (*ALL_SEVEN, "one_slack", "bcfw")
 LINEAR_ONLY = ("one_slack", "bcfw")
 K, D = 4, 3
 LOSS = np.array([[0, 0, 2, 0.5], [1, 0, 3, 1], [2, 0.25, 0, 1], [4, 1, 0.5, 0]])
@@ -141,7 +142,7 @@ def test_optimum_of_the_all_constraints_primal(name: str, formulation: str, solv
     assert fit.dual == pytest.approx(value, rel=1e-9)
 
 
-@pytest.mark.parametrize("solver", ["n_slack", "n_slack_a", "n_slack_b", "n_slack_cvxopt"])
+@pytest.mark.parametrize("solver", ALL_SEVEN)
 @pytest.mark.parametrize("name", ["multiclass 0/1 dense", "multiclass 0/1 sparse", "chain hamming dense"])
 def test_hard_margin_says_when_data_cannot_be_separated(name: str, solver: str) -> None:
     problem, X, Y, listed = case(name, False)
@@ -153,7 +154,7 @@ def test_hard_margin_says_when_data_cannot_be_separated(name: str, solver: str) 
         registry.solver(solver).train(problem, (X, Y), FORMULATIONS["SVM0"], C=1.0, eps=1e-3)
 
 
-@pytest.mark.parametrize("solver", ["n_slack", "n_slack_a", "n_slack_b", "n_slack_cvxopt"])
+@pytest.mark.parametrize("solver", ALL_SEVEN)
 def test_hard_margin_in_a_kernel_space_says_so_too(solver: str) -> None:
     problem, X, Y, _ = case("multiclass 0/1 dense", False)
     space = registry.space(Product(LinearKernel()))
@@ -164,14 +165,14 @@ def test_hard_margin_in_a_kernel_space_says_so_too(solver: str) -> None:
 def test_same_input_with_two_labels_is_not_separable() -> None:
     """The shortest proof: two cuts that cancel."""
     X, Y = np.ones((2, 1)), np.array([0, 1])
-    for solver in ("n_slack", "n_slack_a", "n_slack_b", "n_slack_cvxopt"):
+    for solver in ALL_SEVEN:
         with pytest.raises(NotSeparableError):
             registry.solver(solver).train(Multiclass(2, 1), (X, Y), FORMULATIONS["SVM0"])
 
 
 def test_an_input_of_zeros_is_not_separable() -> None:
     """A single cut of norm 0."""
-    for solver in ("n_slack", "n_slack_a", "n_slack_b", "n_slack_cvxopt"):
+    for solver in ALL_SEVEN:
         with pytest.raises(NotSeparableError):
             registry.solver(solver).train(
                 Multiclass(2, 2), (np.array([[1.0, 0], [0, 0]]), np.array([0, 1])), FORMULATIONS["SVM0"]

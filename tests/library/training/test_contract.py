@@ -19,7 +19,7 @@ from structmargin.problems import Multiclass
 from structmargin.problems.multiclass.problem import MulticlassBatch
 from structmargin.solvers.n_slack import NSlack
 
-SOLVERS = ["n_slack", "n_slack_a", "n_slack_b", "one_slack", "bcfw", "olarank"]
+SOLVERS = ["n_slack", "n_slack_a", "n_slack_b", "staged", "one_slack", "bcfw", "olarank"]
 RIGHT_BY_LUCK = {"Stale": {"one_slack"}}
 """Where a broken search may train without an error on the data below: its certificate is then true."""
 
@@ -182,7 +182,7 @@ class Mixed(Multiclass):
         return Shifted(self, X, Y)
 
 
-@pytest.mark.parametrize("solver", ["one_slack", "bcfw", "n_slack_b", "olarank"])
+@pytest.mark.parametrize("solver", ["one_slack", "bcfw", "n_slack_b", "staged", "olarank"])
 def test_a_batch_that_mixes_up_its_examples_is_named(solver: str) -> None:
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(30, 3)), rng.integers(3, size=30)

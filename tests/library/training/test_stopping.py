@@ -19,7 +19,8 @@ from structmargin.problems import Multiclass
 from structmargin.solvers.olarank import OLaRank
 from structmargin.training.stopping import Criterion
 
-SOLVERS = ["n_slack", "n_slack_a", "n_slack_b", "one_slack", "bcfw", OLaRank(passes=2000)]
+ALL_SEVEN = ["n_slack", "n_slack_a", "n_slack_b", "staged"]
+SOLVERS = [*ALL_SEVEN, "one_slack", "bcfw", OLaRank(passes=2000)]
 
 
 def digits(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -68,7 +69,7 @@ def test_where_no_gap_is_known_eps_is_one_percent_of_the_largest_loss() -> None:
 
 
 @pytest.mark.parametrize("C", [1e7, 1e10])
-@pytest.mark.parametrize("solver", ["n_slack", "n_slack_a", "n_slack_b"])
+@pytest.mark.parametrize("solver", ALL_SEVEN)
 def test_converged_means_that_the_relaxed_problem_is_solved_too(solver: str, C: float) -> None:
     """With so large a C an ascent of the dual takes long, and used to be taken for solved."""
     rng = np.random.default_rng(0)
@@ -93,7 +94,7 @@ def test_hard_margins_are_relative_to_each_cut() -> None:
     assert fit.primal == pytest.approx(0.25)  # w = (1/2, -1/2) puts the second example at margin 1
 
 
-@pytest.mark.parametrize("solver", ["n_slack", "n_slack_b"])
+@pytest.mark.parametrize("solver", ["n_slack", "n_slack_b", "staged"])
 def test_hard_margins_that_cannot_be_had_end_with_an_error(solver: str) -> None:
     X, _ = digits(100)
     y = np.random.default_rng(0).integers(10, size=100)
@@ -105,7 +106,7 @@ def test_hard_margins_that_cannot_be_had_end_with_an_error(solver: str) -> None:
 @pytest.mark.parametrize("formulation", ["SVM1 margin", "SVM1 slack", "SVM2", "SVM2 margin"])
 @pytest.mark.parametrize("solver", SOLVERS, ids=str)
 def test_a_weight_of_two_is_the_example_twice_and_of_none_its_absence(solver: Any, formulation: str) -> None:
-    if formulation.startswith("SVM2") and solver not in ("n_slack", "n_slack_a", "n_slack_b"):
+    if formulation.startswith("SVM2") and solver not in ALL_SEVEN:
         formulation = "SVM1"
     rng = np.random.default_rng(1)
     X = [

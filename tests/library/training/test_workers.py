@@ -48,7 +48,10 @@ X, Y = chains(14, n_labels=3, noise=0.8, seed=3)
     "backend, solver",
     [
         ("loky", "n_slack"),
-        *(("threading", name) for name in ("n_slack_b", "one_slack", "bcfw", "olarank", "perceptron")),
+        *(
+            ("threading", name)
+            for name in ("n_slack_b", "staged", "one_slack", "bcfw", "olarank", "perceptron")
+        ),
     ],
 )
 def test_workers_find_the_same_model(backend: str, solver: str, sent: list[tuple[int, int]]) -> None:

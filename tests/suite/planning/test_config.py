@@ -75,12 +75,15 @@ def test_faults_of_meaning_come_together(tmp_path):
     config["studies"]["sizes"]["methods"] = ["margins"]
     config["tables"]["toy"]["study"] = "size"
     config["tables"]["toy"]["published"] = "toys.csv"
-    config["claims"] = ["bound-risks"]
+    config["readings"] = {
+        "as printed": {"evidence": "e", "chosen": "before", "primary": True, "uses": ["bound-risks"]}
+    }
+    config["methods"]["any"]["readings"] = ["as printed"]
     text = "\n".join(lines := faults_of(project(tmp_path), config))
     assert lines[0] == "6 problems in the configuration:"
     for wrong, right in (
         ("scater", "scatter"), ("epsilon", "eps"), ("margins", "margin"), ("size", "sizes"),
-        ("toys.csv", "toy.csv"), ("bound-risks", "bound-risk"),
+        ("toys.csv", "toy.csv"), ("bound-risks", "bound-risk-slack"),
     ):  # fmt: skip
         assert any(f"'{wrong}'" in line and f"'{right}'" in line for line in lines), (wrong, text)
 

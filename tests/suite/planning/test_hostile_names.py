@@ -113,7 +113,7 @@ def test_an_experiment_outside_configs_is_not_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "value", ["../claims.yaml", "/etc/passwd", "../../configs/toy.yaml", "a/../toy.csv", ".", ""]
+    "value", ["../statements.yaml", "/etc/passwd", "../../configs/toy.yaml", "a/../toy.csv", ".", ""]
 )
 def test_published_numbers_are_in_their_folder(tmp_path, value):
     root = project(tmp_path)
@@ -212,7 +212,6 @@ def test_a_choice_formats_names_only(tmp_path):
 
 def test_own_files_that_are_not_there_are_told_by_the_check(tmp_path, capsys):
     config = {key: TOY[key] for key in ("title", "paper", "where", "about", "scales")} | {
-        "claims": [],
         "data": {"ocr": {"from": "ocr", "source": "file", "path": "data/mine.gz"}},
         "methods": {"words": {"model": "JKSE", "nu": 0.1, "problem": {"name": "Sequence"}}},
         "studies": {"letters": {"methods": ["words"]}},

@@ -114,13 +114,14 @@ def test_links_between_documents_lead_somewhere():
 def test_the_readme_tells_the_snapshots_own_numbers(tmp_path):
     folder = tmp_path / "results" / "snapshot"
     write_csv(
-        folder / "claims.csv",
+        folder / "statements.csv",
         [
-            {"id": "a", "verdict": "holds"},
-            {"id": "b", "verdict": "holds"},
-            {"id": "c", "verdict": "not tested"},
+            {"id": "a", "verdict": "reproduced", "primary": True},
+            {"id": "a", "verdict": "contradicted", "primary": False},
+            {"id": "b", "verdict": "reproduced", "primary": True},
+            {"id": "c", "verdict": "not testable", "primary": True},
         ],
-        ["id", "verdict", "evidence"],
+        ["id", "verdict", "primary"],
     )
     data = {"one": {"data": {"x": "real", "y": "synthetic"}}, "two": {"data": {"z": "real"}}}
     write_json(folder / "record.json", {"scale": "paper", "experiments": data})
@@ -142,7 +143,9 @@ def test_the_readme_tells_the_snapshots_own_numbers(tmp_path):
     assert front(tmp_path) is None
     (tmp_path / "README.md").write_text(f"Before.\n{BEGIN}\nstale\n{END}\nAfter.\n")
     text = str(front(tmp_path))
-    assert text.startswith(f"Before.\n{BEGIN}\n**Of the papers' 3 claims 2 hold, 0 fail and 1 stay open**")
+    assert text.startswith(
+        f"Before.\n{BEGIN}\n**Of 3 statements of the papers: 2 reproduced, 1 not testable**"
+    )
     assert text.endswith(f"figures/{FIGURE}.svg)\n{END}\nAfter.\n") and "stale" not in text
     assert "2 real data sets and 1 synthetic" in text
     assert "| 20 | 20.0 | 20.1 (20.0) | 20.2 (20.0) | 20.3 (20.0) |" in text

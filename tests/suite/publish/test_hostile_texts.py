@@ -8,15 +8,12 @@ import pytest
 
 from helpers.markup import PageReader, in_one_line, read_latex, read_markdown
 from helpers.toy_project import TOY, project, run_all
-from structmargin_suite import statements
 from structmargin_suite.cli import main
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish.documents import readings
 from structmargin_suite.publish.escapes import markdown
 from structmargin_suite.publish.snapshot import snapshot
-from structmargin_suite.results import Results
-from structmargin_suite.statements import judge
 from structmargin_suite.storage.csv_files import read_csv, write_csv
 
 TEXT = (
@@ -93,36 +90,15 @@ def test_a_label_that_figures_would_compute_is_refused(made):
     path.write_text(whole)
 
 
-def test_only_a_missing_experiment_leaves_a_claim_untested(made, monkeypatch):
-    results = Results(made[0])
-    claim = [{"id": "align-sublinear"}]
-
-    def check_missing(found):
-        return statements.holds(str(found["alignment"].runs))
-
-    def check_wrong(found):
-        return statements.holds(str(found["toy"].runs["no such column"]))
-
-    monkeypatch.setitem(statements._CHECKS, "align-sublinear", check_missing)
-    (row,) = judge(results, claim)
-    assert (row["verdict"], row["evidence"]) == ("not tested", "no results of 'alignment' yet")
-    monkeypatch.setitem(statements._CHECKS, "align-sublinear", check_wrong)
-    with pytest.raises(KeyError, match="no such column"):
-        judge(results, claim)
-    monkeypatch.setitem(statements._CHECKS, "align-sublinear", lambda found: statements.holds({}["x"]))
-    with pytest.raises(KeyError):
-        judge(results, claim)
-
-
-def test_a_snapshot_of_a_claim_that_nobody_lists_is_a_sentence(made):
-    path = made[0] / "results" / "claims.csv"
+def test_a_snapshot_of_a_statement_that_nobody_lists_is_a_sentence(made):
+    path = made[0] / "results" / "statements.csv"
     rows = read_csv(path)
-    write_csv(
-        path, [*rows, {"id": "strange", "verdict": "holds", "evidence": "x"}], ["id", "verdict", "evidence"]
-    )
-    with pytest.raises(ConfigError, match=r"judges strange, which data/published/claims.yaml does not list"):
+    write_csv(path, [*rows, {**rows[0], "id": "strange"}], list(rows[0]))
+    with pytest.raises(
+        ConfigError, match=r"judges strange, which data/published/statements.yaml does not list"
+    ):
         snapshot(made[0])
-    write_csv(path, rows, ["id", "verdict", "evidence"])
+    write_csv(path, rows, list(rows[0]))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +108,7 @@ def test_a_snapshot_of_a_claim_that_nobody_lists_is_a_sentence(made):
         ("results/toy/summary.json", "[]", "the file has no scale: it is of another kind"),
         ("results/toy/toy.csv", "measure,value,spread,spread_kind,runs\ne,x,1,se,1\n", "must be numbers"),
         ("results/toy/toy.csv", "a,b\n1\n", "row 1 has 1 cells, but there are 2 columns"),
-        ("results/claims.csv", "a,b\n1,2\n", "claims.csv: the file has no columns id and verdict"),
+        ("results/statements.csv", "a,b\n1,2\n", "the file has no columns id, reading, data and verdict"),
     ],
 )
 def test_comparing_damaged_results_is_a_sentence(made, file, text, said, capsys):
@@ -151,7 +127,7 @@ def test_comparing_damaged_results_is_a_sentence(made, file, text, said, capsys)
     [
         ("configs/schema/experiment.yaml", "not valid YAML"),
         ("configs/schema/suite.yaml", "not valid YAML"),
-        ("data/published/claims.yaml", "not valid YAML"),
+        ("data/published/statements.yaml", "not valid YAML"),
     ],
 )
 def test_files_that_come_with_the_project_and_are_damaged_are_a_sentence(made, tmp_path, file, said, capsys):

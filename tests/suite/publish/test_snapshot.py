@@ -32,13 +32,14 @@ def again(made, folder):
     return folder
 
 
-def test_it_holds_tables_figures_claims_the_page_and_the_record_and_no_large_file(made):
+def test_it_holds_tables_figures_verdicts_the_page_and_the_record_and_no_large_file(made):
     kept = made / "results" / "snapshot"
     files = {path.relative_to(kept).as_posix(): path for path in kept.rglob("*") if path.is_file()}
     tables = {f"toy/{table}.{kind}" for table in ("toy", "solvers") for kind in ("csv", "md", "tex")}
     pictures = {f"toy/figures/{name}.svg" for name in ("small", "large", "small_time")}
     others = {
-        "claims.csv",
+        "distances.svg",
+        "statements.csv",
         "index.html",
         "record.json",
         "toy/summary.json",
@@ -48,7 +49,7 @@ def test_it_holds_tables_figures_claims_the_page_and_the_record_and_no_large_fil
     assert tables | pictures | others <= set(files)
     assert not any(re.search(r"\.(pdf|npz|log)$|runs/|jobs/", name) for name in files)
     assert all(path.stat().st_size < 500_000 for path in files.values())
-    for name in tables | {"claims.csv", "toy/runs.csv"}:
+    for name in tables | {"statements.csv", "toy/runs.csv"}:
         assert files[name].read_bytes() == (made / "results" / name).read_bytes()
     page = files["index.html"].read_text()
     links = [link for link in re.findall(r'href="([^"#]+)"', page) if not link.startswith("data:")]
@@ -171,14 +172,14 @@ def test_a_tiny_difference_is_none_and_a_lost_value_is_one(made, tmp_path):
 
 def test_verdicts_and_scales_are_compared_too(made, tmp_path):
     root = again(made, tmp_path / "verdicts")
-    claims = root / "results" / "claims.csv"
-    rows = read_csv(claims)
-    assert rows[-1]["verdict"] == "not tested"
-    rows[-1]["verdict"] = "fails"
-    write_csv(claims, rows, list(rows[0]))
+    statements = root / "results" / "statements.csv"
+    rows = read_csv(statements)
+    assert rows[-1]["verdict"] == "not testable"
+    rows[-1]["verdict"] = "contradicted"
+    write_csv(statements, rows, list(rows[0]))
     found = numbers(made / "results", root / "results")
     assert [str(one) for one in found.differences] == [
-        f"claim {rows[-1]['id']}: not tested and fails, differs"
+        f"statement {rows[-1]['id']}: not testable and contradicted, differs"
     ]
     summary = read_json(root / "results" / "toy" / "summary.json")
     write_json(root / "results" / "toy" / "summary.json", {**summary, "scale": "paper"})

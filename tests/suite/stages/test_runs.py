@@ -14,7 +14,7 @@ from structmargin_suite.stages.evaluate import Measured
 from structmargin_suite.stages.tabulate import RunRow
 from structmargin_suite.storage.bundle import Entry, write_bundle
 from structmargin_suite.storage.errors import DataError
-from structmargin_suite.storage.records import NameClash
+from structmargin_suite.storage.names import NameClash
 
 HEADS = {"run": "r", "status": "done"}
 

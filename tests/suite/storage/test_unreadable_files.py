@@ -21,7 +21,7 @@ from structmargin_suite.storage.csv_files import read_csv, write_csv
 from structmargin_suite.storage.errors import DamagedFile, DataError, one_line
 from structmargin_suite.storage.files import read_bytes, read_json, read_yaml, write_json
 from structmargin_suite.storage.frames import read_frame
-from structmargin_suite.storage.records import read_claims
+from structmargin_suite.storage.statements_file import read_statements
 
 CASES = int(os.environ.get("STRUCTMARGIN_CASES", "150"))
 RECORD = {"key": "abc", "status": "done", "files": {"model.npz": "0" * 64}, "numbers": [1.5, None, "ä"]}
@@ -35,7 +35,10 @@ def folder(tmp_path_factory):
     write_json(made / "x.json", RECORD)
     write_csv(made / "x.csv", ROWS, ["run", "n", "value"])
     (made / "x.npz").write_bytes(npz_bytes(ARRAYS))
-    (made / "x.yaml").write_text("- {id: a, claim: b, paper: jmlr05, where: here}\n")
+    (made / "x.yaml").write_text(
+        "- {id: a, says: b, paper: jmlr05, where: here, experiment: e,\n"
+        "   statements: [{id: a-1, says: c, kind: order, unit: d}]}\n"
+    )
     return made
 
 
@@ -44,7 +47,7 @@ def read_arrays(path):
     return arrays_of(files.read_bytes(path), path)
 
 
-READERS = {"x.json": read_json, "x.csv": read_csv, "x.npz": read_arrays, "x.yaml": read_claims}
+READERS = {"x.json": read_json, "x.csv": read_csv, "x.npz": read_arrays, "x.yaml": read_statements}
 
 
 def equal(one, other):
@@ -232,11 +235,6 @@ def test_yaml_of_the_project_names_the_line(tmp_path):
         DamagedFile, match=r"x\.yaml: line 2: b the tag !!python/name:os\.system is not read here"
     ):
         read_yaml(tmp_path / "x.yaml")
-    (tmp_path / "x.yaml").write_text("- {id: a, claim: b, paper: c, where: d}\n- {id: a}\n")
-    with pytest.raises(
-        DamagedFile, match="entry 2 is no claim with id, claim, paper, where as texts; correct the file"
-    ):
-        read_claims(tmp_path / "x.yaml")
 
 
 @given(st.text(), st.integers(10, 50))

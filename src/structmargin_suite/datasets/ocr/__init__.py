@@ -151,6 +151,15 @@ def score(Y: Labels, Yhat: Labels) -> dict[str, float]:
     }
 
 
+def keep(Y: Labels, Yhat: Labels) -> dict[str, np.ndarray]:
+    """What statements need of a test set of words: `labels` and `predicted` (N,), end to end, and `lengths`;
+    nothing of single letters."""
+    if not isinstance(Y, list):
+        return {}
+    letters = {"labels": _flat(Y).astype(np.uint8), "predicted": _flat(Yhat).astype(np.uint8)}
+    return {**letters, "lengths": np.array([len(word) for word in Y])}
+
+
 def letters_90(y: np.ndarray) -> float:
     """The least number of different letters that make up nine tenths of y (N,)."""
     counts = np.sort(np.bincount(y))[::-1]
@@ -167,6 +176,13 @@ def shuffled(
         if np.mean(other == y) <= right:
             return other
     return None
+
+
+def shifted(y: np.ndarray, right: float = 0.25) -> np.ndarray | None:
+    """The labels of a word moved on cyclically by as few positions as leave at most a share `right` of them
+    as before; None if there is no such shift."""
+    shifts = (np.roll(y, k) for k in range(1, len(y)))
+    return next((other for other in shifts if np.mean(other == y) <= right), None)
 
 
 def _flat(Y: Labels) -> np.ndarray:

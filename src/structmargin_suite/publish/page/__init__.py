@@ -2,8 +2,8 @@
 
 What a clock, a memory meter or a machine decides stands between the marks VOLATILE_BEGIN and
 VOLATILE_END and nowhere else, so that everything outside them is the same to the byte for the
-same configuration; the verdicts on claims about time are among it, and so is the number of claims
-that hold. Sections are built from result files alone: a new experiment appears by itself.
+same configuration; verdicts on statements about time are among it, and so are all counts of verdicts.
+Sections are built from result files alone: a new experiment appears by itself.
 """
 
 from __future__ import annotations
@@ -17,15 +17,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import jinja2
+import pandas as pd
 
+from structmargin_suite.methods.choice import CHOICE_KEY, Choice
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Suite
 from structmargin_suite.publish import tables
 from structmargin_suite.publish.escapes import from_markdown
+from structmargin_suite.publish.stability import Change
+from structmargin_suite.publish.verdicts import by_paper, causes, counts
 from structmargin_suite.rerun import machine
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.storage.files import cell
 from structmargin_suite.storage.frames import records
+from structmargin_suite.storage.statements_file import Claim
 
 VOLATILE_BEGIN, VOLATILE_END = "<!-- volatile -->", "<!-- /volatile -->"
 LARGEST_PAGE = 4_300_000
@@ -42,13 +47,39 @@ PAPERS = {
 
 def page(
     experiments: Sequence[ExperimentResults],
-    claims: Sequence[dict[str, Any]],
+    claims: Sequence[Claim],
+    rows: Sequence[dict[str, Any]],
     suite: Suite,
-    stale: Sequence[str],
+    distances: bytes,
+    stale: Sequence[str] = (),
+    changed: Sequence[Change] | None = None,
 ) -> str:
-    """The whole page as text: with vector pictures, and fewer of them where it would grow too large."""
+    """The whole page as text: with vector pictures, and fewer of them where it would grow too large.
+
+    Parameters
+    ----------
+    experiments : sequence of ExperimentResults
+    claims : sequence of Claim
+        What the papers state.
+    rows : sequence of dict
+        The rows of statements.csv.
+    suite : Suite
+    distances : bytes
+        The figure of ours against the papers' numbers, as SVG.
+    stale : sequence of str
+        Experiments whose results were made under another configuration.
+    changed : sequence of Change, optional
+        Verdicts that differ from the committed run's; None where there is none, or where this is it.
+    """
+    head = {
+        "papers_claims": by_paper(claims, rows),
+        "counts": counts(rows),
+        "causes": causes(rows),
+        "changed": changed,
+        "distances": _data_address("image/svg+xml", distances),
+    }
     for limit in LARGEST_SVG:
-        text = _page(experiments, claims, suite, stale, limit)
+        text = _page(experiments, rows, suite, stale, head, limit)
         if len(volatile_blocks().sub("", text).encode("utf-8")) <= LARGEST_PAGE:
             break
     return text
@@ -61,9 +92,10 @@ def volatile_blocks() -> re.Pattern[str]:
 
 def _page(
     experiments: Sequence[ExperimentResults],
-    claims: Sequence[dict[str, Any]],
+    rows: Sequence[dict[str, Any]],
     suite: Suite,
     stale: Sequence[str],
+    head: dict[str, Any],
     limit: int,
 ) -> str:
     files = importlib.resources.files(__name__)
@@ -75,16 +107,11 @@ def _page(
         keep_trailing_newline=True,
     )
     template = environment.from_string((files / "page.html").read_text(encoding="utf-8"))
-    counts = {
-        verdict: sum(statement["verdict"] == verdict for statement in claims)
-        for verdict in ("holds", "fails", "not tested")
-    }
     return template.render(
         css=(files / "page.css").read_text(encoding="utf-8"),
         script=(files / "page.js").read_text(encoding="utf-8"),
-        claims=claims,
-        counts=counts,
-        sections=[section(results, claims, results.name in stale, limit) for results in experiments],
+        sections=[section(results, rows, results.name in stale, limit) for results in experiments],
+        **head,
         suite=suite,
         papers=PAPERS,
         commit=machine.commit(suite.root),
@@ -94,7 +121,7 @@ def _page(
 
 
 def section(
-    results: ExperimentResults, claims: Sequence[dict[str, Any]], stale: bool, limit: int
+    results: ExperimentResults, rows: Sequence[dict[str, Any]], stale: bool, limit: int
 ) -> dict[str, Any]:
     """What the template shows of one experiment."""
     config, summary = results.config, results.summary
@@ -104,12 +131,14 @@ def section(
         "config": config,
         "summary": summary,
         "paper": PAPERS[config["paper"]],
-        "claims": [statement for statement in claims if statement["id"] in config["claims"]],
+        "statements": [row for row in rows if row["experiment"] == results.name and row["primary"]],
         "tables": [table(results, name, spec) for name, spec in config["tables"].items()],
         "figures": [
             picture(results, name, spec["caption"], limit) for name, spec in config.get("figures", {}).items()
         ],
-        "methods": [method(each) for each in results.methods.values()],
+        "readings": list(results.readings.values()),
+        "notes": config.get("notes", []),
+        "methods": [method(results, each) for each in results.methods.values()],
         "choices": choices(results),
         "troubles": records(results.runs[results.runs["status"] != "done"]),
         "clocks": clocks(results),
@@ -140,8 +169,12 @@ def picture(results: ExperimentResults, name: str, caption: str, limit: int) -> 
         data["webp"] = webp(data["png"])
         shown = min(data, key=lambda kind: len(data[kind]))
     media = {"svg": "image/svg+xml", "png": "image/png", "webp": "image/webp"}[shown]
-    source = f"data:{media};base64,{base64.b64encode(data[shown]).decode('ascii')}"
+    source = _data_address(media, data[shown])
     return {"name": name, "caption": caption, "source": source, "kinds": kinds, "volatile": volatile}
+
+
+def _data_address(media: str, data: bytes) -> str:
+    return f"data:{media};base64,{base64.b64encode(data).decode('ascii')}"
 
 
 def webp(png: bytes) -> bytes:
@@ -156,26 +189,36 @@ def webp(png: bytes) -> bytes:
     return result.getvalue()
 
 
-def method(shown: Method) -> dict[str, str]:
-    """A method's settings in one line."""
-    return {"name": shown.label, "settings": shown.describe(), "note": shown.note}
+def method(results: ExperimentResults, shown: Method) -> dict[str, str]:
+    """A method's settings in one line, and what each of its readings sets."""
+    readings = [results.readings[name] for name in shown.readings]
+    under = "; ".join(f"{each.label}: {each.describe_sets() or 'as it stands'}" for each in readings)
+    return {"name": shown.label, "settings": shown.describe(), "note": shown.note, "readings": under}
 
 
 def choices(results: ExperimentResults) -> list[str]:
     """Which values each choice fell on: one over all runs, or one in each."""
     sentences = []
     for name, method in results.methods.items():
-        choice = method.choice
-        if choice is None:
-            continue
-        runs = results.select(method=name)
-        for option, among in choice.candidates.items():
-            key = choice.columns[option]
-            values = records(runs[[key]]) if key in runs else [{key: among[0]}] * len(runs)
-            times = Counter(cell(row[key]) for row in values)
-            often = ", ".join(f"{value} ({n})" for value, n in times.most_common())
-            said = f"{key} chosen by {choice.by}, in {len(runs)} runs: {often}"
-            sentences += [f"{method.label}: {said}"] if len(runs) else []
+        for reading in method.readings or ("",):
+            sets = results.readings[reading].sets if reading else {}
+            chosen = {key: value for key, value in sets.items() if key.startswith(CHOICE_KEY)}
+            choice = method.with_options(chosen).choice
+            runs = results.select(method=name, reading=reading)
+            if choice is not None and len(runs):
+                sentences += [f"{results.label(name, reading)}: {said}" for said in _fell_on(choice, runs)]
+    return sentences
+
+
+def _fell_on(choice: Choice, runs: pd.DataFrame) -> list[str]:
+    """For each option of a choice, the values that it fell on in some runs."""
+    sentences = []
+    for option, among in choice.candidates.items():
+        key = choice.columns[option]
+        values = records(runs[[key]]) if key in runs else [{key: among[0]}] * len(runs)
+        times = Counter(cell(row[key]) for row in values)
+        often = ", ".join(f"{value} ({n})" for value, n in times.most_common())
+        sentences.append(f"{key} chosen by {choice.by}, in {len(runs)} runs: {often}")
     return sentences
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 
@@ -35,8 +37,12 @@ def _kind(case: Case) -> tuple[int, bool]:
 
 
 def _of_kind(runs: pd.DataFrame, kind: tuple[int, bool]) -> pd.DataFrame:
-    fits = [(power_of_slacks(name), rescales_margin(name)) == kind for name in runs["formulation"]]
-    return runs[fits]
+    return _where(runs, lambda name: (power_of_slacks(name), rescales_margin(name)) == kind)
+
+
+def _where(runs: pd.DataFrame, fits: Callable[[str], bool]) -> pd.DataFrame:
+    """The runs whose formulation fits."""
+    return runs[runs["formulation"].map(fits).astype(bool)]
 
 
 def _counted(runs: pd.DataFrame, broken: pd.DataFrame, note: str) -> Estimate:
@@ -63,7 +69,7 @@ def risk(case: Case) -> Estimate:
     margin = case.statement.id.endswith("margin")
     runs = library_runs(case.results)
     runs = runs[runs["done"].astype(bool) & runs["exact"].astype(bool) & runs["mean_slack"].notna()]
-    runs = runs[[rescales_margin(name) == margin for name in runs["formulation"]]]
+    runs = _where(runs, lambda name: rescales_margin(name) == margin)
     over = runs["train_risk"] > runs["mean_slack"] * (1 + ROUNDING) + ROUNDING
     tight = (runs["train_risk"] / runs["mean_slack"])[runs["mean_slack"] > 0].max()
     return _counted(runs, runs[over], f"the risk is at most {tight:.3g} of its bound")
@@ -193,7 +199,7 @@ def far_outputs_with_slack(case: Case) -> Estimate:
     """
     broken, total = 0, 0
     runs = case.runs(AS_IT_IS)
-    for run in runs[[not rescales_margin(name) for name in runs["formulation"]]].itertuples():
+    for run in _where(runs, lambda name: not rescales_margin(name)).itertuples():
         support = case.experiment.model(run.run).fit_.support
         broken += int(np.sum(support.H < -run.gap / support.alpha - ROUNDING))
         total += len(support.alpha)

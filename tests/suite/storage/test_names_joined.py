@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from structmargin_suite.storage.records import NameClash, joined
+from structmargin_suite.storage.names import NameClash, joined
 
 
 def test_parts_are_joined_in_their_order():

@@ -1,0 +1,43 @@
+"""Verdicts beside the committed run's: which differ, why, and which turned into the opposite."""
+
+from __future__ import annotations
+
+import pytest
+
+from structmargin_suite.publish.stability import changes
+
+
+def line(name, verdict, n=10, primary=True, **given):
+    base = {"id": name, "verdict": verdict, "n": n, "primary": primary, "reading": "r", "data": "d"}
+    return {**base, "evidence": "found", "volatile": False, **given}
+
+
+def test_the_same_verdicts_are_no_change():
+    rows = [line("a", "reproduced"), line("b", "contradicted", primary=False)]
+    assert changes(rows, [line("a", "reproduced", n=40), line("b", "reproduced")]) == []
+
+
+@pytest.mark.parametrize(
+    ("here", "committed", "why", "opposite"),
+    [
+        (line("a", "inconclusive", 4), line("a", "reproduced", 40),
+         "fewer observations: 4 where the committed run has 40", False),
+        (line("a", "contradicted", 40), line("a", "reproduced", 4),
+         "more observations: 40 where the committed run has 4", True),
+        (line("a", "contradicted"), line("a", "reproduced"), "as many observations, other numbers", True),
+        (line("a", "not testable", None, evidence="no results of 'ner' yet"), line("a", "reproduced"),
+         "no results of 'ner' yet", False),
+        (line("a", "reproduced"), line("a", "not testable", None),
+         "the committed run measured nothing", False),
+        (line("a", "reproduced", data="e"), line("a", "contradicted"),
+         "other data decide: e where the committed run has d", True),
+    ],
+)  # fmt: skip
+def test_a_change_has_its_reason(here, committed, why, opposite):
+    (found,) = changes([here], [committed])
+    assert (found.here, found.committed) == (here["verdict"], committed["verdict"])
+    assert (found.why, found.opposite) == (why, opposite)
+
+
+def test_statements_that_one_run_does_not_know_are_left_out():
+    assert changes([line("new", "reproduced")], [line("old", "reproduced")]) == []

@@ -1,0 +1,221 @@
+"""From results to rows: readings, corpora, the primary row, made-up data, used statements, causes."""
+
+from __future__ import annotations
+
+import pytest
+
+from helpers.made_up_results import Fake, row
+from structmargin_suite.analysis.estimates import Estimate, NotTestable, t_interval
+from structmargin_suite.results import NotReadyError
+from structmargin_suite.statements import cases
+from structmargin_suite.statements.cases import effect
+from structmargin_suite.statements.judging import COLUMNS, judge
+from structmargin_suite.storage.statements_file import Claim, Statement
+
+NOISE = (-0.2, 0.1, 0.1, -0.1, 0.1)
+
+
+@pytest.fixture(autouse=True)
+def registry(monkeypatch):
+    """Effects of these tests alone."""
+    monkeypatch.setattr(cases, "EFFECTS", {})
+    monkeypatch.setattr(cases, "CAUSE_TESTS", {})
+    monkeypatch.setattr("structmargin_suite.statements.judging.CAUSE_TESTS", cases.CAUSE_TESTS)
+    monkeypatch.setattr("structmargin_suite.statements.judging.effects", lambda: dict(cases.EFFECTS))
+
+
+def claim(*names, kind="order", **given):
+    heads = ("c", "jmlr05", "Table 9", "A is better.", "toy")
+    statements = [
+        Statement(name, "c", "jmlr05", "Table 9", "A beats B.", "toy", kind, "samples", **given)
+        for name in names
+    ]
+    return [Claim(*heads, statements=tuple(statements))]
+
+
+def toy(gains, data=None, uses=(), own=False, asked="synthetic"):
+    """B's error minus A's by corpus and reading; B has no readings. The second reading is primary."""
+    corpora = list(dict.fromkeys(corpus for corpus, _ in gains))
+    readings = {
+        name: {"evidence": "e", "chosen": chosen, "primary": chosen == "before", "uses": list(uses)}
+        for name, chosen in (("loose", "after first look"), ("strict", "before"))
+    }
+    config = {
+        "data": {corpus: {"from": "x", "source": "auto", "papers_own": own} for corpus in corpora},
+        "methods": {"A": {"baseline": "a", "readings": list(readings)}, "B": {"baseline": "b"}},
+        "readings": readings,
+        "studies": {"s": {"methods": ["A", "B"]}},
+    }
+    runs = []
+    for (corpus, reading), gain in gains.items():
+        for r, noise in enumerate(NOISE):
+            common = {"corpus": corpus, "data": f"{corpus}!", "repetition": r}
+            name = f"{corpus}{reading}{r}"
+            runs.append(row("s", f"A{name}", method="A", reading=reading, error=5.0 - gain + noise, **common))
+            if not any(run["run"] == f"B{corpus}{r}" for run in runs):
+                runs.append(row("s", f"B{corpus}{r}", method="B", reading="", error=5.0, **common))
+    fake = Fake("toy", config, runs)
+    fake.summary["data"] = [
+        {"corpus": c, "label": c, "asked": asked, "kind": (data or {}).get(c, "real")} for c in corpora
+    ]
+    return {"toy": fake}
+
+
+def lower_error(name="c-1"):
+    @effect(name, study="s", methods=["A"])
+    def difference(case):
+        return t_interval(case.paired("s", "error", "B", "A"), case.level)
+
+
+BOTH = {("x", "loose"): 1.0, ("x", "strict"): -1.0, ("y", "loose"): 1.0, ("y", "strict"): 1.0}
+
+
+def by_case(rows):
+    return {(line["data"], line["reading"]): line for line in rows}
+
+
+def test_a_row_for_each_reading_and_corpus_and_one_is_primary():
+    lower_error()
+    rows = judge(toy(BOTH), claim("c-1"))
+    assert all(tuple(line) == COLUMNS for line in rows)
+    found = by_case(rows)
+    assert {key: line["verdict"] for key, line in found.items()} == {
+        ("x!", "loose"): "reproduced",
+        ("x!", "strict"): "contradicted",
+        ("y!", "loose"): "reproduced",
+        ("y!", "strict"): "reproduced",
+    }
+    assert [key for key, line in found.items() if line["primary"]] == [("x!", "strict")]
+    first = found["x!", "strict"]
+    assert first["effect"] == pytest.approx(-1.0) and first["n"] == 5 and first["low"] < -1.0 < first["high"]
+    assert (first["chosen"], found["x!", "loose"]["chosen"]) == ("before", "after first look")
+    assert first["cause"] == "reading: reproduced under loose"
+    assert found["x!", "loose"]["cause"] == ""
+
+
+def test_more_statements_in_a_claim_have_wider_intervals():
+    lower_error()
+    lower_error("c-2")
+    alone = by_case(judge(toy(BOTH), claim("c-1")))["x!", "strict"]
+    beside = by_case(judge(toy(BOTH), claim("c-1", "c-2"))[:4])["x!", "strict"]
+    assert beside["low"] < alone["low"] and beside["high"] > alone["high"]
+
+
+def test_two_methods_swapped_turn_the_verdict():
+    lower_error()
+    results = toy({("x", "strict"): 1.0})
+    assert judge(results, claim("c-1"))[0]["verdict"] == "reproduced"
+    runs = results["toy"].runs
+    a = (runs["method"] == "A").to_numpy()
+    errors = runs["error"].to_numpy(copy=True)
+    errors[a], errors[~a] = runs["error"].to_numpy()[~a], runs["error"].to_numpy()[a]
+    results["toy"].runs = runs.assign(error=errors)
+    assert judge(results, claim("c-1"))[0]["verdict"] == "contradicted"
+
+
+def test_made_up_data_never_decide_a_statement_about_real_data():
+    lower_error()
+    results = toy(BOTH, data={"x": "synthetic"})
+    found = by_case(judge(results, claim("c-1")))
+    assert found["x!", "loose"]["verdict"] == found["x!", "strict"]["verdict"] == "not testable"
+    assert found["x!", "strict"]["evidence"].endswith(
+        "made-up data do not decide a statement about real data"
+    )
+    assert found["x!", "strict"]["cause"] == "" and found["y!", "strict"]["primary"]
+    decided = by_case(judge(results, claim("c-1", data="any")))
+    assert decided["x!", "strict"]["verdict"] == "contradicted" and decided["x!", "strict"]["primary"]
+    own = by_case(judge(toy(BOTH, data={"x": "synthetic"}, own=True), claim("c-1")))
+    assert own["x!", "strict"]["verdict"] == "contradicted"
+    stand_in = by_case(judge(toy(BOTH, data={"x": "synthetic"}, own=True, asked="auto"), claim("c-1")))
+    assert stand_in["x!", "strict"]["verdict"] == "not testable"
+
+
+def test_a_statement_that_chose_the_reading_is_used_and_not_judged():
+    lower_error()
+    rows = judge(toy(BOTH, uses=["c-1"]), claim("c-1"))
+    assert {line["verdict"] for line in rows} == {"used"} and {line["cause"] for line in rows} == {""}
+    assert sum(line["primary"] for line in rows) == 1
+    assert {line["verdict"] for line in judge(toy(BOTH, uses=["c-7"]), claim("c-1"))} != {"used"}
+
+
+def test_causes_in_their_order():
+    lower_error()
+    bad = {("x", "strict"): -1.0, ("x", "loose"): -1.0}
+    (first, _) = (line for line in judge(toy(bad), claim("c-1")) if line["reading"] in ("strict", "loose"))
+    assert first["cause"] == "open: no test of a cause decides"
+    own = by_case(judge(toy(bad, own=True), claim("c-1")))["x!", "strict"]
+    assert own["cause"] == "claim: contradicted on the paper's own data under every reading"
+    elsewhere = by_case(judge(toy({**bad, ("y", "strict"): 1.0}, own=True), claim("c-1")))["x!", "strict"]
+    assert elsewhere["cause"] == "data: reproduced on y"
+    undecided = by_case(judge(toy({("x", "strict"): 0.01}), claim("c-1")))["x!", "strict"]
+    assert undecided["verdict"] == "inconclusive" and undecided["cause"].startswith(
+        "power: the effect is positive"
+    )
+
+    @effect("c-1", study="s", methods=["A"], cause="baseline")
+    def against_the_papers_rival(case):
+        return Estimate(2.0, 1.0, 3.0, 5, "t", note="against the rival as printed it is 2")
+
+    tested = by_case(judge(toy({**bad, ("y", "strict"): 1.0}, own=True), claim("c-1")))["x!", "strict"]
+    assert tested["cause"] == "baseline: against the rival as printed it is 2"
+
+
+def test_a_test_of_a_cause_that_fails_is_no_cause():
+    lower_error()
+
+    @effect("c-1", study="s", methods=["A"], cause="engineering")
+    def in_counts(case):
+        return Estimate(-2.0, -3.0, -1.0, 5, "t")
+
+    rows = judge(toy({("x", "strict"): -1.0}), claim("c-1"))
+    assert rows[0]["cause"] == "open: no test of a cause decides"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (NotTestable("two draws; three are needed"), "two draws; three are needed"),
+        (NotReadyError("the data are gone: make reproduce"), "the data are gone: make reproduce"),
+    ],
+)
+def test_what_cannot_be_told_is_a_reason(error, said):
+    @effect("c-1", study="s")
+    def raising(case):
+        raise error
+
+    rows = judge(toy({("x", "strict"): 1.0}), claim("c-1"))
+    assert [(line["verdict"], line["evidence"]) for line in rows] == [("not testable", said)]
+    assert rows[0]["primary"] and rows[0]["effect"] is None
+
+
+def test_an_error_of_ours_is_raised():
+    @effect("c-1", study="s")
+    def wrong(case):
+        return case.runs("s")["no such column"]
+
+    with pytest.raises(KeyError, match="no such column"):
+        judge(toy({("x", "strict"): 1.0}), claim("c-1"))
+
+
+def test_no_results_no_effect_and_no_runs_are_reasons():
+    rows = judge({}, claim("c-1"))
+    assert rows[0]["evidence"] == "nothing computes its effect yet"
+    lower_error()
+    assert judge({}, claim("c-1"))[0]["evidence"] == "no results of 'toy' yet"
+    rows = judge({}, claim("c-1", untestable="the data are closed"))
+    assert (rows[0]["verdict"], rows[0]["evidence"]) == ("not testable", "the data are closed")
+
+    @effect("c-2", study="another")
+    def other(case):
+        return Estimate(1.0, 0.5, 1.5, 3, "t")
+
+    rows = judge(toy({("x", "strict"): 1.0}), claim("c-2"))
+    assert rows[0]["evidence"] == "no finished runs of any method in another at this scale"
+
+
+def test_one_statement_has_one_effect():
+    lower_error()
+    with pytest.raises(ValueError, match="c-1: two functions compute its effect"):
+        lower_error()
+    with pytest.raises(ValueError, match="'luck' is no cause that a comparison can test"):
+        effect("c-1", cause="luck")
