@@ -77,6 +77,9 @@ class Fit:
         certificate after it. `seconds_qp / seconds_loop` is the share of the QP that Table 5 of jmlr05 has.
     trace : list of dict
         One row per pass: iteration, primal, dual, gap, oracle_calls, constraints, held, active, seconds, ...
+    gains : list of dict
+        One row per cut added, where `NSlack(gains=True)` asked for it: example, loss, norm2 (|a|^2),
+        violation (by how much H exceeded the slack of the cuts held), dual_before, dual_after.
     support : Cuts or None
         The cuts with alpha > 0; `support.rows.tocsr().T @ support.alpha` is w, where features are explicit.
     state : Dual or None
@@ -119,6 +122,7 @@ class Fit:
     seconds_search: float = 0.0
     seconds_loop: float = 0.0
     trace: Trace = field(default_factory=list)
+    gains: Trace = field(default_factory=list)
     support: Cuts | None = None
     state: Any = field(default=None, repr=False)
 

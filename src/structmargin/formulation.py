@@ -184,6 +184,22 @@ class Formulation:
             return max(2 * n * delta / eps, 8 * C * delta ** (3 if slack else 1) * radius**2 / eps**2)
         return (C * delta ** (2 if slack else 1) * radius**2 + n * delta) / eps**2
 
+    def min_gain(self, C: float, n: int, eps: float, radius: float, delta: float) -> float | None:
+        """Propositions 14-17: what a cut violated by more than eps raises the dual by at least.
+
+        `radius` bounds |deltaPsi| and `delta` bounds Delta over the outputs of its example; None for the hard
+        margin. Proposition 17 (SVM1 margin) is printed without the first of the two terms of Proposition 16,
+        from which it is derived. It cannot hold so: where the violation is v, the old w with v more slack is
+        feasible, and the dual rises by at most C v / n. Here it has both terms.
+        """
+        if self.p == 0:
+            return None
+        slack = self.H.s0 == 0.0
+        longest = radius * (delta if slack and self.H.power else 1.0) ** (1 / self.p)  # bounds |a|
+        if self.p == 1:
+            return min(C * eps / (2 * n), eps**2 / (8 * longest**2)) if longest else C * eps / (2 * n)
+        return eps**2 / (2 * (longest**2 + n / C))
+
 
 def _seven() -> dict[str, Formulation]:
     none, slack, margin = (0.0, 1.0), (0.0, 1.0), (1.0, 0.0)

@@ -30,6 +30,7 @@ from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import cell, read_json, sha256
 from structmargin_suite.storage.frames import ColumnType, frame_from, read_frame
 from structmargin_suite.storage.layout import (
+    GAINS_FILE,
     KEPT_FILE,
     MODEL_FILE,
     PART_FILE,
@@ -213,6 +214,12 @@ class ExperimentResults:
         """The experiment's readings of its paper by name."""
         return readings_of(self.config)
 
+    @property
+    def how_read(self) -> list[str]:
+        """How the paper was read: each reading with its evidence, then the config's notes."""
+        readings = [f"{reading.label}: {reading.describe()}" for reading in self.readings.values()]
+        return [*readings, *self.config.get("notes", [])]
+
     def primary(self, method: str) -> str:
         """The reading by which statements about a method are judged.
 
@@ -339,11 +346,30 @@ class ExperimentResults:
         DataFrame
             One row for each time that the solver measured itself.
         """
-        bundle = self._bundle(run, "clocks")
-        if not bundle.has(run, TRACE_FILE):
-            raise NotReadyError(f"the training of {run!r} of {self.name} left no trace")
-        path = bundle.path / run / TRACE_FILE
-        lines = lines_of(bundle.read(run, TRACE_FILE).decode("utf-8"), path)
+        return self._numbers(run, "clocks", TRACE_FILE)
+
+    def gains(self, run: str) -> pd.DataFrame:
+        """What each cut of one training gained, where its solver has the option `gains: true`.
+
+        Parameters
+        ----------
+        run : str
+            The name of the run, as in the column `run` of `runs`.
+
+        Returns
+        -------
+        DataFrame
+            One row for each cut, with the columns of `structmargin.Fit.gains`.
+        """
+        return self._numbers(run, "trained", GAINS_FILE)
+
+    def _numbers(self, run: str, kind: str, name: str) -> pd.DataFrame:
+        """A file of numbers of one run, from its bundle of this kind."""
+        bundle = self._bundle(run, kind)
+        if not bundle.has(run, name):
+            raise NotReadyError(f"the training of {run!r} of {self.name} left no {name}")
+        path = bundle.path / run / name
+        lines = lines_of(bundle.read(run, name).decode("utf-8"), path)
         return frame_from(lines, {}, path, others="float")
 
     def papers_own(self, corpus: str) -> bool:

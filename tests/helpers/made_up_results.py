@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -24,9 +25,9 @@ def frame(rows):
 
 
 def config_of(experiment):
-    """The readings and methods of an experiment's own config."""
+    """The data, readings and methods of an experiment's own config."""
     config = yaml.safe_load((HERE / "configs" / f"{experiment}.yaml").read_text(encoding="utf-8"))
-    return {key: config[key] for key in ("readings", "methods")}
+    return {key: config[key] for key in ("data", "readings", "methods") if key in config}
 
 
 class Fake(ExperimentResults):
@@ -34,7 +35,7 @@ class Fake(ExperimentResults):
 
     def __init__(self, name, config, runs, weights=None):
         self.name, self.runs, self.weights = name, frame(runs), weights or {}
-        self.summary = {"config": {"methods": {}, **config}}
+        self.summary = {"config": {"methods": {}, "data": {}, **config}}
 
     def model(self, run):
         return SimpleNamespace(w_=np.asarray(self.weights[run]))
@@ -46,20 +47,25 @@ def row(study, run, **values):
 
 def judged(results, experiment, reading="", only=None):
     """Verdicts of the statements about an experiment, or of some, under one reading or without any."""
-    rows = judgements(results, experiment, only)
+    rows = judgements(results, experiment, only=only)
     return {row["id"]: row["verdict"] for row in rows if row["reading"] in ("", reading)}
 
 
-def judgements(results, experiment, only=None):
-    """The rows of the statements about an experiment, or of some, as the project's list has them.
+def judgements(results, experiment, *claims, only=None):
+    """The rows of the statements about an experiment: of these claims or all, of `only` some statements or all.
 
-    The others count for the width of the intervals, which are those of all statements of a claim together.
+    Statements left out count for the width of the intervals, which those of a claim have together.
     """
-    listed = [claim for claim in read_statements(LIST) if claim.experiment == experiment]
+    listed = [one for one in _claims() if one.experiment == experiment and (not claims or one.id in claims)]
     wanted = {one.id for claim in listed for one in claim.statements if not only or one.id in only}
-    claims = [replace(claim, statements=tuple(_asked(claim.statements, wanted))) for claim in listed]
-    return [row for row in judge(results, claims) if row["id"] in wanted]
+    asked = [replace(claim, statements=tuple(_asked(claim.statements, wanted))) for claim in listed]
+    return [row for row in judge(results, asked) if row["id"] in wanted]
 
 
 def _asked(statements, wanted):
     return (one if one.id in wanted else replace(one, untestable="not asked for") for one in statements)
+
+
+@functools.cache
+def _claims():
+    return read_statements(LIST)

@@ -35,7 +35,10 @@ TOY = {
     "repetitions": 2,
     "allow_failed_runs": True,
     "methods": {
-        "margin": {"formulation": "SVM1 margin", "solver": "n_slack_a", "C": 1.0, "eps": 0.1},
+        "margin": {
+            "formulation": "SVM1 margin", "solver": "n_slack_a", "solver_options": {"gains": True}, "C": 1.0,
+            "eps": 0.1,
+        },
         "any": {
             "label": "Any of them", "formulation": "SVM2 slack", "solver": "n_slack", "C_per_example": 0.5,
             "eps": 0.1,

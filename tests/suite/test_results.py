@@ -71,12 +71,18 @@ def test_tables_timings_and_traces_have_types(toy):
     runs = toy.select("sizes")
     assert toy.timed(runs)["run"].tolist() == runs["run"].tolist()
     assert set(toy.trace(runs["run"].iloc[0]).dtypes.astype(str)) == {"float64"}
+    gains = toy.gains(runs["run"].iloc[0])  # of every cut: the dual rises from 0 to the final one
+    assert len(gains) == runs["constraints"].iloc[0] > 0 and gains["dual_before"].iloc[0] == 0.0
+    assert gains["dual_after"].iloc[-1] == pytest.approx(runs["dual"].iloc[0], rel=1e-3)
+    other = toy.select("solvers")["run"].iloc[0]
+    with pytest.raises(NotReadyError, match=r"left no gains\.csv"):
+        toy.gains(other)
 
 
 def test_a_runs_files_are_those_of_the_tables_or_none(toy, tmp_path):
     run = toy.select("sizes")["run"].iloc[0]
     files = toy.files(run)
-    assert set(files) == {"run.json", "model.npz", "clock.json", "trace.csv", "metrics.json"}
+    assert set(files) == {"run.json", "model.npz", "gains.csv", "clock.json", "trace.csv", "metrics.json"}
     assert json.loads(files["run.json"])["run"] == run == toy.record(run)["run"]
     root = toy.layout.root
     assert main(["--root", str(root), "unpack", "toy", str(tmp_path / "some"), "--run", run]) == 0

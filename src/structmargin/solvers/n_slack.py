@@ -64,6 +64,9 @@ class NSlack(Trainable):
         Where outputs are classes and features explicit, the batch form re-optimises over all labels of every
         example instead of those that its searches found (`structmargin.dual.all_labels`), as long as
         examples times labels are at most a sixteenth of `max_entries`. False: as for other problems.
+    gains : bool, default=False
+        Variants 'a' and 'b' note for every cut by how much it raised the dual, in `Fit.gains`: to be held
+        against Propositions 14-17 (`Formulation.min_gain`). 'b' then measures the dual after every cut.
     """
 
     variant: str = "batch"
@@ -73,6 +76,7 @@ class NSlack(Trainable):
     idle: int = 4
     max_entries: int = 2**26
     all_labels: bool = True
+    gains: bool = False
 
     name: ClassVar[str] = "n_slack"
     needs: ClassVar[Needs] = Needs()
@@ -82,6 +86,8 @@ class NSlack(Trainable):
             raise ValueError(f"n_slack has the variants 'a', 'b' and 'batch', not {self.variant!r}")
         if self.engine not in ("ascent", "cvxopt"):
             raise ValueError(f"n_slack has the engines 'ascent' and 'cvxopt', not {self.engine!r}")
+        if self.gains and self.variant == "batch":
+            raise ValueError("gains are noted for one cut at a time: choose variant 'a' or 'b' of n_slack")
 
     def solve(self, task: Task) -> Fit:
         dual = task.dual(task.n, self.engine)
@@ -141,10 +147,13 @@ class NSlack(Trainable):
                 xi_i = dual.slack(i)  # line 7
                 task.require_no_better(violator, np.array([xi_i]))
                 if max(violator.H[0], 0.0) > xi_i + task.min_violation(dual):  # line 8
+                    before = dual.value
                     dual.add(violator)  # line 9
                     dual.ascend_block(i)  # line 10, over S_i alone
                     if full:
                         self._optimise(task, dual)  # line 10, over all of S
+                    if self.gains:
+                        self._note_gain(task, dual, violator, xi_i, before)
             clean = dual.added == before  # line 13: until nothing was added at an optimal w
             if not clean and not full:
                 self._optimise(task, dual)
@@ -158,6 +167,20 @@ class NSlack(Trainable):
             if not solved:
                 self._optimise(task, dual)
         return task.finish(dual, converged=converged, n_iter=iteration, bounded=True)
+
+    @staticmethod
+    def _note_gain(task: Task, dual: Dual, cut: Cuts, xi_i: float, before: float) -> None:
+        dual.measure()
+        task.recorder.gains.append(
+            {
+                "example": float(cut.example[0]),
+                "loss": float(cut.losses[0]),
+                "norm2": float(dual.store.norms2[-1]),
+                "violation": float(cut.H[0]) - xi_i,
+                "dual_before": before,
+                "dual_after": dual.value,
+            }
+        )
 
     def _optimise(self, task: Task, dual: Dual) -> None:
         dual.measure()

@@ -11,13 +11,17 @@ from structmargin.training.separation import Separation
 
 
 class Recorder:
-    """One training's clock and trace: one row per pass, passed on to `progress` if there is one."""
+    """One training's clock and trace: one row per pass, passed on to `progress` if there is one.
+
+    `gains` has one row per cut, for solvers that note what a single cut brings.
+    """
 
     def __init__(self, progress: Progress | None = None, jobs: Jobs | None = None) -> None:
         self.began = time.process_time()
         self.jobs = jobs
         self.set_up = 0.0  # what was spent before the solver's own algorithm began
         self.trace: Trace = []
+        self.gains: Trace = []
         self.progress = progress
 
     @property

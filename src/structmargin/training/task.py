@@ -273,6 +273,7 @@ class Task:
             seconds_qp=dual.seconds,
             seconds_search=self.separation.seconds,
             trace=self.recorder.trace,
+            gains=self.recorder.gains,
             support=support,
             state=dual,
         )

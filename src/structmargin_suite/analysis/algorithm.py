@@ -8,7 +8,7 @@ from structmargin_suite.analysis.estimates import NotTestable
 from structmargin_suite.results import column
 
 ALGORITHM_1 = ("n_slack_a", "n_slack_b", "staged")
-"""Solvers whose counts and times are comparable with the paper's: its variants, and its program's schedule."""
+"""Solvers whose counts can be compared with the paper's: its two variants, and its program's schedule."""
 
 
 def by_algorithm_1(runs: pd.DataFrame) -> pd.DataFrame:

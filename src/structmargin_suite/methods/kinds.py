@@ -84,6 +84,7 @@ class Trained:
     numbers: dict[str, object] = field(default_factory=dict)
     clocks: dict[str, float] = field(default_factory=dict)
     trace: list[dict[str, float]] = field(default_factory=list)
+    gains: list[dict[str, float]] = field(default_factory=list)
     chosen: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
@@ -243,6 +244,7 @@ class LibraryModel:
             numbers={name: getattr(fit, name) for name in (*NUMBERS, *ESTIMATORS[self.estimator].numbers)},
             clocks={name: float(getattr(fit, name, 0.0)) for name in CLOCKS},
             trace=fit.trace,
+            gains=getattr(fit, "gains", []),
         )
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> Model:

@@ -57,8 +57,15 @@ class Reading:
         )
 
     def describe(self) -> str:
+        """Why it is read so and when that was chosen, in one line."""
+        standing = "Primary, chosen" if self.primary else "Chosen"
+        return " ".join(
+            filter(None, [self.about, f"Evidence: {self.evidence}", f"{standing} {self.chosen}."])
+        )
+
+    def describe_sets(self) -> str:
         """What it sets, in one line."""
-        return ", ".join(f"{key} {value}" for key, value in self.sets.items()) or "nothing"
+        return ", ".join(f"{key} {value}" for key, value in self.sets.items())
 
 
 def readings_of(config: Settings) -> dict[str, Reading]:

@@ -147,7 +147,7 @@ class Checks:
                 if statement not in self.catalogue.statements:
                     where = ("readings", name, "uses", str(position))
                     self.fault(where, unknown(statement, list(self.catalogue.statements), "statement"))
-        for reading in defined:
+        for reading in defined if used <= set(defined) else ():  # after a misspelt name, who knows
             if reading not in used:
                 message = "no method names this reading; name it in the `readings` of one, or remove it"
                 self.fault(("readings", reading), message)

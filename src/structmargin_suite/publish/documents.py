@@ -1,6 +1,6 @@
 """The documents that follow from the project itself: what each paper leaves open, and the API reference.
 
-    docs/readings.md       every experiment's `reading`, from its config
+    docs/readings.md       every experiment's readings and notes, from its config
     docs/api.md            every public name of the library with its docstring, read without importing it
     docs/architecture.md   its two drawings (`structmargin_suite.publish.architecture`)
     README.md              its section on the snapshot (`structmargin_suite.publish.readme`)
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from structmargin_suite.methods.method import Method
+from structmargin_suite.methods.reading import readings_of
 from structmargin_suite.planning.config import Faults, read
 from structmargin_suite.publish.architecture import architecture
 from structmargin_suite.publish.escapes import markdown, markdown_cell, markdown_with_code
@@ -42,7 +43,9 @@ def readings(root: Path) -> str:
     lines = [
         "# How the papers were read",
         "",
-        "What the papers leave open, and how it is read here. "
+        "What the papers leave open, and how it is read here. Where several readings are open, all are run "
+        "and stand side by side in the tables; statements about a method are judged by its primary reading. "
+        "A reading that was chosen after a first look at results says so. "
         "`structmargin docs` generates this page from the configs.",
     ]
     for name, config in _configs(root):
@@ -52,8 +55,7 @@ def readings(root: Path) -> str:
             "",
             f"{PAPERS[config['paper']]}: {markdown_cell(config['where'])}.",
         ]
-        readings = list(config.get("reading", [])) or ["Nothing was left open."]
-        lines += ["", *(f"- {markdown_with_code(text)}" for text in readings)]
+        lines += [*_readings_table(config), "", *(f"- {markdown_with_code(text)}" for text in _open(config))]
         notes = {
             method.label: method.note
             for method in (Method.parse(key, given) for key, given in config["methods"].items())
@@ -67,6 +69,30 @@ def readings(root: Path) -> str:
                 *(f"- {markdown(key)}: {markdown_with_code(text)}" for key, text in notes.items()),
             ]
     return "\n".join(lines) + "\n"
+
+
+def _open(config: dict[str, Any]) -> list[str]:
+    """A config's notes, or that there is nothing to note."""
+    notes: list[str] = config.get("notes", [])
+    return notes or ([] if config.get("readings") else ["Nothing was left open."])
+
+
+def _readings_table(config: dict[str, Any]) -> list[str]:
+    """A row for each reading: what it is, of which methods, where it comes from and when it was chosen."""
+    readings = readings_of(config)
+    if not readings:
+        return []
+    lines = ["", "| reading | of | taken to mean | sets | evidence | chosen |", "|---|---|---|---|---|---|"]
+    for reading in readings.values():
+        of = [
+            name for name, method in config["methods"].items() if reading.name in method.get("readings", [])
+        ]
+        cells = [
+            f"{reading.label} (primary)" if reading.primary else reading.label, ", ".join(of), reading.about,
+            reading.describe_sets(), reading.evidence, reading.chosen,
+        ]  # fmt: skip
+        lines.append("| " + " | ".join(markdown_cell(text) for text in cells) + " |")
+    return lines
 
 
 def _configs(root: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -8,22 +8,18 @@ the snapshot.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from structmargin_suite.publish.escapes import markdown_cell
 from structmargin_suite.publish.verdicts import counts, score
-from structmargin_suite.results import ExperimentResults, Results
+from structmargin_suite.results import ExperimentResults, Results, with_readings
 from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.frames import records
 
 BEGIN, END = "<!-- snapshot -->", "<!-- /snapshot -->"
 SHOWN, TABLE, FIGURE = "alignment", "alignment", "learning_curve"
-COLUMNS = (
-    ("generative", "test_error", "generative"),
-    ("SVM2", "test_error", "SVM2, C/n as printed"),
-    ("SVM2, closest", "test_error", "SVM2, C = 0.05 per example"),
-    ("SVM2, closest", "constraints", "its constraints"),
-)
+STUDY = "sizes"
 SIZES = (4, 10, 20, 40, 80)
 
 
@@ -63,14 +59,15 @@ def _score(snapshot: Results) -> list[str]:
 
 def _table(experiment: ExperimentResults) -> list[str]:
     """A few rows of Table 4: ours, and the paper's in brackets."""
-    table = records(experiment.table(TABLE))
-    by_key = {(row["n_train"], row["method"], row["measure"]): row for row in table}
-    head = " | ".join(label for _, _, label in COLUMNS)
-    lines = [f"| examples | {head} |", "|---" * (1 + len(COLUMNS)) + "|"]
+    table = records(with_readings(experiment.table(TABLE)))
+    by_key = {(row["n_train"], row["method"], row["reading"] or "", row["measure"]): row for row in table}
+    columns = list(_columns(experiment))
+    head = " | ".join(label for *_, label in columns)
+    lines = [f"| examples | {head} |", "|---" * (1 + len(columns)) + "|"]
     for size in SIZES:
         cells = []
-        for method, measure, _ in COLUMNS:
-            row = by_key[size, method, measure]
+        for method, reading, measure, _ in columns:
+            row = by_key[size, method, reading, measure]
             paper = "" if row["published"] is None else f" ({row['published']:.1f})"
             cells.append(f"{row['value']:.1f}{paper}")
         lines.append(f"| {size} | {' | '.join(cells)} |")
@@ -79,6 +76,21 @@ def _table(experiment: ExperimentResults) -> list[str]:
         "",
         "Errors in percent on test pairs, and constraints added; the paper's numbers in brackets.",
     ]
+
+
+def _columns(experiment: ExperimentResults) -> Iterator[tuple[str, str, str, str]]:
+    """(method, reading, measure, header) of each column.
+
+    Test errors of the baseline's primary reading and of all readings of the others, and the constraints of
+    the primary one.
+    """
+    learnt = [pair for pair in experiment.pairs(STUDY) if experiment.methods[pair[0]].library is not None]
+    for name, reading in experiment.pairs(STUDY):
+        if (name, reading) in learnt or reading == experiment.primary(name):
+            shown = experiment.label(name, reading if (name, reading) in learnt else "")
+            yield name, reading, "test_error", shown
+    name, reading = next(pair for pair in learnt if pair[1] == experiment.primary(pair[0]))
+    yield name, reading, "constraints", f"{experiment.label(name, reading)}: constraints"
 
 
 def _figure(snapshot: Results) -> list[str]:

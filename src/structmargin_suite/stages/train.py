@@ -1,6 +1,7 @@
 """Stage 2: train the runs of one job. data/ready -> results/scales/<scale>/E/jobs/J.{trained,clocks}.zip.
 
-Of each run the first bundle has run.json and model.npz, the second clock.json and trace.csv. run.json holds
+Of each run the first bundle has run.json and model.npz, and gains.csv where the solver noted what each cut
+gains; the second has clock.json and trace.csv. run.json holds
 everything about a run but clocks: settings, seed, data, code, versions, the fit's numbers, and why it was
 skipped or failed if it was. What a clock or a memory meter says is in the second bundle alone.
 """
@@ -23,6 +24,7 @@ from structmargin_suite.storage.csv_files import csv_bytes
 from structmargin_suite.storage.files import json_bytes
 from structmargin_suite.storage.layout import (
     CLOCK_FILE,
+    GAINS_FILE,
     MODEL_FILE,
     RECORD_FILE,
     TRACE_FILE,
@@ -114,11 +116,11 @@ def _without_model(status: str, reason: str) -> Outcome:
 
 
 def _files(run: Run, trained: Trained, clock: dict[str, float]) -> dict[str, bytes]:
-    """The model, its trace and its clocks."""
+    """The model, its trace, the gains of its cuts and its clocks."""
     files = {MODEL_FILE: npz_bytes(run.configured.to_arrays(trained.model))}
-    if trained.trace:
-        columns = list(dict.fromkeys(name for step in trained.trace for name in step))
-        files[TRACE_FILE] = csv_bytes(trained.trace, columns)
+    for name, rows in ((TRACE_FILE, trained.trace), (GAINS_FILE, trained.gains)):
+        if rows:
+            files[name] = csv_bytes(rows, list(dict.fromkeys(key for row in rows for key in row)))
     fit_clocks = {f"fit_{name}": value for name, value in trained.clocks.items()}
     meters: dict[str, object] = {"job_peak_mb": machine.peak_memory_mb(), "machine": machine.facts()}
     files[CLOCK_FILE] = json_bytes(

@@ -142,7 +142,8 @@ class Effect:
             yield make("", "")
             return
         runs = results[statement.experiment].select(self.study)
-        runs = runs[runs["method"].isin(self.methods)] if self.methods else runs
+        if self.methods:
+            runs = pd.concat([runs[runs["method"] == name] for name in self.methods])
         if runs.empty:
             names = ", ".join(self.methods) or "any method"
             raise NotTestable(f"no finished runs of {names} in {', '.join(self.study)} at this scale")
@@ -181,7 +182,7 @@ def effect(
     study : str or sequence of str
         The studies whose corpora and readings are the cases; without it there is one case over all results.
     methods : sequence of str
-        The methods whose readings count; by default all of the study.
+        The methods whose readings count, those of the first one first; by default all of the study.
     cause : {"", "baseline", "engineering", "data"}
         What it tests, where it is not the effect itself.
     pooled : bool

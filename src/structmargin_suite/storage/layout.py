@@ -16,7 +16,7 @@ from __future__ import annotations
 from pathlib import Path
 
 PART_FILE = "part.npz"
-RECORD_FILE, MODEL_FILE = "run.json", "model.npz"
+RECORD_FILE, MODEL_FILE, GAINS_FILE = "run.json", "model.npz", "gains.csv"
 CLOCK_FILE, TRACE_FILE = "clock.json", "trace.csv"
 METRICS_FILE, KEPT_FILE = "metrics.json", "kept.npz"
 """The files of the entries of a corpus (parts) and of a job's three bundles (runs)."""

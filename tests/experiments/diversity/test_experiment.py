@@ -1,27 +1,23 @@
-"""Diversified results: rivals, claims that must pass or fail, the small experiment and its figures."""
+"""Diversified results: rivals, the small experiment and its figures."""
 
 from __future__ import annotations
-
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import yaml
 
-from helpers.made_up_results import Fake, row
+from helpers.made_up_results import judgements
 from helpers.toy_project import HERE, project, run_all
-from structmargin.problems.diversity.problem import Selection, best_selection, missed
+from structmargin.problems.diversity.problem import best_selection, missed
+from structmargin_suite.analysis import diversity as analysis
 from structmargin_suite.baselines import okapi, random_subset, word_coverage
-from structmargin_suite.datasets import Examples, _subtopics
+from structmargin_suite.datasets import _subtopics
 from structmargin_suite.figures import diversity as figures
 from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
-from structmargin_suite.statements import checks
-from structmargin_suite.statements.diversity import compared, ratios
 from structmargin_suite.storage.frames import records
 
-CHECKS = checks()
 METHODS = ("structural SVM", "Essential Pages", "random", "Okapi", "unweighted words")
 
 
@@ -69,84 +65,6 @@ def test_random_subsets_follow_from_the_seed():
     assert random_subset.from_arrays(models[0].to_arrays()).predict([x])[0].documents.tolist() == a
 
 
-# ---- claims ----
-
-N = 24
-
-
-class Queries(Fake):
-    """Made-up results: of 24 queries, each method's selection has so many of 20 subtopics of equal weight."""
-
-    def split(self, run):
-        X = [SimpleNamespace(name=f"q{i}") for i in range(N)]
-        Y = [Selection(np.array([0]), np.tri(21, 20, -1, dtype=bool), np.full(20, 0.05)) for _ in range(N)]
-        return SimpleNamespace(test=Examples(X, Y))
-
-    def model(self, run):
-        level = self.weights[run]
-        found = [Selection(np.array([min(20, max(0, level + (i % 3 - 1)))])) for i in range(N)]
-        return SimpleNamespace(predict=lambda X: found)
-
-
-def made(corpus="AMBIENT", studies=("figure_4", "everything"), **changed):
-    levels = dict(zip(METHODS, (15, 13, 8, 8, 7))) | changed
-    rows, weights = [], {}
-    for study in studies:
-        for name, level in levels.items():
-            weights[f"{corpus}{study}{name}"] = level
-            rows.append(row(study, f"{corpus}{study}{name}", method=name, corpus=corpus, data=corpus))
-    return rows, weights
-
-
-def judged(*parts):
-    rows = [one for part in parts for one in part[0]]
-    weights = {run: level for part in parts for run, level in part[1].items()}
-    return CHECKS["diversity-order"]({"diversity": Queries("diversity", {}, rows, weights)})
-
-
-def test_the_order_holds_where_it_is_the_papers():
-    verdict = judged(made())
-    assert verdict.verdict == "holds" and "over 24 queries: structural SVM 0.250" in verdict.evidence
-    assert "AMBIENT, all results as candidates, holds" in verdict.evidence
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [{"structural SVM": 12}, {"Essential Pages": 7}, {"Okapi": 10}, {"unweighted words": 9}],
-)
-def test_the_order_fails_where_it_is_another(changed):
-    assert judged(made(**changed)).verdict == "fails"
-    other = judged(made(), made("other", **changed))
-    assert other.verdict == "holds" and "; other fails:" in other.evidence  # told, not judged
-
-
-def test_a_gain_within_chance_and_missing_runs_are_not_judged(monkeypatch):
-    class Close(Queries):
-        def model(self, run):
-            found = super().model(run).predict(None)
-            if "structural" in run:  # one query gains
-                found[0] = Selection(found[0].documents + 1)
-            return SimpleNamespace(predict=lambda X: found)
-
-    rows, weights = made(**{"structural SVM": 13})
-    verdict = CHECKS["diversity-order"]({"diversity": Close("diversity", {}, rows, weights)})
-    assert verdict.verdict == "not tested" and "not beyond chance" in verdict.evidence
-    rows, weights = made()
-    few = [one for one in rows if one["method"] != "Okapi"]
-    assert judged((few, weights)).verdict == "not tested" and judged(([], {})).verdict == "not tested"
-    monkeypatch.setitem(globals(), "N", 15)
-    assert "15 queries are too few" in judged((rows, weights)).evidence
-
-
-def test_ratios_are_of_the_first_candidates():
-    has = np.zeros((30, 3), bool)
-    has[0, 0] = has[1, 1] = has[29, 2] = True
-    indptr = np.concatenate([[0], np.cumsum(has.sum(axis=1))]).astype(np.int64)
-    items = np.nonzero(has)[1].astype(np.int64)
-    assert compared(indptr, items, np.array([1.0, 2.0, 9.0]), 2) == (3.0, 3.0)
-    assert ratios([(1.0, 2.0), (3.0, 3.0), (0.0, 0.0)]) == (0.5, 0.75, 2) and ratios([(0.0, 0.0)]) is None
-
-
 # ---- the whole experiment ----
 
 
@@ -185,21 +103,34 @@ def test_the_table_has_every_method_and_nothing_is_certified(small):
         assert one["test_subtopic_loss"] == pytest.approx(np.mean(raw))
 
 
+def of_statement(results, name):
+    return [line for line in judgements(results, "diversity") if line["id"] == name]
+
+
 def test_the_bound_of_greedy_is_measured_on_trained_models(small):
-    verdict = CHECKS["greedy-bound"](small)
-    assert verdict.verdict == "holds", verdict
-    assert "with learnt worths at least" in verdict.evidence and "falls short" in verdict.evidence
+    for line in of_statement(small, "greedy-bound-holds"):
+        assert line["verdict"] == "reproduced", line
+        assert "with learnt benefits at least" in line["evidence"] and "falls short" in line["evidence"]
 
 
 def test_a_greedy_search_below_its_bound_is_found_out(small, monkeypatch):
-    from structmargin_suite.statements import diversity as claims
-
     def worst(indptr, items, worth, K):
         values = [worth[items[indptr[d] : indptr[d + 1]]].sum() for d in range(len(indptr) - 1)]
         return np.full(K, int(np.argmin(values)))
 
-    monkeypatch.setattr(claims, "greedy", worst)
-    assert CHECKS["greedy-bound"](small).verdict == "fails"
+    monkeypatch.setattr(analysis, "greedy", worst)
+    assert {line["verdict"] for line in of_statement(small, "greedy-bound-holds")} == {"contradicted"}
+    made_up = {line["effect"] for line in of_statement(small, "greedy-bound-good")}
+    assert max(made_up) < 0.816
+
+
+def test_words_and_subtopics_of_trained_queries(small):
+    for name in ("diversity-words-cover", "diversity-together-more"):
+        for line in of_statement(small, name):
+            assert line["effect"] is None or -1.0 <= line["low"] <= line["effect"] <= line["high"] <= 1.0
+    by_data = {line["data"]: line for line in of_statement(small, "diversity-together-more")}
+    assert "are a partition" in by_data["AMBIENT (synthetic)"]["evidence"]
+    assert by_data["collection (synthetic)"]["effect"] > 0.0
 
 
 def test_figures_show_the_runs(small):

@@ -1,31 +1,25 @@
-"""The protein experiment: its rivals, its claim on results that must pass and fail, pipeline and figures."""
+"""The protein experiment: its rivals, the pipeline and figures."""
 
 from __future__ import annotations
-
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import yaml
 from Bio.Align import substitution_matrices
 
-from helpers.made_up_results import Fake, row
+from helpers.made_up_results import judgements
 from helpers.protein_pairs import random_pair
 from helpers.toy_project import HERE, project, run_all
 from structmargin.oracles.chains import best_chain
 from structmargin.problems import ProteinAlignment
 from structmargin.problems.proteins.features import RESIDUES, Pair, places
-from structmargin_suite.analysis.statistics import p_value_lower
 from structmargin_suite.baselines import blosum, log_odds
 from structmargin_suite.datasets import homstrad
-from structmargin_suite.datasets.homstrad.pairs import Truths
 from structmargin_suite.figures import proteins as figures
 from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
-from structmargin_suite.statements import checks
 from structmargin_suite.storage.frames import records
 
-CLAIM = checks()["protein-order"]
 MATRIX = substitution_matrices.load("BLOSUM62")
 
 
@@ -101,67 +95,6 @@ def test_the_generative_model_predicts_by_its_weights():
     np.testing.assert_array_equal(model.predict(X)[0], best_chain(S, gaps)[1])
 
 
-class Families(Fake):
-    """Made-up results: every run puts some of the ten matches of each family's pair six places off."""
-
-    def split(self, run):
-        y = np.column_stack([np.arange(10), np.arange(10)])
-        n = len(self.weights[run])
-        names = np.array([f"{run.split()[-1]} {k}" for k in range(n)])
-        truths = Truths([y] * n, np.full(n, 0.3), names)
-        return SimpleNamespace(test=SimpleNamespace(X=list(range(n)), Y=truths))
-
-    def model(self, run):
-        y = np.column_stack([np.arange(10), np.arange(10)])
-
-        def predict(X):
-            return [np.vstack([y[:good], y[good:] + np.array([6, 0])]) for good in self.weights[run]]
-
-        return SimpleNamespace(predict=predict)
-
-
-def judged(families=40, **good):
-    """The verdict on matches right out of ten in each family, a number or a list a method."""
-    rows, weights = [], {}
-    config = {"methods": {name: {"label": name.lower()} for name in good}}
-    for name, levels in good.items():
-        for fold in range(2):
-            run = f"{name} {fold}"
-            weights[run] = np.broadcast_to(levels, families // 2)
-            rows.append(row("models", run, method=name, fold=fold, test_q4=10.0 * np.mean(weights[run])))
-    return CLAIM({"proteins": Families("proteins", config, rows, weights)})
-
-
-def test_the_claim_holds_where_all_is_as_the_paper_says():
-    verdict = judged(generative=6, Window=7, Profile=8, Simple=5)
-    assert verdict.verdict == "holds"
-    assert verdict.evidence.startswith("Q4-score profile 80.0, window 70.0, generative 60.0, simple 50.0")
-    assert "over 40 families Window +10.00 against generative" in verdict.evidence
-
-
-@pytest.mark.parametrize(
-    "good",
-    [
-        {"generative": 7, "Window": 6, "Profile": 8},
-        {"generative": 6, "Window": 8, "Profile": 7},
-        {"generative": 7, "Window": 7, "Profile": 8},
-        {"generative": 7, "Window": [7] * 19 + [8], "Profile": 8},  # half a point is not substantial
-    ],
-)
-def test_the_claim_fails_where_the_order_is_another(good):
-    assert judged(**good).verdict == "fails"
-
-
-def test_the_claim_cannot_be_told_by_chance_by_few_families_or_without_runs():
-    verdict = judged(generative=5, Window=[8] * 11 + [2] * 9, Profile=10)
-    assert verdict.verdict == "not tested" and "not all beyond chance" in verdict.evidence
-    assert "10 families tested" in judged(10, generative=6, Window=7, Profile=8).evidence
-    assert "no runs of Profile" in judged(generative=6, Window=7).evidence
-    level, higher = np.zeros(29), np.arange(1.0, 30.0)
-    assert p_value_lower(level, level) == 1.0
-    assert p_value_lower(level, higher) < 1e-5 < 1 - 1e-5 < p_value_lower(higher, level)
-
-
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """The experiment itself on made-up families at its smallest."""
@@ -195,10 +128,10 @@ def test_every_run_is_done_and_certified(small):
         assert rows[0]["test_q4"] == pytest.approx(
             homstrad.q_scores(test.Y, mine.model(run).predict(test.X))[0].mean()
         )
-    verdicts = {one["id"]: one for one in records(small.statements())}
-    assert verdicts["protein-order"]["verdict"] == "not tested"
-    n_families = len(set(test.Y.family))
-    assert f"{n_families} families tested; at least 20" in verdicts["protein-order"]["evidence"]
+    lines = {line["id"]: line for line in judgements(small, "proteins", "protein-order", "protein-features")}
+    assert lines["protein-order-window-generative"]["n"] == len(set(test.Y.family))
+    assert lines["protein-order-window-generative"]["verdict"] == "not testable"  # made-up families
+    assert "there are none of Anova2" in lines["protein-features-interactions"]["evidence"]
 
 
 def test_figures_show_the_runs(small):

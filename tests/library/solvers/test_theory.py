@@ -151,6 +151,66 @@ def test_theorem_18_on_chains_and_where_it_says_nothing() -> None:
     assert registry.solver("n_slack_a").train(ToyChain(), (X, Y), FORMULATIONS["SVM0"]).bound is None
 
 
+@pytest.mark.parametrize("solver", ["n_slack_a", "n_slack_b"])
+@pytest.mark.parametrize("name", SLACKED)
+@given(case=samples(), C=st.sampled_from([0.01, 0.5, 20.0]), eps=st.sampled_from([0.05, 0.5]))
+@settings(max_examples=20)
+def test_propositions_14_to_17_bound_what_a_cut_gains(
+    solver: str, name: str, case: Any, C: float, eps: float
+) -> None:
+    problem, X, Y = case
+    n = len(Y)
+    fit = registry.solver(solver, gains=True).train(problem, (X, Y), FORMULATIONS[name], C=C, eps=eps)
+    assert len(fit.gains) == fit.n_constraints
+    for row in fit.gains:
+        i = int(row["example"])
+        R, top = np.sqrt(2) * np.linalg.norm(X[i]), problem.loss[Y[i]].max()
+        assert row["violation"] > eps and row["loss"] <= top
+        scale = {"SVM1 slack": top, "SVM2 slack": np.sqrt(top)}.get(name, 1.0)  # of the longest cut
+        assert row["norm2"] <= (scale * R) ** 2 * (1 + 1e-9)
+        half = C * eps / (2 * n)
+        bound = {
+            "SVM1": min(half, eps**2 / (8 * R**2) if R else np.inf),
+            "SVM1 slack": min(half, eps**2 / (8 * top**2 * R**2) if R else np.inf),
+            "SVM1 margin": min(half, eps**2 / (8 * R**2) if R else np.inf),
+            "SVM2": 0.5 * eps**2 / (R**2 + n / C),
+            "SVM2 slack": 0.5 * eps**2 / (top * R**2 + n / C),
+            "SVM2 margin": 0.5 * eps**2 / (R**2 + n / C),
+        }[name]
+        assert FORMULATIONS[name].min_gain(C, n, eps, R, top) == pytest.approx(bound)
+        assert row["dual_after"] - row["dual_before"] >= bound * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("solver", ["n_slack_a", "n_slack_b"])
+def test_what_the_first_cut_gains_by_hand(solver: str) -> None:
+    """One example, two classes, loss 1: H = 1 at w = 0 and |a|^2 = 2; the dual is s - s^2 |a|^2 / 2."""
+    X, Y, eps = np.array([[1.0]]), np.array([0]), 0.999
+
+    def first(name: str, C: float) -> tuple[float, float]:
+        fit = registry.solver(solver, gains=True).train(
+            Multiclass(2, 1), (X, Y), FORMULATIONS[name], C=C, eps=eps
+        )
+        row = fit.gains[0]
+        assert (row["norm2"], row["violation"], row["dual_before"]) == pytest.approx((2.0, 1.0, 0.0))
+        return row["dual_after"], FORMULATIONS[name].min_gain(C, 1, eps, np.sqrt(2.0), 1.0)
+
+    gain, bound = first("SVM2 margin", 4.0)  # the bound is met as eps comes near the violation
+    assert gain == pytest.approx(0.5 / (2.0 + 1 / 4)) and gain == pytest.approx(bound / eps**2)
+    gain, bound = first(
+        "SVM1 margin", 4.0
+    )  # s = 1/2: four times the bound, whose proof allows for other cuts
+    assert gain == pytest.approx(0.25) and gain == pytest.approx(4 * bound / eps**2)
+    gain, bound = first("SVM1 margin", 0.01)  # s = C
+    assert gain == pytest.approx(0.01 - 0.01**2) and bound == pytest.approx(0.005 * eps)
+    assert gain < eps**2 / (8 * 2)  # Proposition 17 as it is printed does not hold
+    assert FORMULATIONS["SVM0"].min_gain(1.0, 1, eps, 1.0, 1.0) is None
+
+
+def test_gains_are_of_single_cuts() -> None:
+    with pytest.raises(ValueError, match="gains are noted for one cut at a time: choose variant 'a' or 'b'"):
+        registry.solver("n_slack", gains=True)
+
+
 @given(case=samples(), name=st.sampled_from(SLACKED), passes=st.integers(1, 4))
 @settings(max_examples=40)
 def test_a_certificate_holds_wherever_training_stops(case: Any, name: str, passes: int) -> None:

@@ -216,8 +216,8 @@ def test_nothing_outside_the_volatile_parts_changes_when_everything_is_done_agai
     )
     assert not any("timings" in name or "clock" in name or "trace" in name for name in kept)
     assert (
-        b"CPU seconds" not in kept["index.html"]
-        and b"CPU seconds" in (root / "results" / "index.html").read_bytes()
+        not re.search(rb"\d CPU seconds", kept["index.html"])
+        and re.search(rb"\d CPU seconds", (root / "results" / "index.html").read_bytes())
     )
 
 

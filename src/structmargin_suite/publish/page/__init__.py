@@ -17,7 +17,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import jinja2
+import pandas as pd
 
+from structmargin_suite.methods.choice import CHOICE_KEY, Choice
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Suite
 from structmargin_suite.publish import tables
@@ -134,7 +136,9 @@ def section(
         "figures": [
             picture(results, name, spec["caption"], limit) for name, spec in config.get("figures", {}).items()
         ],
-        "methods": [method(each) for each in results.methods.values()],
+        "readings": list(results.readings.values()),
+        "notes": config.get("notes", []),
+        "methods": [method(results, each) for each in results.methods.values()],
         "choices": choices(results),
         "troubles": records(results.runs[results.runs["status"] != "done"]),
         "clocks": clocks(results),
@@ -185,26 +189,36 @@ def webp(png: bytes) -> bytes:
     return result.getvalue()
 
 
-def method(shown: Method) -> dict[str, str]:
-    """A method's settings in one line."""
-    return {"name": shown.label, "settings": shown.describe(), "note": shown.note}
+def method(results: ExperimentResults, shown: Method) -> dict[str, str]:
+    """A method's settings in one line, and what each of its readings sets."""
+    readings = [results.readings[name] for name in shown.readings]
+    under = "; ".join(f"{each.label}: {each.describe_sets() or 'as it stands'}" for each in readings)
+    return {"name": shown.label, "settings": shown.describe(), "note": shown.note, "readings": under}
 
 
 def choices(results: ExperimentResults) -> list[str]:
     """Which values each choice fell on: one over all runs, or one in each."""
     sentences = []
     for name, method in results.methods.items():
-        choice = method.choice
-        if choice is None:
-            continue
-        runs = results.select(method=name)
-        for option, among in choice.candidates.items():
-            key = choice.columns[option]
-            values = records(runs[[key]]) if key in runs else [{key: among[0]}] * len(runs)
-            times = Counter(cell(row[key]) for row in values)
-            often = ", ".join(f"{value} ({n})" for value, n in times.most_common())
-            said = f"{key} chosen by {choice.by}, in {len(runs)} runs: {often}"
-            sentences += [f"{method.label}: {said}"] if len(runs) else []
+        for reading in method.readings or ("",):
+            sets = results.readings[reading].sets if reading else {}
+            chosen = {key: value for key, value in sets.items() if key.startswith(CHOICE_KEY)}
+            choice = method.with_options(chosen).choice
+            runs = results.select(method=name, reading=reading)
+            if choice is not None and len(runs):
+                sentences += [f"{results.label(name, reading)}: {said}" for said in _fell_on(choice, runs)]
+    return sentences
+
+
+def _fell_on(choice: Choice, runs: pd.DataFrame) -> list[str]:
+    """For each option of a choice, the values that it fell on in some runs."""
+    sentences = []
+    for option, among in choice.candidates.items():
+        key = choice.columns[option]
+        values = records(runs[[key]]) if key in runs else [{key: among[0]}] * len(runs)
+        times = Counter(cell(row[key]) for row in values)
+        often = ", ".join(f"{value} ({n})" for value, n in times.most_common())
+        sentences.append(f"{key} chosen by {choice.by}, in {len(runs)} runs: {often}")
     return sentences
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +16,13 @@ SIZES, PRECISION, GENERATIVE, SVM = "sizes", "precision", "generative", "SVM2"
 LARGE = (20, 40, 80)
 GOOD = 0.1
 PRINTED_GAP = -0.2
-TRIED = {"done": False, "status": "done"}
+TRIED: dict[str, Any] = {"done": False, "status": "done"}
 """Finished runs with every value of an option, not only the one that was chosen."""
-compared = functools.partial(effect, study=SIZES, methods=[GENERATIVE, SVM])
+compared = functools.partial(effect, study=SIZES, methods=[SVM, GENERATIVE])
 along_eps = functools.partial(effect, study=PRECISION, methods=[SVM])
 
 
-def _excess(case: Case, n: int, **rival: object) -> np.ndarray:
+def _excess(case: Case, n: int, **rival: Any) -> np.ndarray:
     """Points of test error that the generative model has above SVM2's with n examples, by sample."""
     generative = case.values(SIZES, "test_error", GENERATIVE, n_train=n, **rival)
     svm = case.values(SIZES, "test_error", SVM, n_train=n)

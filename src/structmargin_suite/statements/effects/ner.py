@@ -19,7 +19,7 @@ FORMULATIONS = "formulations"
 COUNTS = ("algorithm", FORMULATIONS)
 ZERO_ONE, SLACK, MARGIN = "SVM2", "SVM2 slack", "SVM2 margin"
 
-COMPARED = {
+COMPARED: dict[str, tuple[str | tuple[str, ...], str, str]] = {
     "ner-discriminative-crf": (METHODS, "HMM", "CRF"),
     "ner-discriminative-perceptron": (METHODS, "HMM", "Perceptron"),
     "ner-discriminative-svm": (METHODS, "HMM", "SVM"),
@@ -65,7 +65,7 @@ def constraints(method: str, case: Case) -> Estimate:
 
 
 for _id, (_study, _worse, _better) in COMPARED.items():
-    effect(_id, study=_study, methods=[_worse, _better])(functools.partial(excess, _study, _worse, _better))
+    effect(_id, study=_study, methods=[_better, _worse])(functools.partial(excess, _study, _worse, _better))
 for _id, (_measure, _method) in SUPPORT.items():
     effect(_id, study=FORMULATIONS, methods=[_method])(functools.partial(support, _measure, _method))
 for _id, _method in COUNTED.items():

@@ -69,7 +69,7 @@ def gain(measure: str, better: str, other: str, case: Case) -> Estimate:
 
 
 def more_sentences(better: str, other: str, case: Case) -> Estimate:
-    """Sentences on which one method's F1 is the higher minus those on which it is lower, as a share of both."""
+    """Sentences on which one method's F1 is higher minus those on which it is lower, as a share of both."""
     ours, theirs = (f1(brackets_of(case.experiment, _first_run(case, method))) for method in (better, other))
     return sign_interval(int(np.sum(ours > theirs)), int(np.sum(ours < theirs)), case.level)
 

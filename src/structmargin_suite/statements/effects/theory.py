@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -36,8 +37,12 @@ def _kind(case: Case) -> tuple[int, bool]:
 
 
 def _of_kind(runs: pd.DataFrame, kind: tuple[int, bool]) -> pd.DataFrame:
-    fits = [(power_of_slacks(name), rescales_margin(name)) == kind for name in runs["formulation"]]
-    return runs[fits]
+    return _where(runs, lambda name: (power_of_slacks(name), rescales_margin(name)) == kind)
+
+
+def _where(runs: pd.DataFrame, fits: Callable[[str], bool]) -> pd.DataFrame:
+    """The runs whose formulation fits."""
+    return runs[runs["formulation"].map(fits).astype(bool)]
 
 
 def _counted(runs: pd.DataFrame, broken: pd.DataFrame, note: str) -> Estimate:
@@ -64,7 +69,7 @@ def risk(case: Case) -> Estimate:
     margin = case.statement.id.endswith("margin")
     runs = library_runs(case.results)
     runs = runs[runs["done"].astype(bool) & runs["exact"].astype(bool) & runs["mean_slack"].notna()]
-    runs = runs[[rescales_margin(name) == margin for name in runs["formulation"]]]
+    runs = _where(runs, lambda name: rescales_margin(name) == margin)
     over = runs["train_risk"] > runs["mean_slack"] * (1 + ROUNDING) + ROUNDING
     tight = (runs["train_risk"] / runs["mean_slack"])[runs["mean_slack"] > 0].max()
     return _counted(runs, runs[over], f"the risk is at most {tight:.3g} of its bound")
@@ -115,7 +120,7 @@ def gains(case: Case) -> Estimate:
 
 @effect("bound-gain-proposition-17")
 def proposition_17(case: Case) -> Estimate:
-    """Problems of one example and one other output, of loss 1, whose first constraint raises the dual less."""
+    """Problems of one example and one other output, of loss 1, whose constraint raises the dual by less."""
     broken, tried = [], 0
     for cap in (0.001, 0.01, 0.1, 1.0, 10.0):
         for radius in (0.5, 1.0, 2.0, 4.0):
@@ -176,7 +181,7 @@ def _different(pairs: pd.DataFrame) -> Estimate:
 
 @effect("zero-one-equal-svm1", "zero-one-equal-svm2", study=ZERO_ONE)
 def one_problem(case: Case) -> Estimate:
-    """Pairs of solutions with 0/1 loss, under two formulations of a penalty, that are of different problems."""
+    """Pairs of solutions with 0/1 loss, under two formulations of a penalty, of different problems."""
     penalty = "SVM1" if case.statement.id.endswith("svm1") else "SVM2"
     base = case.runs(ZERO_ONE, formulation=penalty)
     compared = [
@@ -194,7 +199,7 @@ def far_outputs_with_slack(case: Case) -> Estimate:
     """
     broken, total = 0, 0
     runs = case.runs(AS_IT_IS)
-    for run in runs[[not rescales_margin(name) for name in runs["formulation"]]].itertuples():
+    for run in _where(runs, lambda name: not rescales_margin(name)).itertuples():
         support = case.experiment.model(run.run).fit_.support
         broken += int(np.sum(support.H < -run.gap / support.alpha - ROUNDING))
         total += len(support.alpha)
@@ -213,7 +218,8 @@ def far_outputs_with_margin(case: Case) -> Estimate:
 
 def _share_far(case: Case, formulation: str) -> dict[object, float]:
     shares: dict[object, float] = {}
-    for run in case.runs(AS_IT_IS, formulation=formulation).itertuples():
+    runs = case.runs(AS_IT_IS, formulation=formulation)
+    for run in runs.assign(repetition=column(runs, "repetition", 0)).itertuples():
         fit = case.experiment.model(run.run).fit_
         alpha = fit.support.alpha
         shares[run.repetition] = float(alpha[support_margins(fit) > NEARLY_ONE].sum() / alpha.sum())
@@ -224,10 +230,11 @@ def _share_far(case: Case, formulation: str) -> dict[object, float]:
 def searches(case: Case) -> Estimate:
     """The logarithm of variant (b)'s searches over variant (a)'s, averaged over formulations and epsilons."""
     setting = ["repetition", "formulation", "eps"]
-    a, b = (
-        case.runs(BOUNDS, solver=solver).assign(calls=lambda runs: np.log(runs["oracle_calls"].astype(float)))
-        for solver in ("n_slack_a", "n_slack_b")
+    runs = case.runs(BOUNDS)
+    runs = runs.assign(
+        repetition=column(runs, "repetition", 0), calls=np.log(runs["oracle_calls"].astype(float))
     )
-    both = a[[*setting, "calls"]].merge(b[[*setting, "calls"]], on=setting, suffixes=("_a", "_b"))
-    both["ratio"] = both["calls_b"] - both["calls_a"]
-    return t_interval(both.groupby("repetition")["ratio"].mean().to_numpy(), case.level)
+    a, b = (runs.loc[runs["solver"] == name, [*setting, "calls"]] for name in ("n_slack_a", "n_slack_b"))
+    both = a.merge(b, on=setting, suffixes=("_a", "_b"))
+    ratio = both["calls_b"] - both["calls_a"]
+    return t_interval(ratio.groupby(both["repetition"]).mean().to_numpy(), case.level)

@@ -26,7 +26,7 @@ def classes(case: Case) -> Estimate:
     """Pairs of classes whose joint features are farther apart than Proposition 20 allows."""
     pairs, broken, nearest = 0, 0, 0.0
     runs = case.runs("bounds")
-    for run in runs.groupby("repetition")["run"].first():
+    for run in runs.groupby(column(runs, "repetition", 0))["run"].first():
         problem = case.experiment.model(run).problem_
         for x in np.asarray(case.experiment.split(run).train.X):
             psi = [problem.psi(x, y) for y in range(problem.K)]
@@ -113,7 +113,7 @@ def _counted(allowed: list[np.ndarray], squared: list[np.ndarray]) -> Estimate:
 
 @effect("norm-bounds-sequences")
 def sequences(case: Case) -> Estimate:
-    """Constraints of the named entities whose label sequences are farther apart than Proposition 25 allows."""
+    """Constraints of the named entities whose sequences are farther apart than Proposition 25 allows."""
     allowed, squared = [], []
     for model, X in _with_support(case.results["ner"], "formulations"):
         R2 = np.array([float(x.multiply(x).sum(axis=1).max()) for x in X])

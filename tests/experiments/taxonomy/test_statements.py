@@ -1,0 +1,116 @@
+"""Statements about taxonomies: made-up documents under which each is reproduced, contradicted, or open."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from helpers.made_up_results import Fake, config_of, judgements, row
+from structmargin_suite.analysis import estimates
+from structmargin_suite.datasets import Examples
+
+N = 600
+LOSSES = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 2.0], [2.0, 2.0, 0.0]])
+LEVELS = {"flt 0/1": (100, 100), "tax 0/1": (140, 120), "flt delta": (140, 160), "tax delta": (200, 180)}
+"""Documents that are right, and documents that a sibling is taken for."""
+PRIMARY, OTHER = "slack re-scaling", "margin re-scaling"
+BEST = {f"taxonomy-best-{what}-{size}" for what in ("accuracy", "tree") for size in (4, 2)}
+BETWEEN = {f"taxonomy-best-accuracy-{size}-{kind}" for size in (4, 2) for kind in ("tax", "flt")}
+FEATURES = {f"taxonomy-features-{size}{kind}" for size in (4, 2) for kind in ("", "-delta")}
+LOSS = {f"taxonomy-loss-{size}-{kind}" for size in (4, 2) for kind in ("flt", "tax")}
+ALL = BEST | BETWEEN | FEATURES | LOSS
+
+
+class Documents(Fake):
+    """Made-up results: each run is right on some documents, a sibling away on others, else far away."""
+
+    def split(self, run):
+        part = Examples(np.zeros((N, 1)), np.zeros(N, dtype=int))
+        return SimpleNamespace(test=part, problem={"loss": LOSSES})
+
+    def model(self, run):
+        right, near = self.weights[run]
+        yhat = np.full(N, 2)
+        yhat[: right + near] = 1
+        yhat[:right] = 0
+        return SimpleNamespace(predict=lambda X: yhat)
+
+
+def made(levels=LEVELS, corpus="wipo-d", study="patents", noise=3, rounds=6, readings=(PRIMARY,)):
+    """Results in the order of the paper, but for what is given; `noise` is in documents."""
+    rng, rows, found = np.random.default_rng(1), [], {}
+    for size in (4, 2):
+        for method, (right, near) in levels.items():
+            for reading in readings if method.endswith("delta") else [""]:
+                for k in range(rounds):
+                    run = f"{corpus} {size} {method} {reading} {k}"
+                    moved = int(np.clip(right + noise * rng.normal(), 0, N - near))
+                    found[run] = (moved, near)
+                    loss = (near + 2 * (N - moved - near)) / N
+                    rows.append(
+                        row(study, run, method=method, reading=reading, corpus=corpus, round=k,
+                            instances_per_class=size, test_accuracy=100 * moved / N, test_loss=loss)
+                    )  # fmt: skip
+    return {"taxonomy": Documents("taxonomy", config_of("taxonomy"), rows, found)}
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    monkeypatch.setattr(estimates, "RESAMPLES", 500)
+
+
+def _verdicts(results):
+    return {one["id"]: one["verdict"] for one in judgements(results, "taxonomy") if one["primary"]}
+
+
+@pytest.mark.parametrize(("corpus", "study"), [("wipo-d", "patents"), ("newsgroups", "newsgroups")])
+def test_all_is_reproduced_where_all_is_in_the_papers_order(corpus, study):
+    assert _verdicts(made(corpus=corpus, study=study)) == dict.fromkeys(ALL, "reproduced")
+
+
+def _swapped(a, b):
+    return {**LEVELS, a: LEVELS[b], b: LEVELS[a]}
+
+
+@pytest.mark.parametrize(("corpus", "study"), [("wipo-d", "patents"), ("newsgroups", "newsgroups")])
+@pytest.mark.parametrize(
+    ("levels", "contradicted"),
+    [
+        (_swapped("flt 0/1", "tax delta"), ALL),
+        (_swapped("flt 0/1", "tax 0/1"), {f"taxonomy-features-{size}" for size in (4, 2)}),
+        (_swapped("flt 0/1", "flt delta"), {f"taxonomy-{name}" for name in ("loss-4-flt", "loss-2-flt", "features-4", "features-2")}),
+        (_swapped("tax 0/1", "tax delta"),
+         {f"taxonomy-best-accuracy-{size}-tax" for size in (4, 2)}
+         | {f"taxonomy-features-{size}-delta" for size in (4, 2)}
+         | {f"taxonomy-loss-{size}-tax" for size in (4, 2)}),
+    ],
+)  # fmt: skip
+def test_swapping_two_methods_turns_the_statements_about_them(levels, contradicted, corpus, study):
+    verdicts = _verdicts(made(levels, corpus, study))
+    assert {name for name, verdict in verdicts.items() if verdict == "contradicted"} == contradicted
+
+
+def test_a_lead_within_chance_is_inconclusive():
+    verdicts = _verdicts(made(dict.fromkeys(LEVELS, (150, 100)), noise=10))
+    assert set(verdicts.values()) == {"inconclusive"}
+
+
+def test_rounds_of_folds_are_corrected_and_one_test_set_is_resampled():
+    intervals = {one["interval"] for one in judgements(made(), "taxonomy")}
+    assert intervals == {"corrected t over overlapping draws"}
+    results = made(corpus="newsgroups", study="newsgroups")
+    intervals = {one["interval"] for one in judgements(results, "taxonomy")}
+    assert intervals == {f"bootstrap over {N} units crossed with 6 draws"}
+
+
+def test_margin_rescaling_has_rows_of_its_own():
+    results = made(readings=(PRIMARY, OTHER))
+    runs = results["taxonomy"].runs
+    runs.loc[runs["reading"] == OTHER, "test_accuracy"] -= 50.0
+    rows = [one for one in judgements(results, "taxonomy") if one["id"] == "taxonomy-best-accuracy-4"]
+    verdicts = {one["reading"]: (one["verdict"], one["primary"]) for one in rows}
+    assert verdicts == {PRIMARY: ("reproduced", True), OTHER: ("contradicted", False)}
+    # methods without readings are judged once
+    assert [one["reading"] for one in judgements(results, "taxonomy") if one["id"] == "taxonomy-features-4"] == [""]
