@@ -125,6 +125,8 @@ class AdaptedBatch:
     rows : callable (example, outputs) -> csr_matrix
         The rows of Psi(x, y) - Psi(x, ybar), where the searches leave them out. Default: calling it raises
         TypeError.
+    makes_rows : bool
+        Whether the batch has `rows`.
     psi : callable () -> csr_matrix, or None
         Psi(x_i, y_i) of all examples as one matrix. Default: None, and `Problem.psi` is called for each.
     parts : Parts, or None
@@ -146,6 +148,7 @@ class AdaptedBatch:
     search_many: Callable[[Scorer, np.ndarray, Cost, int], Cuts]
     takes_kernels: bool
     rows: Callable[[np.ndarray, Any], sp.csr_matrix]
+    makes_rows: bool
     psi: Callable[[], sp.csr_matrix] | None
     parts: Parts | None
     grain: int
@@ -405,6 +408,7 @@ def _batch(problem: Any, X: Any, Y: Any) -> AdaptedBatch | None:
         search_many=getattr(batch, "search_many", partial(_search_one, batch.search)),
         takes_kernels=bool(getattr(batch, "takes_kernels", False)),
         rows=getattr(batch, "rows", _Absent(batch, "rows")),
+        makes_rows=hasattr(batch, "rows"),
         psi=getattr(batch, "psi", None),
         parts=getattr(batch, "parts", None),
         grain=int(getattr(batch, "grain", 0)),
