@@ -40,7 +40,15 @@ def made(
     for k, n in enumerate(SIZES):
         errors = generative[k] + noise * rng.normal(size=samples)
         add("sizes", "generative", "same strings", errors, n_train=n, gap_score=-0.2)
-        add("sizes", "generative", "same strings", errors + at_other_gap, n_train=n, gap_score=-0.8, chosen=False)
+        add(
+            "sizes",
+            "generative",
+            "same strings",
+            errors + at_other_gap,
+            n_train=n,
+            gap_score=-0.8,
+            chosen=False,
+        )
         for reading in readings:
             errors = svm[k] + noise * rng.normal(size=samples)
             add("sizes", "SVM2", reading, errors, n_train=n, constraints=counts[k], bound=1e4)

@@ -211,7 +211,7 @@ def test_too_few_draws_or_no_results_are_no_evidence(name):
 
 def test_the_evidence_tells_both_readings_and_the_other_treatments_of_unknown_words():
     told = results(unknown={"counted": 20.0})
-    assert "HMM, unknown words as nltk counts them 19.98%" in CHECKS["ner-discriminative"](told).evidence
+    assert "HMM, unknown words as nltk counts them 20.00%" in CHECKS["ner-discriminative"](told).evidence
     for name in ("ner-svm-best", "ner-formulations", "ner-support"):
         evidence = CHECKS[name](told).evidence
         assert "C/n as printed" in evidence and "C per example" in evidence

@@ -30,7 +30,9 @@ def made(errors=ERRORS, tests=5.1, losses=FORMULATIONS, most=0.95, counts=COUNTS
     def add(study, method, reading, **values):
         given = {"method": method, "reading": reading, "corpus": "random-300", "fold": 0}
         for draw in range(draws):
-            noisy = {key: value + noise * rng.normal() for key, value in values.items() if key == "test_error"}
+            noisy = {
+                key: value + noise * rng.normal() for key, value in values.items() if key == "test_error"
+            }
             name = f"{study} {method} {reading} {draw}"
             rows.append(row(study, name, **given, solver=solver, repetition=draw, **{**values, **noisy}))
 
@@ -69,7 +71,9 @@ def test_all_is_reproduced_where_all_is_as_the_paper_says():
 def test_what_is_otherwise_is_contradicted_and_nothing_else(changed, contradicted):
     verdicts = _verdicts(made(**changed))
     assert {name for name, verdict in verdicts.items() if verdict == "contradicted"} == contradicted
-    assert {name for name, verdict in verdicts.items() if verdict == "reproduced"} >= ALL - contradicted - BEST
+    assert {
+        name for name, verdict in verdicts.items() if verdict == "reproduced"
+    } >= ALL - contradicted - BEST
 
 
 def test_what_chance_covers_is_inconclusive():
