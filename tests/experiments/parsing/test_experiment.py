@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
+from structmargin_suite.statements.parsing import bootstrap
 
 from helpers.made_up_results import Fake, config_of, frame, row
 from helpers.toy_project import HERE, project, run_all
@@ -15,7 +16,6 @@ from structmargin_suite.datasets._treebanks import score
 from structmargin_suite.publish import tables
 from structmargin_suite.results import Results
 from structmargin_suite.statements import checks
-from structmargin_suite.statements.parsing import bootstrap
 from structmargin_suite.storage.frames import frame_of, records
 
 CHECKS = checks()
