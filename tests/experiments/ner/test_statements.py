@@ -21,8 +21,10 @@ ALL = frozenset({*DISCRIMINATIVE, *BEST, *EQUAL, *SUPPORT})
 COUNTED = {f"ner-constraints-{kind}" for kind in ("zero-one", "slack", "margin")}
 
 
-def made(errors=ERRORS, tests=5.1, losses=FORMULATIONS, most=0.95, counts=COUNTS, noise=0.05, readings=(PRIMARY,),
-         solver="n_slack_b", draws=6):  # fmt: skip
+def made(
+    errors=ERRORS, tests=5.1, losses=FORMULATIONS, most=0.95, counts=COUNTS, noise=0.05,
+    readings=(PRIMARY,), solver="n_slack_b", draws=6,
+):  # fmt: skip
     """Results as the paper has them, with a clear lead of the SVM, but for what is given."""
     rng, rows = np.random.default_rng(3), []
     tests = tests if isinstance(tests, dict) else dict.fromkeys(FORMULATIONS, tests)
