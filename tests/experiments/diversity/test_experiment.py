@@ -127,10 +127,8 @@ def test_a_greedy_search_below_its_bound_is_found_out(small, monkeypatch):
 def test_words_and_subtopics_of_trained_queries(small):
     for name in ("diversity-words-cover", "diversity-together-more"):
         for line in of_statement(small, name):
-            assert line["effect"] is None or -1.0 <= line["low"] <= line["effect"] <= line["high"] <= 1.0
-    by_data = {line["data"]: line for line in of_statement(small, "diversity-together-more")}
-    assert "are a partition" in by_data["AMBIENT (synthetic)"]["evidence"]
-    assert by_data["collection (synthetic)"]["effect"] > 0.0
+            assert -1.0 <= line["low"] <= line["effect"] <= line["high"] <= 1.0
+    assert all(line["effect"] > 0.0 for line in of_statement(small, "diversity-together-more"))
 
 
 def test_figures_show_the_runs(small):

@@ -131,9 +131,12 @@ def test_every_run_of_the_small_experiment_keeps_its_word(small):
     assert table["S-SVM"]["value"] < table["JKSE"]["value"]
     certified = [r for r in rows if r["relative_gap"] is not None and "OLaRank" not in r["method"]]
     assert len(certified) >= 12 and all(r["relative_gap"] <= 0.1 for r in certified)
-    verdicts = {r["id"]: r["verdict"] for r in records(small.statements())}
-    assert verdicts["jkse-binary"] == "holds"
-    assert verdicts["jkse-scale"] == verdicts["jkse-ocr-fails"] == "not tested"
+    verdicts = {r["id"]: r["verdict"] for r in records(small.statements()) if r["experiment"] == "ocr"}
+    sure = ("jkse-binary-hard", "jkse-binary-separable", "jkse-one-class-nu", "jkse-one-class-optimum",
+            "jkse-label-space-solution", "jkse-label-space-search")  # fmt: skip
+    assert {name: verdicts[name] for name in sure} == dict.fromkeys(sure, "reproduced")
+    # the stand-in does not decide a statement about real data, and is too small for one about size
+    assert verdicts["jkse-ocr-fails-worst"] == verdicts["jkse-scale-kernel"] == "not testable"
 
 
 def drawn(small, name):

@@ -1,151 +1,274 @@
-"""Claims about handwritten words and about JKSE, on results that must pass and must fail."""
+"""Statements about handwritten words and about JKSE, on made-up results that decide each both ways."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from helpers.made_up_results import Fake, row
+from helpers.made_up_results import Fake, judged, row
+from structmargin_suite.analysis import estimates
+from structmargin_suite.analysis.ocr import KernelTerms, kernel_terms, letters_of_share, words_read
 from structmargin_suite.datasets import Examples, ocr
-from structmargin_suite.statements import checks
-from structmargin_suite.statements.ocr import kernel_terms
+from structmargin_suite.statements.effects import ocr as effects
 from structmargin_suite.storage.frames import frame_of
 
-CHECKS = checks()
-SPLIT = ocr.view(ocr.synthesize(4, words_per_fold=12), 0, rotation=1)
-TRUE = [np.repeat(np.arange(10), 10) for _ in range(3)]
+N_WORDS, LENGTH, ROTATIONS = 200, 10, 3
+LETTERS = np.tile(np.arange(LENGTH) % 8, N_WORDS)
+"""Ten letters a word, two of them twice, so that always answering with a frequent one has an error of 80%."""
+READINGS = {
+    "averaged": {"evidence": "e", "chosen": "before", "primary": True},
+    "last weights": {"evidence": "e", "chosen": "after first look"},
+}
+WORLD = {
+    "errors": {"S-SVM": 21.0, "OLaRank": 25.0, "Perceptron": 48.0, "JKSE": 84.0},
+    "last weights": 60.0,
+    "answers": (0,),  # JKSE's, where it is wrong
+    "kept": {"data": 0.7, "history": 0.3, "shifted": 0.8},
+    "blocks": 2.0,
+    "support": 20,
+    "apart": 0.0,
+    "margin": 4.0,
+    "slopes": (0.0, 1.0),
+    "primal_of_labels": 0.0,
+    "calls": 0,
+    "outliers": 2,
+    "converged": True,
+    "sizes": (10_000, 1_000_000),
+    "seconds": 20.0,
+}
 
 
 class Words(Fake):
-    """Made-up results over made-up words."""
+    """Made-up results over words that are all alike."""
 
-    clocks: ClassVar[list[dict]] = []
-    parts = SimpleNamespace(train=Examples([], []), test=Examples([], TRUE))
+    def __init__(self, world):
+        self.world, self.read, self.clocks = world, {}, []
+        rows = list(self.table_2()) + list(self.mirror()) + list(self.labels())
+        for study, name, size in zip(
+            ("many, kernel", "many, linear"), ("k", "l"), world["sizes"], strict=True
+        ):
+            method = "JKSE, single letters, kernel" if name == "k" else "JKSE, single letters"
+            rows.append(row(study, name, method=method, letters=size, converged=world["converged"]))
+            self.clocks.append({"run": name, "cpu_seconds": world["seconds"]})
+        for made in rows:
+            made.update(corpus="ocr", data="ocr", reading=made.get("reading", ""))
+        methods = {made["method"]: {"baseline": "hmm"} for made in rows}
+        methods["Perceptron"]["readings"] = list(READINGS)
+        config = {"methods": methods, "readings": READINGS, "data": {"ocr": {"papers_own": True}}}
+        super().__init__("ocr", config, rows)
+        self.summary["data"] = [{"corpus": "ocr", "label": "ocr", "asked": "auto", "kind": "real"}]
 
-    def split(self, run):
-        return self.parts
+    def table_2(self):
+        errors = [(name, "", rate) for name, rate in self.world["errors"].items() if name != "Perceptron"]
+        errors += [("Perceptron", "averaged", self.world["errors"]["Perceptron"])]
+        errors += [("Perceptron", "last weights", self.world["last weights"])]
+        for method, reading, rate in errors:
+            for r in range(ROTATIONS):
+                run = f"{method},{reading},{r}"
+                self.read[run] = method, rate, r
+                one_class = {"model": "JKSE", "converged": self.world["converged"], "gap": 1e-9,
+                             "oracle_calls": self.world["calls"]}  # fmt: skip
+                yield row("folds", run, method=method, reading=reading, rotation=r,
+                          **(one_class if method == "JKSE" else {}))  # fmt: skip
+
+    def mirror(self):
+        """|w|^2 = 4 at margin 4 - tiny for one class, margin 1 for the binary."""
+        for r in range(2):
+            common = {"gap": 1e-8, "rotation": r}
+            yield row("mirror", f"o{r}", method="one-class without slack", norm_w=2.0,
+                      margin=self.world["margin"] * (1 - 1e-8), **common)  # fmt: skip
+            yield row("mirror", f"b{r}", method="binary without slack", norm_w=0.5, margin=1.0, **common)
+
+    def labels(self):
+        for method, power in zip(("JKSE, labels", "S-SVM, labels"), self.world["slopes"], strict=True):
+            for n in (26, 104):
+                for r in range(ROTATIONS):
+                    primal = -1.0 + self.world["primal_of_labels"] * (n - 26)
+                    yield row("output space", f"{method}{n}{r}", method=method, n_labels=n, rotation=r,
+                              primal=primal, dual=primal - 1e-6)  # fmt: skip
+                    seconds = (n / 26) ** (power + 0.01 * r)
+                    self.clocks.append({"run": f"{method}{n}{r}", "fit_seconds": seconds})
+
+    def kept_predictions(self, run):
+        method, rate, _ = self.read[run]
+        predicted = LETTERS.copy()
+        wrong = np.arange(len(LETTERS)) * 37 % 100 < rate  # every word has about as many wrong letters
+        answers = self.world["answers"] if method == "JKSE" else (20,)
+        filled = np.resize(answers, len(LETTERS))
+        predicted[wrong] = np.where(filled == LETTERS, answers[-1] + 1, filled)[wrong]
+        n = 160  # eight of ten folds
+        keep = slice(0, n * LENGTH)
+        return {"labels": LETTERS[keep], "predicted": predicted[keep], "lengths": np.full(n, LENGTH)}
+
+    def ready(self, run):
+        return {"folds": np.arange(N_WORDS) % 10}
+
+    def record(self, run):
+        return {"view": {"rotation": self.read[run][2]}}
 
     def timings(self):
         return frame_of(self.clocks, ["run", "fit_seconds", "cpu_seconds"], {"run": "text"})
 
-    def record(self, run):
-        return {
-            "chosen": {"option": "nu", "value": 0.95, "validation_letter_error": [[0.1, 84.0], [0.95, 65.0]]}
-        }
+    def model(self, run):
+        w = {"o": [2.0, 0.0], "b": [0.5, self.world["apart"]]}.get(run[0], [])
+        alpha = np.where(np.arange(100) < self.world["support"], 0.1, 0.0)
+        xi = np.where(np.arange(100) < self.world["outliers"], 0.5, 0.0)
+        return SimpleNamespace(
+            w_=np.array(w), fit_=SimpleNamespace(alpha=alpha, xi=xi, rho=1.0, nu=0.05, C=None)
+        )
 
 
-def judged(claim, rows, weights=None, clocks=(), split=None):
-    mine = Words("ocr", {}, rows, weights)
-    mine.clocks = list(clocks)
-    if split is not None:
-        mine.parts = split
-    return CHECKS[claim]({"ocr": mine})
+def terms(kept, blocks, n=40):
+    """Kernel terms of which wrong labels keep these shares; equal words have `blocks` times the value."""
+    same = np.add.outer(np.arange(n), np.arange(n)) % 4 == 0
+    whole = {name: np.where(same, blocks, 1.0) for name in ("data", "history")}
+    shares = {"shuffled": kept, "shifted": {"data": 0.5, "history": kept["shifted"]}}
+    wrong = {key: {name: whole[name] * share[name] for name in whole} for key, share in shares.items()}
+    return KernelTerms(whole, wrong["shuffled"], wrong["shifted"], same)
 
 
-def folds(s_svm=21.0, olarank=24.0, perceptron=30.0, jkse=89.0, letters=3.0, rotations=4):
-    means = {"S-SVM": s_svm, "OLaRank": olarank, "Perceptron": perceptron, "JKSE": jkse}
-    return [
-        row("folds", f"{name}{r}", method=name, rotation=r, test_letter_error=mean + 0.1 * (r % 3),
-            test_letters_90=letters if name == "JKSE" else 9.0)
-        for name, mean in means.items() for r in range(rotations)
-    ]  # fmt: skip
+@pytest.fixture
+def verdicts(monkeypatch):
+    """Verdicts by statement, of a world with some changes."""
+    monkeypatch.setattr(estimates, "RESAMPLES", 400)
+
+    def of(*only, reading="averaged", **changes):
+        world = {**WORLD, **changes}
+        monkeypatch.setattr(effects, "kernel_terms", lambda *_: terms(world["kept"], world["blocks"]))
+        return judged({"ocr": Words(world)}, "ocr", reading, only)
+
+    return of
 
 
-@pytest.mark.parametrize(
-    ("change", "verdict", "part"),
-    [
-        ({}, "holds", "JKSE near chance: yes"),
-        ({"rotations": 2}, "not tested", "2 rotations"),
-        ({"s_svm": 25.0, "olarank": 28.0}, "fails", "S-SVM about 21%: no"),
-        ({"olarank": 20.9}, "fails", "S-SVM below each other: no"),
-        ({"perceptron": 95.0}, "fails", "JKSE the highest: no"),
-        ({"jkse": 70.0}, "fails", "JKSE near chance: no"),
-        ({"letters": 6.0}, "fails", "JKSE answers with few letters: no"),
-    ],
-)
-def test_jkse_fails_on_words(change, verdict, part):
-    found = judged("jkse-ocr-fails", folds(**change))
-    assert found.verdict == verdict and part in found.evidence
-    if verdict != "not tested":
-        assert "depends on nu: 65.0% at nu = 0.95, 84.0% at nu = 0.1" in found.evidence
+LEFT = {
+    "jkse-binary-slack", "jkse-one-class-ball", "jkse-scale-libsvm", "jkse-scale-same-effort",
+    "jkse-several-labels-help", "jkse-several-labels-extend", "jkse-several-labels-extrapolate",
+}  # fmt: skip
 
 
-def test_kernel_matrices_are_told_from_words():
-    rows = [row("folds", "j", method="JKSE", rotation=1)]
-    found = judged("jkse-kernel-matrices", rows, split=SPLIT)
-    assert found.verdict == "holds"
-    blank = [np.eye(128)[np.asarray(y)] for y in SPLIT.train.Y], SPLIT.train.Y
-    other = [np.eye(128)[np.asarray(y)] for y in SPLIT.test.Y], SPLIT.test.Y
-    alone = SimpleNamespace(train=Examples(*blank), test=Examples(*other))
-    assert judged("jkse-kernel-matrices", rows, split=alone).verdict == "fails"
-    assert judged("jkse-kernel-matrices", []).verdict == "not tested"
+def test_what_the_paper_says_is_reproduced_by_results_like_its_own(verdicts):
+    found = verdicts()
+    assert {name for name, verdict in found.items() if verdict == "not testable"} == LEFT
+    assert {name: verdict for name, verdict in found.items() if name not in LEFT} == dict.fromkeys(
+        set(found) - LEFT, "reproduced"
+    )
+
+
+def errors(**changed):
+    return {"errors": {**WORLD["errors"], "S-SVM": changed.pop("ssvm", 21.0), **changed}}
+
+
+OTHERWISE = {
+    "S-SVM and OLaRank swapped": (
+        errors(ssvm=25.0, OLaRank=21.0), "contradicted", ["jkse-ocr-fails-ssvm-olarank"],
+    ),
+    "S-SVM and perceptron swapped": (
+        errors(ssvm=48.0, Perceptron=21.0), "contradicted",
+        ["jkse-ocr-fails-ssvm-perceptron", "jkse-ocr-fails-olarank-perceptron"],
+    ),
+    "S-SVM and JKSE swapped": (
+        errors(ssvm=84.0, JKSE=21.0), "contradicted", ["jkse-ocr-fails-worst", "jkse-ocr-fails-chance"],
+    ),
+    "alike": (
+        errors(OLaRank=21.0, Perceptron=21.0), "inconclusive",
+        ["jkse-ocr-fails-ssvm-olarank", "jkse-ocr-fails-ssvm-perceptron"],
+    ),
+    "all letters": (
+        {"answers": tuple(range(9, 26))}, "contradicted",
+        ["jkse-ocr-fails-few-letters", "jkse-ocr-fails-never"],
+    ),
+    "other shares": (
+        {"kept": {"data": 0.2, "history": 0.8, "shifted": 0.1}, "blocks": 0.5}, "contradicted",
+        ["jkse-kernel-matrices-data", "jkse-kernel-matrices-history", "jkse-kernel-matrices-cyclic",
+         "jkse-kernel-matrices-blocks", "jkse-kernel-matrices-blocks-shuffled"],
+    ),
+    "no blocks": ({"blocks": 1.0}, "inconclusive", ["jkse-kernel-matrices-blocks"]),
+    "apart": ({"apart": 0.01}, "contradicted", ["jkse-binary-hard"]),
+    "not separable": ({"margin": -1.0}, "contradicted", ["jkse-binary-separable"]),
+    "too many outliers": ({"outliers": 6}, "contradicted", ["jkse-one-class-nu"]),
+    "dense": ({"support": 90}, "contradicted", ["jkse-one-class-sparse"]),
+    "not converged": (
+        {"converged": False}, "contradicted",
+        ["jkse-one-class-optimum", "jkse-scale-kernel", "jkse-scale-linear"],
+    ),
+    "too slow": ({"seconds": 2e4}, "contradicted", ["jkse-scale-kernel", "jkse-scale-linear"]),
+    "too small": ({"sizes": (9_999, 10**5)}, "not testable", ["jkse-scale-kernel", "jkse-scale-linear"]),
+    "grows with labels": (
+        {"slopes": (1.0, 0.2)}, "contradicted", ["jkse-label-space-time", "jkse-label-space-ssvm"],
+    ),
+    "learns labels": ({"primal_of_labels": 1e-3}, "contradicted", ["jkse-label-space-solution"]),
+    "searches": ({"calls": 7}, "contradicted", ["jkse-label-space-search"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_other_results_turn_them(verdicts, name):
+    changes, verdict, statements = OTHERWISE[name]
+    assert verdicts(*statements, **changes) == dict.fromkeys(statements, verdict)
+
+
+def test_the_other_reading_of_the_perceptron_has_a_row_of_its_own(verdicts):
+    name, better = "jkse-ocr-fails-ssvm-perceptron", errors(Perceptron=15.0)
+    assert verdicts(name, **better) == {name: "contradicted"}
+    assert verdicts(name, reading="last weights", **better) == {name: "reproduced"}
+
+
+def test_words_are_found_again_in_every_rotation():
+    """Two rotations of synthetic words: counts stand at the collection's own places, zeros elsewhere."""
+    arrays = ocr.synthesize(4, words_per_fold=3)
+
+    class Rotated(Fake):
+        def ready(self, run):
+            return arrays
+
+        def record(self, run):
+            return {"view": {"rotation": int(run)}}
+
+        def kept_predictions(self, run):
+            Y = ocr.view(arrays, 0, rotation=int(run)).test.Y
+            return ocr.keep(Y, [np.where(np.arange(len(y)) == 0, 25 - y, y) for y in Y])
+
+    made = Rotated("ocr", {}, [])
+    first = [int(y[0]) for y in np.split(arrays["labels"], np.cumsum(arrays["lengths"])[:-1])]
+    for rotation in (0, 9):
+        words = words_read(made, str(rotation))
+        tested = ~np.isin(arrays["folds"], [rotation, (rotation + 1) % 10])
+        assert np.array_equal(words.length, np.where(tested, arrays["lengths"], 0))
+        assert np.array_equal(words.wrong, tested.astype(float))
+        assert words.predicted.sum() == words.true.sum() == words.length.sum()
+        k = int(np.flatnonzero(tested)[0])
+        assert words.true[k, first[k]] - words.predicted[k, first[k]] == 1.0
+    assert ocr.keep(np.array([1, 2]), np.array([1, 2])) == {}
+
+
+def test_letters_of_a_share_are_counted_as_evaluation_counts_them():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        y = rng.integers(0, 6, size=int(rng.integers(1, 40)))
+        assert letters_of_share(np.bincount(y)[None], 0.9)[0] == ocr.letters_90(y)
 
 
 def test_kernel_terms_by_hand():
-    """Two words of one-hot letters: the terms count equal letters with equal pictures, and equal pairs."""
-    words = [np.array([0, 1, 2, 3]), np.array([2, 3, 1, 0])]
-    part = Examples([np.eye(5)[y] for y in words], words)
-    mine = Words("ocr", {}, [])
-    mine.parts = SimpleNamespace(train=part, test=part)
-    true, mixed = kernel_terms(mine, "r", 2)
-    assert np.array_equal(true["data"], [[4, 4], [4, 4]])
-    assert np.array_equal(true["history"], [[3, 1], [1, 3]])
-    assert mixed["data"].max() <= 1
+    """Three words of one-hot letters: the terms count equal letters with equal pictures, and equal pairs."""
+    words = [np.array([0, 1, 2, 3]), np.array([2, 3, 1, 0]), np.array([4, 4, 4, 4])]
+    part = Examples([np.eye(5)[y] for y in words[:2]], words[:2])
+    test = Examples([np.eye(5)[y] for y in words], words)
+
+    class Two(Fake):
+        def split(self, run):
+            return SimpleNamespace(train=part, test=test)
+
+    found = kernel_terms(Two("ocr", {}, []), "r", 3)
+    assert np.array_equal(found.true["data"], [[4, 4], [4, 4]])  # no order of the third word is wrong
+    assert np.array_equal(found.true["history"], [[3, 1], [1, 3]])
+    assert found.shuffled["data"].max() <= 1
+    assert np.array_equal(found.shifted["history"].diagonal(), [2, 2]) and found.shifted["data"].max() == 0
+    assert np.array_equal(found.same, np.eye(2))
 
 
-def mirror(apart=0.0, gap=1e-8):
-    """|w|^2 = 4 at margin 4 - tiny for one class, margin 1 for the binary."""
-    rows, weights = [], {}
-    for r in range(2):
-        one = {"margin": 4.0 * (1 - gap), "norm_w": 2.0, "gap": gap, "rotation": r}
-        rows.append(row("mirror", f"o{r}", method="one-class without slack", **one))
-        rows.append(
-            row("mirror", f"b{r}", method="binary without slack", margin=1.0, gap=gap, norm_w=0.5, rotation=r)
-        )
-        weights.update({f"o{r}": [2.0, 0.0], f"b{r}": [0.5, apart]})
-    return rows, weights
-
-
-def test_one_class_and_binary_agree_or_do_not():
-    assert judged("jkse-binary", *mirror()).verdict == "holds"
-    assert judged("jkse-binary", *mirror(apart=0.01)).verdict == "fails"
-    assert judged("jkse-binary", *mirror(apart=0.01, gap=1e-3)).verdict == "holds"
-    assert judged("jkse-binary", []).verdict == "not tested"
-
-
-def test_training_time_against_labels():
-    def with_power(power, rotations=3):
-        rows, clocks = [], []
-        for name, p in (("JKSE, labels", power), ("S-SVM, labels", 1.5)):
-            for labels in (26, 104):
-                for r in range(rotations):
-                    run = f"{name}{labels}{r}"
-                    rows.append(row("output space", run, method=name, n_labels=labels, rotation=r))
-                    clocks.append({"run": run, "fit_seconds": (labels / 26) ** p + 0.05 * r})
-        return judged("jkse-label-space", rows, clocks=clocks)
-
-    assert with_power(0.0).verdict == "holds"
-    assert with_power(0.5).verdict == "fails"
-    assert with_power(0.0, rotations=2).verdict == "not tested"
-
-
-def test_scale_needs_size_certificate_and_time():
-    def at(kernel=10_000, linear=1_000_000, gap=5e-4, seconds=20.0):
-        rows = [
-            row("many, kernel", "k", letters=kernel, relative_gap=5e-4),
-            row("many, linear", "l", letters=linear, relative_gap=gap),
-        ]
-        clocks = [{"run": "k", "cpu_seconds": 5.0}, {"run": "l", "cpu_seconds": seconds}]
-        return judged("jkse-scale", rows, clocks=clocks)
-
-    assert at().verdict == "holds"
-    assert at(gap=2e-3).verdict == "fails"
-    assert at(seconds=100.0).verdict == "fails"
-    assert at(kernel=5000).verdict == "not tested"
-    assert at(linear=100_000).verdict == "not tested"
-
-
-# ---- the experiment itself, small ----
+def test_a_shift_is_the_shortest_that_is_wrong_enough():
+    assert ocr.shifted(np.array([1, 2, 3, 4])).tolist() == [4, 1, 2, 3]
+    assert ocr.shifted(np.array([1, 1, 2, 2])).tolist() == [2, 2, 1, 1]  # by one, half would be as before
+    assert ocr.shifted(np.array([1, 1, 1])) is None

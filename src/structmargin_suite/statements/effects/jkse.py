@@ -68,7 +68,12 @@ def outliers(case: Case) -> Estimate:
 def optimum(case: Case) -> Estimate:
     """Trainings that end without the certificate that they were asked for."""
     runs = list(_jkse_runs(case))
-    broken = [f"{experiment.name}/{run['run']}" for experiment, run in runs if run["converged"] is not True]
+    certified = [pd.notna(run["converged"]) and bool(run["converged"]) for _, run in runs]
+    broken = [
+        f"{experiment.name}/{run['run']}"
+        for (experiment, run), sure in zip(runs, certified, strict=True)
+        if not sure
+    ]
     return _counted(broken, len(runs))
 
 
