@@ -27,8 +27,8 @@ SECONDS = {"SVM2": (80.0, 20.0), "SVM2 slack": (36.0, 300.0), "SVM2 margin": (63
 PRIMARY = "authors price"
 KINDS = ("zero-one", "slack", "margin")
 LEARNT = {
-    "parse-zero-one-trees", "parse-zero-one-f1", "parse-f1-slack", "parse-f1-margin", "parse-f1-slack-mcnemar",
-    "parse-f1-margin-mcnemar", "parse-f1-slack-zero-one", "parse-f1-margin-zero-one", "parse-f1-both",
+    "parse-zero-one-trees", "parse-zero-one-f1", "parse-f1-both",
+    *(f"parse-f1-{kind}{what}" for kind in ("slack", "margin") for what in ("", "-mcnemar", "-zero-one")),
 }  # fmt: skip
 COUNTED = {f"parse-{what}-{kind}" for what in ("constraints", "iterations") for kind in KINDS}
 TIMED = {f"parse-time-{kind}" for kind in KINDS} | {
