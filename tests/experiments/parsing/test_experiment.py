@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from structmargin_suite.statements.parsing import bootstrap
 
 from helpers.made_up_results import frame, judgements
 from helpers.toy_project import HERE, project, run_all
 from structmargin_suite.publish import tables
 from structmargin_suite.results import Results
-<<<<<<< HEAD
-from structmargin_suite.statements import checks
-=======
->>>>>>> jmlr
 from structmargin_suite.storage.frames import frame_of, records
 
 
