@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from structmargin.jkse.estimator import JKSE
     from structmargin.problems.grammar.unparsed import NoParseWarning
     from structmargin.training.certificate import certify
+    from structmargin.training.linear_svm import linear_svm
     from structmargin.training.path import c_path
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ __all__ = [
     "__version__",
     "c_path",
     "certify",
+    "linear_svm",
 ]
 
 # Each name is imported when it is first asked for: scikit-learn takes a second or two to load, and
@@ -58,6 +60,7 @@ _HOME = {
     "StructuredSVM": "estimators.structured_svm",
     "c_path": "training.path",
     "certify": "training.certificate",
+    "linear_svm": "training.linear_svm",
 }
 
 

@@ -195,10 +195,10 @@ class Formulation:
         if self.p == 0:
             return None
         slack = self.H.s0 == 0.0
-        longest = radius * (delta if slack and self.H.power else 1.0) ** (1 / self.p)  # bounds |a|
-        if self.p == 1:
-            return min(C * eps / (2 * n), eps**2 / (8 * longest**2)) if longest else C * eps / (2 * n)
-        return eps**2 / (2 * (longest**2 + n / C))
+        norm2 = radius**2 * (delta if slack and self.H.power else 1.0) ** (2 // self.p)  # bounds |a|^2
+        if self.p == 2:
+            return eps**2 / (2 * (norm2 + n / C))
+        return min(C * eps / (2 * n), eps**2 / (8 * norm2) if norm2 else math.inf)
 
 
 def _seven() -> dict[str, Formulation]:

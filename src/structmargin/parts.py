@@ -43,6 +43,30 @@ class Parts(NamedTuple):
     rows: Callable[[np.ndarray, Any], sp.csr_matrix]
 
 
+class IndependentRows(NamedTuple):
+    """An example whose m labels can be wrong one by one, in any combination.
+
+    The loss of an output is the sum of `losses` over its wrong labels, and Psi(x, y) - Psi(x, ybar) the sum
+    of factor_r (x_r, constant) over the same; every set of wrong labels is an output.
+
+    Attributes
+    ----------
+    X : ndarray or csr_matrix of shape (m, d)
+        The rows x_r.
+    factor : ndarray of float, shape (m,)
+        What each row is multiplied by.
+    constant : float
+        The value of one more feature that all rows have; 0 for none, and then w has d entries.
+    losses : ndarray of float, shape (m,)
+        What each wrong label adds to the loss, above 0.
+    """
+
+    X: Any
+    factor: np.ndarray
+    constant: float
+    losses: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class PartRows:
     """Rows of joint features, kept as short rows and expanded only by `tocsr`.

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from structmargin.cuts import Cuts, SearchError
 from structmargin.formulation import Cost
-from structmargin.parts import Parts
+from structmargin.parts import IndependentRows, Parts
 
 
 class Scorer(Protocol):
@@ -125,6 +125,8 @@ class AdaptedBatch:
     rows : callable (example, outputs) -> csr_matrix
         The rows of Psi(x, y) - Psi(x, ybar), where the searches leave them out. Default: calling it raises
         TypeError.
+    makes_rows : bool
+        Whether the batch has `rows`.
     psi : callable () -> csr_matrix, or None
         Psi(x_i, y_i) of all examples as one matrix. Default: None, and `Problem.psi` is called for each.
     parts : Parts, or None
@@ -146,6 +148,7 @@ class AdaptedBatch:
     search_many: Callable[[Scorer, np.ndarray, Cost, int], Cuts]
     takes_kernels: bool
     rows: Callable[[np.ndarray, Any], sp.csr_matrix]
+    makes_rows: bool
     psi: Callable[[], sp.csr_matrix] | None
     parts: Parts | None
     grain: int
@@ -215,6 +218,10 @@ class AdaptedProblem:
     class_losses : callable () -> ndarray, or None
         Goes with `factors`: the losses of all pairs of classes, Delta(y, ybar) in row y; then training may
         look at all classes of an example at once. Default: None, they are not known.
+    independent_rows : callable (x, y) -> IndependentRows or None
+        The terms of Delta and of Psi(x, y) - Psi(x, ybar), for an example whose labels can be wrong one by
+        one, both being sums over those that are. A training with 'SVM1 margin' on this one example then has a
+        sum of hinges to minimise. Default: it returns None, the outputs are of another kind.
     radius : callable (x) -> float, or None
         An upper bound on the norm of Psi(x, y) - Psi(x, y') over all y, y'. Default: None, unknown.
     max_delta : callable (y) -> float, or None
@@ -259,6 +266,7 @@ class AdaptedProblem:
     check_loaded: Callable[[int | None], None]
     factors: Callable[[Any], tuple[Any, Any]] | None
     class_losses: Callable[[], np.ndarray] | None
+    independent_rows: Callable[[Any, Any], IndependentRows | None]
     radius: Callable[[Any], float] | None
     max_delta: Callable[[Any], float] | None
     draw: Callable[[Any, Any, np.random.Generator], Any] | None
@@ -345,6 +353,7 @@ def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:
         check_loaded=get("check_loaded", _anything_fits),
         factors=get("factors", None),
         class_losses=get("class_losses", None),
+        independent_rows=get("independent_rows", _no_rows),
         radius=get("radius", None),
         max_delta=get("max_delta", None),
         draw=get("draw", None),
@@ -399,6 +408,7 @@ def _batch(problem: Any, X: Any, Y: Any) -> AdaptedBatch | None:
         search_many=getattr(batch, "search_many", partial(_search_one, batch.search)),
         takes_kernels=bool(getattr(batch, "takes_kernels", False)),
         rows=getattr(batch, "rows", _Absent(batch, "rows")),
+        makes_rows=hasattr(batch, "rows"),
         psi=getattr(batch, "psi", None),
         parts=getattr(batch, "parts", None),
         grain=int(getattr(batch, "grain", 0)),
@@ -415,6 +425,10 @@ def _combined(parts: list[Any]) -> Any:
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     return [output for part in parts for output in part]
+
+
+def _no_rows(x: Any, y: Any) -> None:
+    """An example that is no sum of independent rows."""
 
 
 def _itself(problem: Problem, X: Any, Y: Any) -> Problem:

@@ -29,6 +29,13 @@ def toy(tmp_path_factory):
     config = copy.deepcopy(TOY)
     methods = config["methods"]
     config["methods"] = {"007": methods["margin"], "012": methods["any"], "3": methods["hard"]}
+    config["methods"]["schedule"] = {
+        "formulation": "SVM2 margin", "solver": "staged", "solver_options": {"stages": [0.5]},
+        "C_per_example": 2.0, "eps": 0.01,
+    }  # fmt: skip
+    config["studies"]["schedule"] = {
+        "methods": ["schedule"], "vary": {"solver_options.k": [1, 100], "repetition": 1},
+    }  # fmt: skip
     config["studies"]["sizes"]["methods"] = ["007"]
     config["studies"]["solvers"]["methods"] = ["012"]
     config["studies"]["hopeless"]["methods"] = ["3"]
@@ -43,7 +50,7 @@ def test_every_column_of_the_runs_has_the_type_it_was_written_from(toy):
     assert types["n_train"] == types["repetition"] == types["constraints"] == "Int64"
     assert types["solver"] == types["formulation"] == "string" and types["exact"] == "boolean"
     assert types["C"] == types["test_error"] == types["primal"] == types["bound"] == "float64"
-    assert toy.runs["method"].unique().tolist() == ["007", "012", "3"], "names stay text"
+    assert toy.runs["method"].unique().tolist() == ["007", "012", "3", "schedule"], "names stay text"
     known = {name: spec["type"] for name, spec in toy.summary["columns"].items()}
     assert list(known) and set(known) == set(types)
     assert toy.summary["columns"]["n_train"]["holds"] == ["settings"]
@@ -77,6 +84,20 @@ def test_tables_timings_and_traces_have_types(toy):
     other = toy.select("solvers")["run"].iloc[0]
     with pytest.raises(NotReadyError, match=r"left no gains\.csv"):
         toy.gains(other)
+
+
+def test_a_config_may_say_the_schedule_of_the_authors_program(toy):
+    runs = toy.select("schedule")
+    assert runs["k"].tolist() == [1, 100] and runs["solver"].tolist() == ["staged"] * 2
+    assert (runs["status"] == "done").all() and runs["converged"].all()
+    assert runs["constraints"].iloc[0] < runs["constraints"].iloc[1]  # the QP is solved after every cut
+    for run in runs.itertuples():
+        trace = toy.trace(run.run)
+        assert len(trace) == run.iterations + 1  # the certificate comes last
+        assert trace["precision"].dropna().unique().tolist() == [0.5, 0.05, 0.01]
+        assert trace["constraints"].iloc[-1] == run.constraints
+        clocks = toy.timings().set_index("run").loc[run.run]
+        assert 0.0 <= clocks["fit_seconds_qp"] <= clocks["fit_seconds_loop"] <= clocks["fit_seconds"]
 
 
 def test_a_runs_files_are_those_of_the_tables_or_none(toy, tmp_path):

@@ -21,6 +21,7 @@ from structmargin.cuts import Cuts
 from structmargin.dual.all_labels import AllLabels
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
+from structmargin.training.by_rows import start_by_rows
 from structmargin.training.stopping import InnerTolerance
 from structmargin.training.task import Task
 from structmargin.training.trainable import Needs, Trainable
@@ -64,6 +65,9 @@ class NSlack(Trainable):
         Where outputs are classes and features explicit, the batch form re-optimises over all labels of every
         example instead of those that its searches found (`structmargin.dual.all_labels`), as long as
         examples times labels are at most a sixteenth of `max_entries`. False: as for other problems.
+    by_rows : bool, default=True
+        Where there is one example, a sum of independent rows as for the error rate, the batch form first
+        minimises the sum of their hinges (`structmargin.training.by_rows`). False: as for other problems.
     gains : bool, default=False
         Variants 'a' and 'b' note for every cut by how much it raised the dual, in `Fit.gains`: to be held
         against Propositions 14-17 (`Formulation.min_gain`). 'b' then measures the dual after every cut.
@@ -76,6 +80,7 @@ class NSlack(Trainable):
     idle: int = 4
     max_entries: int = 2**26
     all_labels: bool = True
+    by_rows: bool = True
     gains: bool = False
 
     name: ClassVar[str] = "n_slack"
@@ -94,6 +99,8 @@ class NSlack(Trainable):
         dual.measure()
         if self.variant == "batch":
             in_reach = self.all_labels and self.engine == "ascent"
+            if self.by_rows and self.engine == "ascent":
+                start_by_rows(task, dual)
             labels = AllLabels.of(dual, self.max_entries // 16) if in_reach else None
             return self._together(task, dual) if labels is None else self._over_labels(task, dual, labels)
         return self._one_by_one(task, dual)
@@ -147,13 +154,13 @@ class NSlack(Trainable):
                 xi_i = dual.slack(i)  # line 7
                 task.require_no_better(violator, np.array([xi_i]))
                 if max(violator.H[0], 0.0) > xi_i + task.min_violation(dual):  # line 8
-                    before = dual.value
+                    dual_before = dual.value
                     dual.add(violator)  # line 9
                     dual.ascend_block(i)  # line 10, over S_i alone
                     if full:
                         self._optimise(task, dual)  # line 10, over all of S
                     if self.gains:
-                        self._note_gain(task, dual, violator, xi_i, before)
+                        self._note_gain(task, dual, violator, xi_i, dual_before)
             clean = dual.added == before  # line 13: until nothing was added at an optimal w
             if not clean and not full:
                 self._optimise(task, dual)
@@ -169,7 +176,7 @@ class NSlack(Trainable):
         return task.finish(dual, converged=converged, n_iter=iteration, bounded=True)
 
     @staticmethod
-    def _note_gain(task: Task, dual: Dual, cut: Cuts, xi_i: float, before: float) -> None:
+    def _note_gain(task: Task, dual: Dual, cut: Cuts, xi_i: float, dual_before: float) -> None:
         dual.measure()
         task.recorder.gains.append(
             {
@@ -177,7 +184,7 @@ class NSlack(Trainable):
                 "loss": float(cut.losses[0]),
                 "norm2": float(dual.store.norms2[-1]),
                 "violation": float(cut.H[0]) - xi_i,
-                "dual_before": before,
+                "dual_before": dual_before,
                 "dual_after": dual.value,
             }
         )

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 from structmargin.cuts import Cuts, SearchError
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
+from structmargin.training.by_rows import start_by_rows
 from structmargin.training.contract import REMEDY, tolerance
 from structmargin.training.stopping import InnerTolerance
 from structmargin.training.task import Task
@@ -58,11 +59,15 @@ class OneSlack(Trainable):
         How many cuts at most are made of these between two searches.
     idle : int, default=20
         A cut is dropped after so many re-optimisations with alpha = 0 in a row; 0 keeps them all.
+    by_rows : bool, default=True
+        Where there is one example, a sum of independent rows as for the error rate, first minimise the sum of
+        their hinges (`structmargin.training.by_rows`). False: as for other problems.
     """
 
     cache: int = 3
     reuse: int = 3
     idle: int = 20
+    by_rows: bool = True
 
     name: ClassVar[str] = "one_slack"
     needs: ClassVar[Needs] = Needs(penalties=frozenset({1}), kernels=False)
@@ -70,6 +75,8 @@ class OneSlack(Trainable):
     def solve(self, task: Task) -> Fit:
         dual, separation = task.dual(1, averaged=True), task.separation
         dual.measure()
+        if self.by_rows:
+            start_by_rows(task, dual)
         cached: deque[Cuts] = deque(maxlen=self.cache)
         best = Best(np.empty(0), np.inf)
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat

@@ -17,13 +17,13 @@ Outputs without a loss are left alone: a problem may keep them out of its search
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structmargin.cuts import Cuts, SearchError
 from structmargin.problem import Scorer
-from structmargin.scorer import LinearScorer
+from structmargin.scorer import LinearScorer, picked
 from structmargin.training.separation import Separation
 
 ROUNDING = 1e-6
@@ -33,7 +33,9 @@ N_EXAMPLES = 10
 FACTORS = (0.5, 2.0)
 """By these factors the scores are multiplied for the answers of the search to another weight of the loss."""
 N_PREDICTIONS = 200
-"""So many wrong predictions are scored, to see that each beats the truth."""
+"""So many wrong predictions are looked at, to see that each beats the truth."""
+N_SCORED = 20
+"""So many of them are scored by Psi even where the batch makes rows, to see that these agree with Psi."""
 REMEDY = (
     "augmented_argmax does not maximise H, or delta and psi disagree with it; if the search is approximate, "
     "set `exact = False` on the problem; if it rounds, give oracle_tol"
@@ -99,33 +101,65 @@ def require_best_answers(
 
 
 def _against_predictions(separation: Separation, f: Scorer, H: np.ndarray, allowed: float) -> None:
+    """Hold the answers against wrong predictions, first those that come nearest to beating them.
+
+    Where the batch makes rows, the first N_SCORED are scored by Psi and by rows, and others by Psi only if
+    their rows say that an answer or a prediction is wrong.
+    """
     yhat = separation.predictions(f)
     losses = separation.losses(yhat)
     wrong = np.flatnonzero(losses > 0.0)
     short = np.asarray(separation.H.t(losses[wrong])) - H[wrong]
-    for i in map(int, wrong[np.argsort(-short, kind="stable")][:N_PREDICTIONS]):
-        margin = require_winner(separation, f, i, yhat[i])
-        value = float(separation.H(losses[i], margin))
+    chosen = wrong[np.argsort(-short, kind="stable")][:N_PREDICTIONS]
+    by_rows = separation.margins(f, chosen, picked(yhat, chosen))
+    doubtful = np.ones(len(chosen), dtype=bool)
+    if by_rows is not None:
+        doubtful = (by_rows > 0.0) | (separation.H(losses[chosen], by_rows) - H[chosen] > allowed)
+        doubtful[:N_SCORED] = True
+    for place in np.flatnonzero(doubtful):
+        i = int(chosen[place])
+        scores = require_winner(separation, f, i, yhat[i])
+        if by_rows is not None and abs(by_rows[place] - scores.margin) > scores.rounding + allowed:
+            raise SearchError(
+                f"the prediction for example {i} has a margin of {scores.margin:.6g} by psi, but of "
+                f"{by_rows[place]:.6g} by the rows of the batch, which must be Psi(x, y) - Psi(x, ybar)"
+            )
+        value = float(separation.H(losses[i], scores.margin))
         if value - H[i] > allowed:
             prediction = f"its prediction, with a loss of {losses[i]:.6g}, has H = {value:.6g}"
             raise SearchError(_beaten(i, H[i], prediction))
 
 
-def require_winner(separation: Separation, f: Scorer, i: int, yhat: Any) -> float:
-    """A prediction for example i must score at least what the truth does; returns the margin, <= 0.
+class Scores(NamedTuple):
+    """What a truth and a prediction score."""
 
-    Only where the truth is in reach of `argmax`: else the margin is returned as it is.
+    of_truth: float
+    of_prediction: float
+
+    @property
+    def margin(self) -> float:
+        return self.of_truth - self.of_prediction
+
+    @property
+    def rounding(self) -> float:
+        """By how much rounding may change the margin."""
+        return ROUNDING * (abs(self.of_truth) + abs(self.of_prediction))
+
+
+def require_winner(separation: Separation, f: Scorer, i: int, yhat: Any) -> Scores:
+    """A prediction for example i must score at least what the truth does; returns what both score.
+
+    Only where the truth is in reach of `argmax`: else anything goes.
     """
     x = separation.X[i]
-    of_truth, of_prediction = f(x, separation.Y[i]), f(x, yhat)
-    rounding = ROUNDING * (abs(of_truth) + abs(of_prediction))
-    if separation.problem.reaches_truth and of_truth - of_prediction > rounding:
+    scores = Scores(f(x, separation.Y[i]), f(x, yhat))
+    if separation.problem.reaches_truth and scores.margin > scores.rounding:
         raise SearchError(
-            f"the prediction for example {i} scores {of_prediction:.6g}, but its truth scores "
-            f"{of_truth:.6g}: argmax does not maximise f (if it does not look at every truth, set "
+            f"the prediction for example {i} scores {scores.of_prediction:.6g}, but its truth scores "
+            f"{scores.of_truth:.6g}: argmax does not maximise f (if it does not look at every truth, set "
             "`reaches_truth = False` on the problem)"
         )
-    return of_truth - of_prediction
+    return scores
 
 
 def _beaten(i: int, H: float, better: str) -> str:

@@ -82,6 +82,12 @@ class Separation:
         assert self._batch is not None
         return cuts._replace(rows=self._batch.rows(cuts.example, cuts.outputs))
 
+    def margins(self, f: Scorer, indices: np.ndarray, outputs: Sequence[Any]) -> np.ndarray | None:
+        """f(x, y) - f(x, ybar) of the examples by the rows of their batch; None where it makes no rows."""
+        if self._batch is None or not self._batch.makes_rows or not self.explicit:
+            return None
+        return np.asarray(self._batch.rows(indices, outputs) @ f.w)
+
     def loss(self, i: int, ybar: Any) -> float:
         """Delta(y_i, ybar), which must be finite and at least 0."""
         loss = self.problem.loss(self.X[i], self.Y[i], ybar)

@@ -129,6 +129,7 @@ class Effect:
     study: tuple[str, ...]
     methods: tuple[str, ...]
     pooled: bool = False
+    among: Callable[[pd.DataFrame], pd.DataFrame] | None = None
 
     def cases(
         self, statement: Statement, results: Mapping[str, ExperimentResults], level: float
@@ -147,11 +148,14 @@ class Effect:
         if runs.empty:
             names = ", ".join(self.methods) or "any method"
             raise NotTestable(f"no finished runs of {names} in {', '.join(self.study)} at this scale")
-        both = pd.DataFrame({"corpus": column(runs, "corpus", ""), "reading": column(runs, "reading", "")})
-        both = (both.assign(corpus="") if self.pooled else both).drop_duplicates()
-        some = both["reading"] != ""
-        # methods without readings run in all of them
-        both = both[some] if some.any() else both
+        both = _corpora_and_readings(runs, self.pooled)
+        if self.among is not None:
+            some = _corpora_and_readings(self.among(runs), self.pooled)
+            known = results[statement.experiment].readings
+            primary = [bool(reading) and known[reading].primary for reading in both["reading"]]
+            # the primary reading is named, if only to say that it has no such runs
+            lacks = any(primary) and not set(both["reading"][primary]) & set(some["reading"])
+            both = pd.concat([both[primary].head(1), some]) if lacks else some
         told: list[tuple[str, dict[str, str]]] = []
         for corpus, reading in both.itertuples(index=False):
             case = make(str(reading), str(corpus))
@@ -159,6 +163,14 @@ class Effect:
             if counted not in told:  # the primary reading of one method goes with that of another
                 told.append(counted)
                 yield case
+
+
+def _corpora_and_readings(runs: pd.DataFrame, pooled: bool) -> pd.DataFrame:
+    """Pairs of a corpus and a reading of some runs, in their order; pooled: of all corpora together."""
+    both = pd.DataFrame({"corpus": column(runs, "corpus", ""), "reading": column(runs, "reading", "")})
+    both = (both.assign(corpus="") if pooled else both).drop_duplicates()
+    some = both["reading"] != ""
+    return both[some] if some.any() else both  # methods without readings run in all of them
 
 
 EFFECTS: dict[str, Effect] = {}
@@ -172,6 +184,7 @@ def effect(
     methods: Sequence[str] = (),
     cause: str = "",
     pooled: bool = False,
+    among: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
 ) -> Callable[[EffectFunction], EffectFunction]:
     """Register a function as the effect of statements, or as a test of their cause.
 
@@ -187,13 +200,15 @@ def effect(
         What it tests, where it is not the effect itself.
     pooled : bool
         Whether one effect is computed over all corpora; made-up data are then for the function to leave out.
+    among : callable, optional
+        Those of the runs that can tell: their corpora and readings are the cases, and the primary reading.
     """
     if cause and cause not in CAUSES:
         raise ValueError(f"{cause!r} is no cause that a comparison can test; there are {', '.join(CAUSES)}")
 
     def register(function: EffectFunction) -> EffectFunction:
         studies = (study,) if isinstance(study, str) else tuple(study)
-        made = Effect(function, studies, tuple(methods), pooled)
+        made = Effect(function, studies, tuple(methods), pooled, among)
         for name in ids:
             registry = CAUSE_TESTS.setdefault(name, {}) if cause else EFFECTS
             key = cause or name

@@ -131,6 +131,26 @@ def test_words_that_go_with_subtopics_and_words_that_go_against_them():
     assert line["verdict"] == "contradicted"
 
 
+@pytest.mark.parametrize(
+    ("has", "chosen", "verdict"),
+    [
+        ([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1]], [0, 2], "reproduced"),  # the first two say the same
+        ([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1]], [0, 1], "inconclusive"),  # chosen one by one
+        ([[1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]], [0, 2], "not testable"),  # a partition
+    ],
+)
+def test_documents_chosen_together_cover_more_where_they_share_subtopics(has, chosen, verdict):
+    results = made()
+    y = Selection(np.array(chosen), np.array(has, dtype=bool), np.array([0.25, 0.25, 0.25, 0.25]))
+    split = results["diversity"].split
+    results["diversity"].split = lambda run: SimpleNamespace(
+        test=Examples(split(run).test.X, [y] * len(split(run).test.X))
+    )
+    (line,) = judgements(results, "diversity", "diversity-together")
+    assert line["verdict"] == verdict
+    assert verdict != "not testable" or "0.0% of the documents have several" in line["evidence"]
+
+
 def test_quantities_of_one_query_by_hand():
     has = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=bool)
     y = Selection(np.array([0, 2]), has, np.array([0.3, 0.3, 0.2, 0.2]))

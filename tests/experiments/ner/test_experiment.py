@@ -1,4 +1,4 @@
-"""The named entity experiment: its baselines, its claims, its figures, and what its config asks of runs."""
+"""The named entity experiment: its baselines, its figures, and what its config asks of runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import yaml
 from nltk.probability import LidstoneProbDist
 from nltk.tag.hmm import HiddenMarkovModelTrainer
 
-from helpers.made_up_results import Fake, config_of, row
 from helpers.toy_project import HERE, project, run_all
 from structmargin_suite.baselines import crf, hmm
 from structmargin_suite.datasets import Examples, Split
@@ -21,12 +20,8 @@ from structmargin_suite.methods import training
 from structmargin_suite.methods.kinds import Trained
 from structmargin_suite.methods.method import Method
 from structmargin_suite.results import Results
-from structmargin_suite.statements import checks, judge
 from structmargin_suite.storage.csv_files import read_csv
 from structmargin_suite.storage.frames import records
-
-CHECKS = {name: check for name, check in checks().items() if name.startswith("ner-")}
-NOISE = [-0.2, 0.1, 0.3, -0.3, 0.1]
 
 
 def spoken(n=40):
@@ -126,101 +121,6 @@ def test_an_option_chosen_within_the_training_set_never_sees_the_test_set(monkey
     assert trained.chosen["value"] == 3.0
     assert [level for level, _ in seen] == [1.0, 3.0, 5.0, 3.0]
     assert [len(X) for _, X in seen] == [6, 6, 6, 8] and all(99 not in X for _, X in seen)
-
-
-def results(draws=5, errors=None, means=None, losses=None, near=0.9, unknown=None, printed=0.0):
-    """Runs of the experiment: errors of methods, and of formulations with their support, by name; errors of
-    the HMM under other treatments of unknown words; points that C/n adds to the errors of the SVM."""
-    errors = {"HMM": 9.4, "CRF": 5.6, "Perceptron": 5.9, "SVM": 5.0, **(errors or {})}
-    names = {"SVM": ("per example", "printed"), "HMM": ("equal",)}
-    by_reading = {
-        (name, reading): error for name, error in errors.items() for reading in names.get(name, ("",))
-    } | {("HMM", reading): error for reading, error in (unknown or {}).items()}
-    formulations = ("SVM2", "SVM2 slack", "SVM2 margin")
-    means, losses = means or dict.fromkeys(formulations, 5.1), losses or dict.fromkeys(formulations, 1.1)
-    runs = []
-    for draw in range(draws):
-        for k, ((name, reading), error) in enumerate(by_reading.items()):
-            error += printed if reading == "printed" else 0.0
-            for fold in range(2):
-                told = error + NOISE[(draw + k) % 5] * (1 if fold else -1) + 0.1 * NOISE[(draw * (k + 1)) % 5]
-                runs.append(
-                    row("methods", f"{name}{reading}{draw}{fold}", method=name, reading=reading,
-                        repetition=draw, test_error=told)
-                )  # fmt: skip
-        for name in formulations:
-            for reading in ("printed", "per example"):
-                runs.append(
-                    row(
-                        "formulations", f"{name}{reading}{draw}", method=name, reading=reading,
-                        repetition=draw, test_error=means[name] + 3 * NOISE[draw % 5],
-                        average_loss=losses[name], support_at_one=near,
-                    )
-                )  # fmt: skip
-    return {"ner": Fake("ner", config_of("ner"), runs)}
-
-
-CASES = {
-    "ner-discriminative": (
-        [results(), results(errors={"SVM": 6.9})],
-        [
-            results(errors={"HMM": 6.5}),  # fewer errors, but not far fewer
-            results(errors={"CRF": 9.8}),
-        ],
-    ),
-    "ner-svm-best": (
-        [results()],
-        [
-            results(errors={"SVM": 5.7}),  # better than one of them only
-            results(errors={"SVM": 6.5}),
-            results(errors={"SVM": 5.58}),  # a lower mean that is no ranking
-        ],
-    ),
-    "ner-formulations": (
-        [results(), results(means={"SVM2": 5.1, "SVM2 slack": 5.4, "SVM2 margin": 5.0})],
-        [results(means={"SVM2": 5.1, "SVM2 slack": 6.4, "SVM2 margin": 5.0})],
-    ),
-    "ner-support": (
-        [results()],
-        [
-            results(losses={"SVM2": 1.02, "SVM2 slack": 1.1, "SVM2 margin": 1.3}),
-            results(near=0.4),
-        ],
-    ),
-}
-
-
-def test_every_check_has_its_cases():
-    assert set(CASES) == set(CHECKS)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_check_passes_what_it_must_and_fails_what_it_must(name):
-    for wanted, given in zip(("holds", "fails"), CASES[name], strict=True):
-        for one in given:
-            verdict = CHECKS[name](one)
-            assert verdict.verdict == wanted, verdict
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_too_few_draws_or_no_results_are_no_evidence(name):
-    assert CHECKS[name](results(draws=2)).verdict == "not tested"
-    claim = {"id": name, "paper": "jmlr05", "where": "x", "claim": "y"}
-    assert judge({}, [claim])[0]["verdict"] == "not tested"
-
-
-def test_the_evidence_tells_both_readings_and_the_other_treatments_of_unknown_words():
-    told = results(unknown={"counted": 20.0})
-    assert "HMM, unknown words as nltk counts them 19.98%" in CHECKS["ner-discriminative"](told).evidence
-    for name in ("ner-svm-best", "ner-formulations", "ner-support"):
-        evidence = CHECKS[name](told).evidence
-        assert "C/n as printed" in evidence and "C per example" in evidence
-
-
-def test_the_primary_reading_decides_and_the_other_is_told():
-    assert CHECKS["ner-svm-best"](results(printed=3.0)).verdict == "holds"
-    verdict = CHECKS["ner-svm-best"](results(errors={"SVM": 8.0}, printed=-3.0))
-    assert verdict.verdict == "fails" and verdict.evidence.startswith("C per example: ")
 
 
 @pytest.fixture(scope="module")

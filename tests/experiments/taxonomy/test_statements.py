@@ -80,7 +80,8 @@ def _swapped(a, b):
     [
         (_swapped("flt 0/1", "tax delta"), ALL),
         (_swapped("flt 0/1", "tax 0/1"), {f"taxonomy-features-{size}" for size in (4, 2)}),
-        (_swapped("flt 0/1", "flt delta"), {f"taxonomy-{name}" for name in ("loss-4-flt", "loss-2-flt", "features-4", "features-2")}),
+        (_swapped("flt 0/1", "flt delta"),
+         {f"taxonomy-{name}" for name in ("loss-4-flt", "loss-2-flt", "features-4", "features-2")}),
         (_swapped("tax 0/1", "tax delta"),
          {f"taxonomy-best-accuracy-{size}-tax" for size in (4, 2)}
          | {f"taxonomy-features-{size}-delta" for size in (4, 2)}
@@ -105,6 +106,11 @@ def test_rounds_of_folds_are_corrected_and_one_test_set_is_resampled():
     assert intervals == {f"bootstrap over {N} units crossed with 6 draws"}
 
 
+@pytest.mark.parametrize(("corpus", "study"), [("wipo-d", "patents"), ("newsgroups", "newsgroups")])
+def test_one_round_is_no_evidence(corpus, study):
+    assert set(_verdicts(made(corpus=corpus, study=study, rounds=1)).values()) == {"not testable"}
+
+
 def test_margin_rescaling_has_rows_of_its_own():
     results = made(readings=(PRIMARY, OTHER))
     runs = results["taxonomy"].runs
@@ -113,4 +119,6 @@ def test_margin_rescaling_has_rows_of_its_own():
     verdicts = {one["reading"]: (one["verdict"], one["primary"]) for one in rows}
     assert verdicts == {PRIMARY: ("reproduced", True), OTHER: ("contradicted", False)}
     # methods without readings are judged once
-    assert [one["reading"] for one in judgements(results, "taxonomy") if one["id"] == "taxonomy-features-4"] == [""]
+    assert [
+        one["reading"] for one in judgements(results, "taxonomy") if one["id"] == "taxonomy-features-4"
+    ] == [""]

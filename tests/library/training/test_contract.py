@@ -18,6 +18,7 @@ from structmargin.formulation import FORMULATIONS
 from structmargin.problems import Multiclass
 from structmargin.problems.multiclass.problem import MulticlassBatch
 from structmargin.solvers.n_slack import NSlack
+from structmargin.training import contract
 
 SOLVERS = ["n_slack", "n_slack_a", "n_slack_b", "staged", "one_slack", "bcfw", "olarank"]
 RIGHT_BY_LUCK = {"Stale": {"one_slack"}}
@@ -188,3 +189,50 @@ def test_a_batch_that_mixes_up_its_examples_is_named(solver: str) -> None:
     X, Y = rng.normal(size=(30, 3)), rng.integers(3, size=30)
     with pytest.raises(SearchError, match="example"):
         StructuredSVM(Mixed(3, 3), solver=solver, C=50.0).fit(X, Y)
+
+
+class WrongBatch(MulticlassBatch):
+    """With one row that is not Psi(x, y) - Psi(x, ybar), or one prediction that is worse than the truth."""
+
+    wrong_row, wrong_prediction = -1, -1
+
+    def rows(self, example: np.ndarray, ybar: np.ndarray) -> Any:
+        rows = super().rows(example, ybar)
+        factors = np.where(np.asarray(example) == self.wrong_row, 1.5, 1.0)
+        return rows.multiply(factors[:, None]).tocsr()
+
+    def argmax(self, f: Any, indices: np.ndarray | None = None) -> np.ndarray:
+        best = super().argmax(f, indices).copy()
+        at = np.arange(len(self.Y)) if indices is None else indices
+        best[at == self.wrong_prediction] = (self.Y[self.wrong_prediction] + 1) % 3
+        return best
+
+
+@pytest.mark.parametrize("fault", ["wrong_row", "wrong_prediction"])
+@pytest.mark.parametrize("scored", [0, contract.N_SCORED])
+def test_a_wrong_row_or_prediction_of_a_batch_is_named(
+    monkeypatch: pytest.MonkeyPatch, fault: str, scored: int
+) -> None:
+    """Also of examples that are not scored by Psi, except a row that changes no verdict."""
+    rng = np.random.default_rng(0)
+    Y = rng.integers(3, size=60)
+    X = np.eye(3)[Y] + 0.7 * rng.normal(size=(60, 3))
+    fit = StructuredSVM(Multiclass(3, 3), C=50.0).fit(X, Y)
+    right = np.flatnonzero(fit.predict(X) == Y)
+    wrong = np.flatnonzero(fit.predict(X) != Y)
+    example = int(right[0] if fault == "wrong_prediction" else wrong[0])
+    made: dict[str, Any] = {}
+
+    class Faulty(Multiclass):
+        def batch(self, X: Any, Y: Any) -> WrongBatch:
+            batch = WrongBatch(self, X, Y)
+            setattr(batch, *made["fault"])
+            return batch
+
+    monkeypatch.setattr(contract, "N_SCORED", scored)
+    made["fault"] = fault, -1
+    StructuredSVM(Faulty(3, 3), C=50.0).fit(X, Y)  # nothing is wrong yet
+    made["fault"] = fault, example
+    sentence = "truth scores" if fault == "wrong_prediction" else "by the rows of the batch"
+    with pytest.raises(SearchError, match=f"example {example} .*{sentence}"):
+        StructuredSVM(Faulty(3, 3), C=50.0).fit(X, Y)

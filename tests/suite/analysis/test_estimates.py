@@ -11,6 +11,7 @@ from scipy import stats
 from structmargin_suite.analysis.estimates import (
     NotTestable,
     bootstrap,
+    bootstrap_within,
     corrected_t,
     counterexamples,
     sign_interval,
@@ -58,6 +59,31 @@ def test_a_bootstrap_over_units_is_near_the_standard_error_and_covers():
     assert not found.grows and found.n == 400
     covered = sum(b.low <= 0.0 <= b.high for b in (bootstrap(rng.normal(size=60), 0.9) for _ in range(200)))
     assert 0.82 * 200 <= covered <= 0.96 * 200
+
+
+def test_percentiles_of_few_units_are_expanded_so_that_they_cover():
+    """Of 8 units plain percentiles, about 1.96 / 2.36 sqrt(7/8) as wide as Student's t, cover too rarely."""
+    rng = np.random.default_rng(9)
+    samples = rng.normal(size=(300, 8))
+    covered = sum(b.low <= 0.0 <= b.high for b in (bootstrap(x, 0.95) for x in samples))
+    assert 0.91 * 300 <= covered <= 0.985 * 300
+    wide, student = bootstrap(samples[0], 0.95), t_interval(samples[0], 0.95)
+    assert wide.high - wide.low == pytest.approx(student.high - student.low, rel=0.15)
+
+
+def test_data_sets_judged_together_are_resampled_each_by_itself():
+    """The smallest of three gains in two data sets, of which one is far noisier than the other."""
+    rng = np.random.default_rng(11)
+    first = np.array([2.0, 5.0]) + 0.1 * rng.normal(size=(50, 2))
+    second = 1.0 + 3.0 * rng.normal(size=(30, 1))
+    found = bootstrap_within([first, second], 0.95, lambda gains: gains.min(axis=1))
+    assert found.effect == pytest.approx(min(*first.mean(axis=0), second.mean()))
+    assert found.se == pytest.approx(stats.sem(second[:, 0]), rel=0.15)
+    assert found.n == 80 and not found.grows and "80 units within 2 data sets" in found.interval
+    alone = bootstrap_within([first], 0.95, lambda gains: gains[:, 1] - gains[:, 0])
+    assert alone.se == pytest.approx(stats.sem(first[:, 1] - first[:, 0]), rel=0.1)  # units stay together
+    with pytest.raises(NotTestable, match="1 units in a data set"):
+        bootstrap_within([first, second[:1]], 0.95, lambda gains: gains.min(axis=1))
 
 
 def test_units_crossed_with_draws_have_the_variance_of_both():

@@ -215,9 +215,8 @@ def test_nothing_outside_the_volatile_parts_changes_when_everything_is_done_agai
         and any(name.endswith(".trained.zip") for name in kept)
     )
     assert not any("timings" in name or "clock" in name or "trace" in name for name in kept)
-    assert (
-        not re.search(rb"\d CPU seconds", kept["index.html"])
-        and re.search(rb"\d CPU seconds", (root / "results" / "index.html").read_bytes())
+    assert not re.search(rb"\d CPU seconds", kept["index.html"]) and re.search(
+        rb"\d CPU seconds", (root / "results" / "index.html").read_bytes()
     )
 
 

@@ -19,6 +19,7 @@ from structmargin.inputs.labels import label_array, text_of
 from structmargin.inputs.matrices import matrix, row_not_finite
 from structmargin.kernels import Matrix
 from structmargin.oracles.contingency import Table, beaten, highest, pair_weights, worst_labelling
+from structmargin.parts import IndependentRows
 from structmargin.problem import Scorer
 from structmargin.problems._params import Params
 from structmargin.problems.measures.batch import MeasureBatch, Sample, weighted_sum
@@ -288,6 +289,13 @@ class Measure(Params):
     def batch(self, X: Sequence[Sample], Y: Sequence[np.ndarray] | None) -> MeasureBatch:
         """The examples packed, so that many are searched in one call."""
         return MeasureBatch(self, X, Y)
+
+    def independent_rows(self, x: Sample, y: np.ndarray) -> IndependentRows | None:
+        """For the error rate alone every label counts by itself: 1/n, and 2/n y_i x_i in deltaPsi."""
+        if self.measure != "error_rate":
+            return None
+        n = len(y)
+        return IndependentRows(x.rows, 2.0 * np.asarray(y) / n, self.intercept, np.full(n, 1.0 / n))
 
     def radius(self, x: Sample) -> float:
         """|Psi(x, y) - Psi(x, y')| <= 2/n sum |x_i|, or for pairs the two classes' mean norms together."""

@@ -69,4 +69,6 @@ for _id, (_study, _worse, _better) in COMPARED.items():
 for _id, (_measure, _method) in SUPPORT.items():
     effect(_id, study=FORMULATIONS, methods=[_method])(functools.partial(support, _measure, _method))
 for _id, _method in COUNTED.items():
-    effect(_id, study=COUNTS, methods=[_method])(functools.partial(constraints, _method))
+    effect(_id, study=COUNTS, methods=[_method], among=by_algorithm_1)(
+        functools.partial(constraints, _method)
+    )

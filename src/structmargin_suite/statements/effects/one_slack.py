@@ -26,7 +26,7 @@ def below_a_thousand(case: Case) -> Estimate:
     below: list[bool] = []
     for experiment in case.results.values():
         runs = experiment.select(solver="one_slack")
-        runs = runs[column(runs, "constraints").notna()]
+        runs = runs.assign(constraints=column(runs, "constraints")).dropna(subset="constraints")
         keys = [key for key in ("corpus", *DRAWN_BY) if key in runs]
         below += [
             bool((counts < MANY).all()) for _, counts in runs.groupby(keys, dropna=False)["constraints"]

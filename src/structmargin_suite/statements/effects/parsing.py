@@ -35,6 +35,7 @@ TRAININGS = (*TABLE, "sizes")
 PCFG, ZERO_ONE, SLACK, MARGIN = "PCFG", "SVM2", "SVM2 slack", "SVM2 margin"
 TEST_TO_TRAIN = 1.0 / (TEST_SHARE - 1)
 F1, TREES = "test_f1", "test_accuracy"
+MIN_UNITS = 30  # documents or sentences: a bootstrap of fewer shows too little of the tails
 PRINTED_C = 1.0
 C_RANGE = (0.1, 100.0)
 Counts = Callable[[ExperimentResults, str], np.ndarray]
@@ -64,6 +65,8 @@ def gain(measure: str, better: str, other: str, case: Case) -> Estimate:
     counts, share = COUNTS[measure]
     runs = [_first_run(case, method) for method in (better, other)]
     both = np.hstack([by_document(case.experiment, run, counts(case.experiment, run)) for run in runs])
+    if len(both) < MIN_UNITS:
+        raise NotTestable(f"a test set of {len(both)} units; at least {MIN_UNITS} are needed for a bootstrap")
     k = both.shape[1] // 2
     return bootstrap(both, case.level, lambda sums: 100.0 * (share(sums[:, :k]) - share(sums[:, k:])))
 
@@ -153,7 +156,8 @@ def spans(case: Case) -> Estimate:
 
 def _register(name: str, study: Sequence[str], methods: Sequence[str], function: Callable[..., Estimate],
               *given: str) -> None:  # fmt: skip
-    effect(name, study=study, methods=methods)(functools.partial(function, *given))
+    among = by_algorithm_1 if study == TRAININGS else None
+    effect(name, study=study, methods=methods, among=among)(functools.partial(function, *given))
 
 
 for _id, (_measure, _better, _other) in COMPARED.items():

@@ -14,6 +14,7 @@ import numpy as np
 from structmargin_suite.analysis.estimates import Estimate, NotTestable, bootstrap, corrected_t
 from structmargin_suite.analysis.taxonomy import predicted
 from structmargin_suite.datasets.patents import FOLDS
+from structmargin_suite.results import column
 from structmargin_suite.statements.cases import Case, effect
 
 FOLDED = ("patents", "margin")
@@ -48,12 +49,13 @@ def _by_document(case: Case, measure: str, size: int, better: str, other: str) -
     """The same for every round and test document, an array of shape (rounds, documents)."""
     by_method = []
     for method in (better, other):
-        runs = case.runs(ONE_TEST_SET, method, instances_per_class=size).sort_values("round")
-        by_method.append({row.round: _measured(case, measure, row.run) for row in runs.itertuples()})
-    rounds = [number for number in by_method[0] if number in by_method[1]]
-    if not rounds:
-        raise NotTestable(f"{better} and {other} share no round with {size} per class")
-    return SIGN[measure] * np.array([by_method[0][k] - by_method[1][k] for k in rounds])
+        runs = case.runs(ONE_TEST_SET, method, instances_per_class=size)
+        rounds = zip(column(runs, "round", 0), runs["run"], strict=True)
+        by_method.append({number: _measured(case, measure, run) for number, run in rounds})
+    common = [number for number in by_method[0] if number in by_method[1]]
+    if len(common) < 2:  # one training set says nothing of others
+        raise NotTestable(f"{len(common)} rounds with {size} per class; at least 2 are needed")
+    return SIGN[measure] * np.array([by_method[0][k] - by_method[1][k] for k in common])
 
 
 def _measured(case: Case, measure: str, run: str) -> np.ndarray:

@@ -193,16 +193,18 @@ def one_problem(case: Case) -> Estimate:
 
 @effect("confusable-outputs-slack", study=AS_IT_IS)
 def far_outputs_with_slack(case: Case) -> Estimate:
-    """Constraints with alpha > 0 and H < 0: outputs that score more than 1 below the truth.
+    """Constraints with alpha > 0 whose outputs score more than 1 below the truth.
 
-    The gap bounds the sum of alpha (xi - H), so that H >= xi - gap / alpha, and xi >= 0, of each.
+    The gap bounds the sum of alpha (xi - H), with xi >= 0 and H = s (1 - margin) for the scale s of each, so
+    that the margin is at most 1 + gap / (alpha s).
     """
     broken, total = 0, 0
     runs = case.runs(AS_IT_IS)
     for run in _where(runs, lambda name: not rescales_margin(name)).itertuples():
-        support = case.experiment.model(run.run).fit_.support
-        broken += int(np.sum(support.H < -run.gap / support.alpha - ROUNDING))
-        total += len(support.alpha)
+        fit = case.experiment.model(run.run).fit_
+        scale, alpha = fit.formulation.H.s(fit.support.losses), fit.support.alpha
+        broken += int(np.sum(support_margins(fit) > 1.0 + run.gap / (alpha * scale) + ROUNDING))
+        total += len(alpha)
     return counterexamples(broken, total)
 
 
