@@ -64,6 +64,15 @@ def test_a_study_goes_over_what_a_reading_sets(tmp_path):
     }  # fmt: skip
 
 
+def test_readings_that_a_study_makes_alike_keep_runs_of_their_own(tmp_path):
+    config = toy()
+    config["readings"]["per example"]["sets"] = {"price": 2.0}
+    config["studies"]["sizes"] |= {"methods": ["margin"], "vary": {"price": [1.0]}}
+    runs = runs_of(tmp_path, config)
+    assert [run.reading for run in runs] == ["printed"] * 2 + ["per example"] * 2
+    assert len({run.name for run in runs}) == 4 and len({str(run.configured.record) for run in runs}) == 1
+
+
 def test_the_price_of_a_slack_is_in_units_of_c():
     given = {"formulation": "SVM2", "C": 0.01}
     per_example = LibraryModel.parse({**given, "price": 2.0})
