@@ -106,6 +106,11 @@ class Batch(Protocol):
     def argmax(self, f: Scorer) -> Sequence[Any]: ...
 
 
+SEARCH_COST = 10
+"""The cost of a search where the problem does not say: a search by a dynamic program over more than a chain,
+or in Python, takes at least ten times what a step takes."""
+
+
 @dataclass(frozen=True, eq=False)
 class AdaptedBatch:
     """A batch with every optional member in place.
@@ -141,6 +146,9 @@ class AdaptedBatch:
     combined : callable (parts) -> sequence
         What argmax(f) returns, from what it returned for slices, in order. Default: one array if they are
         arrays, otherwise one list.
+    search_cost : int
+        What the search of an example costs, roughly, in steps of the ascent over the cuts held for it: so
+        many passes over the cuts held `bcfw` makes between two passes with searches. Default: SEARCH_COST.
     """
 
     search: Callable[[Scorer, np.ndarray, Cost], Cuts]
@@ -153,6 +161,7 @@ class AdaptedBatch:
     parts: Parts | None
     grain: int
     combined: Callable[[list[Any]], Sequence[Any]]
+    search_cost: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -413,6 +422,7 @@ def _batch(problem: Any, X: Any, Y: Any) -> AdaptedBatch | None:
         parts=getattr(batch, "parts", None),
         grain=int(getattr(batch, "grain", 0)),
         combined=getattr(batch, "combined", _combined),
+        search_cost=int(getattr(batch, "search_cost", SEARCH_COST)),
     )
 
 

@@ -135,10 +135,11 @@ class Pipeline:
         return self.suite.scale
 
     @property
-    def committed(self) -> list[str]:
-        """The verdicts of the committed run, which the page compares with, where there are any."""
-        path = self.layout.snapshot / self.layout.statements.name
-        return [str(path)] if path.is_file() else []
+    def report_inputs(self) -> list[str]:
+        """What the papers print and state, and the verdicts of the committed run where there are any."""
+        committed = self.layout.snapshot / self.layout.statements.name
+        printed = [path.relative_to(self.suite.root) for path in job_keys.published_files(self.suite)]
+        return [str(path) for path in (*printed, *([committed] if committed.is_file() else []))]
 
     @property
     def page(self) -> list[str]:

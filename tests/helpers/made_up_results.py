@@ -52,7 +52,7 @@ def judged(results, experiment, reading="", only=None):
 
 
 def judgements(results, experiment, *claims, only=None):
-    """The rows of the statements about an experiment: of these claims or all, of `only` some statements.
+    """The rows of the statements about an experiment: of these claims or all, of `only` some of them or all.
 
     Statements left out count for the width of the intervals, which those of a claim have together.
     """

@@ -84,6 +84,9 @@ class Rich(Sign):
     def class_losses(self):
         return 1.0 - np.eye(2)
 
+    def independent_rows(self, x, y):
+        return None
+
     def radius(self, x):
         return 2.0
 
@@ -128,6 +131,7 @@ def test_four_functions_get_every_default() -> None:
     adapted.check_loaded(7)
     assert adapted.class_labels is None
     assert adapted.factors is None and adapted.class_losses is None
+    assert adapted.independent_rows(1.0, 1) is None
     assert adapted.radius is None and adapted.max_delta is None
     assert adapted.draw is None and adapted.k_best is None and adapted.exact is True
     assert adapted.delta_takes_x is False and adapted.loss("anything", 1, -1) == 1.0

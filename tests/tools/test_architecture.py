@@ -51,8 +51,8 @@ SUITE = {
     "analysis": "datasets results structmargin",
     "figures": "storage datasets results analysis structmargin",
     "statements": "storage datasets baselines results analysis structmargin",
-    "publish": "storage methods planning rerun results",
-    "stages": "storage fetching datasets methods planning rerun results figures statements publish",
+    "publish": "storage methods planning rerun results analysis",
+    "stages": "storage fetching datasets methods planning rerun results analysis figures statements publish",
     "workflow": "storage fetching datasets planning rerun",
     "cli": "storage fetching datasets methods planning results publish structmargin",
 }

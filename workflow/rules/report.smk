@@ -2,8 +2,7 @@
 rule report:
     input:
         PIPELINE.reported,
-        local("data/published/statements.yaml"),
-        local(PIPELINE.committed),
+        local(PIPELINE.report_inputs),
     output:
         PIPELINE.page,
     log:

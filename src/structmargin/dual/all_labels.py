@@ -36,6 +36,8 @@ WHOLE = 5
 """Every so many passes visit all examples, the others only those that had a gap at their last visit."""
 PLAIN_PASSES = 3
 """So many passes come without a stride (`acceleration.py`): most ascents are no longer than this."""
+LOOK = 3.0
+"""The gap is measured once the gaps that a pass met add up to so many times what is asked for."""
 FEW = 4
 """If fewer than one in FEW columns of W change, they are changed one by one."""
 
@@ -114,12 +116,13 @@ def score(map_data, map_indices, map_start, u, h):  # type: ignore[no-untyped-de
 
 @compiled
 def state_of(i, y, s, t, alpha, cap, ridge, h):  # type: ignore[no-untyped-def]
-    """Block i at the current w: (its gap, its largest KKT violation, the least h that needs no change).
+    """Block i at the current w: (gap, largest KKT violation, the least h that needs no change, value).
 
-    h (K,) has the scores of all labels on entry, and on return their h, which is 0 for the truth y.
+    h (K,) has the scores of all labels on entry, and on return their h, which is 0 for the truth y. `value`
+    is the block's part of the dual objective: <a, w> = t - h, so that the parts of |w|^2 add up.
     """
     of_truth = h[y]
-    total, slack, held, low = 0.0, 0.0, 0.0, np.inf
+    total, slack, held, linear, low = 0.0, 0.0, 0.0, 0.0, np.inf
     for q in range(h.shape[0]):
         value = t[y, q] - s[y, q] * (of_truth - h[q])
         h[q] = value
@@ -127,6 +130,7 @@ def state_of(i, y, s, t, alpha, cap, ridge, h):  # type: ignore[no-untyped-def]
         if alpha[i, q] > 0.0:
             total += alpha[i, q]
             held += alpha[i, q] * value
+            linear += alpha[i, q] * t[y, q]
             low = min(low, value)
     shift = ridge * total
     if ridge > 0.0:
@@ -135,7 +139,7 @@ def state_of(i, y, s, t, alpha, cap, ridge, h):  # type: ignore[no-untyped-def]
         gap = cap * slack - held
     if total < cap:
         low = min(low, shift)
-    return gap, max(slack, shift) - low, low
+    return gap, max(slack, shift) - low, low, 0.5 * (linear + held - shift * total)
 
 
 @compiled
@@ -186,7 +190,8 @@ def local_gram(i, y, ids, k, norm2, s, M, G):  # type: ignore[no-untyped-def]
 def visits(labels, examples, floor, gaps):  # type: ignore[no-untyped-def]
     """Solve the block of each of the examples in turn over all labels, unless it is within `floor`.
 
-    gaps[i] is set to the gap of block i before; returns the sum of these.
+    gaps[i] is set to the gap of block i before. Returns the sum of these, and the dual objective: exactly, if
+    all examples are visited and none moves.
     """
     qp, s, t, even, apart = labels
     cuts, caps, ridges = qp.cuts, qp.cap, qp.ridge
@@ -199,7 +204,7 @@ def visits(labels, examples, floor, gaps):  # type: ignore[no-untyped-def]
     u, change, moved = np.empty(L), np.zeros(L), np.empty(L, dtype=np.int64)
     h_all, h, a, ids = np.empty(K), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
     G = np.empty((K, K))
-    sum_of_gaps = 0.0
+    sum_of_gaps, value = 0.0, 0.0
     for e in range(examples.shape[0]):
         i = examples[e]
         y, cap, ridge, first, last = label[i], caps[i], ridges[i], start[i], start[i + 1]
@@ -208,9 +213,10 @@ def visits(labels, examples, floor, gaps):  # type: ignore[no-untyped-def]
         else:
             combine(data, indices, first, last, W, u)
             score(map_data, map_indices, map_start, u, h_all)
-        gap, violation, low = state_of(i, y, s, t, alpha, cap, ridge, h_all)
+        gap, violation, low, of_block = state_of(i, y, s, t, alpha, cap, ridge, h_all)
         gaps[i] = gap
         sum_of_gaps += gap
+        value += of_block
         if violation <= floor:
             continue
         k = 0
@@ -233,13 +239,14 @@ def visits(labels, examples, floor, gaps):  # type: ignore[no-untyped-def]
             for j in range(map_start[q], map_start[q + 1]):
                 change[map_indices[j]] -= step * map_data[j]
         spread(data, indices, first, last, W, change, moved)
-    return sum_of_gaps
+    return sum_of_gaps, value
 
 
 @compiled
-def ascend_labels(labels, spare, tol, floor, max_passes, seed):  # type: ignore[no-untyped-def]
-    """Passes over the examples until the duality gap is at most `tol`; a block within `floor` stays as it is.
+def ascend_labels(labels, spare, tol, gap_tol, floor, max_passes, seed):  # type: ignore[no-untyped-def]
+    """Passes over the examples until the duality gap is at most `tol`, or `gap_tol` of the primal objective.
 
+    A block within `floor` stays as it is.
     Examples are visited in an order drawn from `seed`; those without a gap not in every pass (shrinking, the
     paper's Section 3.3). Each pass is followed by rounds over the examples that
     it found far from their optimum, and after the first PLAIN_PASSES by a stride, for which `spare` has the
@@ -261,13 +268,16 @@ def ascend_labels(labels, spare, tol, floor, max_passes, seed):  # type: ignore[
             other = int((state >> np.uint64(33)) % np.uint64(j + 1))
             order[j], order[other] = order[other], order[j]
         open_ones = order if passes % WHOLE == 0 else order[gaps[order] > 0.0]
-        total = visits(labels, open_ones, floor, gaps)  # lines 2-4: solve the block of each, update w
+        total, value = visits(labels, open_ones, floor, gaps)  # lines 2-4: solve the block of each, update w
         passes += 1
-        if total <= 3.0 * tol and visits(labels, order, np.inf, gaps) <= tol:
-            break
+        if total <= LOOK * max(tol, gap_tol * (value + total)):
+            gap, value = visits(labels, order, np.inf, gaps)
+            if gap <= max(tol, gap_tol * (value + gap)):
+                break
         for _ in range(MORE_ROUNDS):  # only the examples that are far from their optimum
             far = order[gaps[order] > FAR * total / n]
-            if visits(labels, far, floor, gaps) <= ROUNDS_DONE * total:
+            left, _ = visits(labels, far, floor, gaps)
+            if left <= ROUNDS_DONE * total:
                 break
         if striding:
             stride(qp, spare, alpha0, w0, d)
@@ -294,8 +304,11 @@ class AllLabels:
         losses = None if dual.formulation.p == 0 else dual.store.class_losses()
         return None if losses is None or dual.n * len(losses) > max_entries else cls(dual, losses)
 
-    def ascend(self, tol: float, *, max_passes: int, seed: int = 0) -> None:
-        """Re-optimise until the gap of the whole problem is at most `tol`, by at least one pass."""
+    def ascend(self, tol: float, *, gap_tol: float = 0.0, max_passes: int, seed: int = 0) -> None:
+        """Re-optimise until the gap of the whole problem is at most `tol`, or `gap_tol` of the primal.
+
+        By at least one pass.
+        """
         dual, began = self.dual, time.process_time()
         dual.rounds += 1
         numbers = dual.block.astype(np.int64) * len(self.losses) + dual.store.cuts.ybar[: dual.m]
@@ -308,7 +321,7 @@ class AllLabels:
         qp = QP(cuts, self.blocks, alpha, self.b, dual.cap, dual.ridge)
         labels = Labels(qp, self.s, self.t, self.even, self.apart)
         floor = ROUNDING * float(self.t.max(initial=0.0))
-        ascend_labels(labels, spare, float(tol), floor, max_passes, dual.rounds + 7919 * seed)
+        ascend_labels(labels, spare, float(tol), float(gap_tol), floor, max_passes, dual.rounds + 7919 * seed)
         used = np.flatnonzero(alpha)
         example, ybar, none = self.example[used], self.ybar[used], np.zeros(len(used))
         losses = self.losses[cuts.label[example], ybar]

@@ -166,8 +166,10 @@ def standing(total, slack, held, low, cap, ridge):  # type: ignore[no-untyped-de
 
 
 @compiled
-def ascend_block(qp, i, reduction, floor, active, shrink_below, scratch):  # type: ignore[no-untyped-def]
+def ascend_block(qp, i, reduction, floor, min_gap, active, shrink_below, scratch):  # type: ignore[no-untyped-def]
     """One visit to block i: solve it over its active cuts and carry the change into w.
+
+    Nothing is moved if the block's KKT violation is at most `floor` or its gap less than `min_gap`.
 
     Shrinking: with shrink_below < infinity every cut of the block is looked at first, and those without
     alpha whose h lies more than `shrink_below` under what the block needs are left out until the next such
@@ -199,7 +201,7 @@ def ascend_block(qp, i, reduction, floor, active, shrink_below, scratch):  # typ
                 ids[n_active], a[n_active], h[n_active] = ids[p], a[p], h[p]
                 n_active += 1
         k = n_active
-    if k == 0 or violation <= floor:
+    if k == 0 or violation <= floor or gap < min_gap:
         return gap, violation
     local_gram(cuts, i, blocks.place, ids, k, K)
     if solve_block(K, h, a, k, cap, ridge, reduction, floor, 100 * k + 1000) == np.inf:
@@ -306,7 +308,7 @@ def ascend(qp, spare, until, seed, xi, lengths):  # type: ignore[no-untyped-def]
             i = order[j]
             if blocks.size[i] == 0:
                 continue
-            gaps[i], violation = ascend_block(qp, i, reduction, floor, active, shrink_below, scratch)
+            gaps[i], violation = ascend_block(qp, i, reduction, floor, -np.inf, active, shrink_below, scratch)
             if gaps[i] == np.inf:
                 return measured, epoch, 0.0
             total += gaps[i]
@@ -317,7 +319,7 @@ def ascend(qp, spare, until, seed, xi, lengths):  # type: ignore[no-untyped-def]
             for j in range(n):
                 i = order[j]
                 if gaps[i] > FAR_OFF * most:
-                    gaps[i], _ = ascend_block(qp, i, reduction, floor, active, np.inf, scratch)
+                    gaps[i], _ = ascend_block(qp, i, reduction, floor, -np.inf, active, np.inf, scratch)
                     left += gaps[i]
             if left <= NEAR_ENOUGH * total:
                 break

@@ -263,7 +263,7 @@ class Dual:
         """Re-optimise over block i alone, the others frozen (Algorithm 1 variant b)."""
         began = time.process_time()
         active, scratch = np.ones(self.m, dtype=bool), ascent.scratch_for(int(self.blocks.size[i]))
-        ascent.ascend_block(self.qp, i, reduction, self._rounding, active, np.inf, scratch)
+        ascent.ascend_block(self.qp, i, reduction, self._rounding, -np.inf, active, np.inf, scratch)
         self.seconds += time.process_time() - began
 
     def slack(self, i: int) -> float:

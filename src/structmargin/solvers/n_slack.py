@@ -30,6 +30,8 @@ TOGETHER = InnerTolerance(of_gap=0.1, of_eps=0.01, of_gap_tol=0.5)
 """For `batch`, whose next search follows soon: a tenth of the gap, and half of what gap_tol leaves."""
 OVER_LABELS = InnerTolerance(of_gap=0.02, of_eps=0.01, of_gap_tol=0.5)
 """For `batch` over all labels, where the relaxed problem is the whole one."""
+LABELS_SHARE = 0.95
+"""The ascent over all labels goes to this share of gap_tol: its gap is the search's but for rounding."""
 LABEL_PASSES = 20
 """So many passes over all labels at most between two searches."""
 ONE_BY_ONE = InnerTolerance(of_gap=0.0, of_eps=0.01, of_gap_tol=0.1)
@@ -126,13 +128,17 @@ class NSlack(Trainable):
 
     def _over_labels(self, task: Task, dual: Dual, labels: AllLabels) -> Fit:
         """The batch form where the working set of an example may as well be all its labels."""
+        allowed = LABELS_SHARE * (task.criterion.gap_tol or 0.0)
+        if allowed:  # a search at w = 0 would say nothing that the ascent does not find out
+            labels.ascend(0.0, gap_tol=allowed, max_passes=LABEL_PASSES, seed=task.seed)
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat
             # lines 4-8: the most violated label of every example, which measures the gap
             violators, _, gap, stop = task.search(dual, keep=partial(self._violated, task, dual))
             floor = task.floor(dual, OVER_LABELS)
             if stop or (not len(violators.H) and dual.solved(floor)):  # line 13
                 return task.finish(dual, converged=True, n_iter=iteration)
-            labels.ascend(OVER_LABELS.after(gap, floor), max_passes=LABEL_PASSES, seed=task.seed)  # 9, 10
+            tol = 0.0 if allowed else OVER_LABELS.after(gap, floor)
+            labels.ascend(tol, gap_tol=allowed, max_passes=LABEL_PASSES, seed=task.seed)  # lines 9, 10
         return task.finish(dual, converged=False, n_iter=task.max_iter)
 
     def _violated(self, task: Task, dual: Dual, found: Cuts, share: float) -> Cuts:

@@ -21,10 +21,11 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.cuts import Cuts
+from structmargin.cuts import Cuts, SearchError
 from structmargin.dual.hinge import minimise
 from structmargin.dual.hinge_rows import Goal, SignedRows
 from structmargin.dual.working_set import Dual
+from structmargin.training.contract import tolerance
 from structmargin.training.task import Task
 
 SHARE = 0.9
@@ -39,7 +40,8 @@ def start_by_rows(task: Task, dual: Dual) -> None:
     if found is None:
         return
     began = time.process_time()
-    price = task.formulation.cap(task.C, 1, task.weights)[0] * found.losses
+    of_example = float(task.formulation.cap(task.C, 1, task.weights)[0])
+    price = of_example * found.losses
     rows = SignedRows(found.X, found.factor / found.losses, found.constant)
     gap_tol = task.criterion.gap_tol
     allowed = Goal(task.cost_of(dual, task.eps_now), 0.0) if gap_tol is None else Goal(0.0, gap_tol)
@@ -50,4 +52,19 @@ def start_by_rows(task: Task, dual: Dual) -> None:
         dual.replace(Cuts(block, [None], b, np.ones(1), b, row, np.zeros(1), cap))
         dual.added += 1
         dual.refresh()
+        slack = (fit.primal - 0.5 * float(fit.w @ fit.w)) / of_example
+        require_same_slack(task, dual, slack, float(found.losses.sum()))
     dual.seconds += time.process_time() - began
+
+
+def require_same_slack(task: Task, dual: Dual, slack: float, largest: float) -> None:
+    """Raise SearchError unless the search over whole outputs finds the slack that the rows add up to.
+
+    `largest` is the largest loss of an output.
+    """
+    found = float(task.separation.answers(dual.scorer(), task.separation.all).largest_H(1)[0])
+    if abs(max(found, 0.0) - slack) > tolerance(max(found, slack, largest), task.oracle_tol):
+        raise SearchError(
+            f"independent_rows of {task.problem.name} add up to a slack of {slack:.6g}, but the search finds "
+            f"{found:.6g}: they are not the terms of delta and psi"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -12,6 +13,7 @@ from structmargin.dual.hinge import minimise
 from structmargin.dual.hinge_rows import Goal, HingeFit, SignedRows
 from structmargin.fit import ConvergenceWarning
 from structmargin.inputs.matrices import matrix, row_not_finite
+from structmargin.training.trainable import require_number
 
 
 def linear_svm(
@@ -73,9 +75,17 @@ def linear_svm(
     wrong = row_not_finite(rows)
     if wrong is not None:
         raise ValueError(f"row {wrong} has a NaN or infinite feature")
-    if start is not None and start.beta.shape != (n,):
-        raise ValueError(f"start is of {len(start.beta)} rows, but X has {n}: give a fit on the same rows")
+    require_number("gap_tol", gap_tol)
+    require_number("max_iter", max_iter)
+    require_number("intercept", intercept, above=-math.inf)
     signed = SignedRows(rows, signs, float(intercept))
+    if start is not None and len(start.beta) != n:
+        raise ValueError(f"start is of {len(start.beta)} rows, but X has {n}: give a fit on the same rows")
+    if start is not None and len(start.w) != signed.n_weights:
+        raise ValueError(
+            f"start has {len(start.w)} weights, but {signed.n_weights} are asked for: give a fit with the "
+            "same features and an intercept of the same kind"
+        )
     fit = minimise(signed, price, Goal(0.0, gap_tol), max_iter=max_iter, start=start)
     if not fit.converged:
         left = (fit.primal - fit.dual) / fit.primal

@@ -16,7 +16,7 @@ import numpy as np
 from structmargin.cuts import Cuts, SearchError, require_losses
 from structmargin.formulation import Cost
 from structmargin.parts import Parts
-from structmargin.problem import AdaptedProblem, Scorer
+from structmargin.problem import SEARCH_COST, AdaptedProblem, Scorer
 from structmargin.training.parallel.jobs import Jobs
 from structmargin.training.parallel.searches import searches_of
 
@@ -74,6 +74,11 @@ class Separation:
     def parts(self) -> Parts | None:
         """The parts of the examples, where explicit features are sums over these and a batch knows them."""
         return None if self._batch is None or not self.explicit else self._batch.parts
+
+    @property
+    def cost(self) -> int:
+        """What a search costs, in steps over the cuts held for an example (`AdaptedBatch.search_cost`)."""
+        return SEARCH_COST if self._batch is None else self._batch.search_cost
 
     def with_rows(self, cuts: Cuts) -> Cuts:
         """The same cuts with their rows of deltaPsi, made now if the search left them out."""

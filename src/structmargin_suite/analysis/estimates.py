@@ -48,6 +48,8 @@ class Estimate:
         The standard error of the effect; None where there is none.
     grows : bool
         Whether more draws would make it narrower: not where the unit is a fixed test set.
+    crossed : bool
+        Whether `n` counts fixed units that were crossed with draws.
     note : str
         What else a reader should know, in a sentence.
     """
@@ -59,6 +61,7 @@ class Estimate:
     interval: str
     se: float | None = None
     grows: bool = True
+    crossed: bool = False
     note: str = ""
 
     def noted(self, note: str) -> Estimate:
@@ -188,7 +191,8 @@ def _crossed(effect: float, computed: np.ndarray, draws: int, units: int, level:
     low, high = _percentiles(computed, level, units)
     crossed = f" crossed with {draws} draws" if draws > 1 else ""
     how = f"bootstrap over {units} units{crossed}"
-    return Estimate(effect, low, high, units, how, float(computed.std(ddof=1)), draws > 1)
+    se = float(computed.std(ddof=1))
+    return Estimate(effect, low, high, units, how, se, grows=draws > 1, crossed=draws > 1)
 
 
 def bootstrap_within(
@@ -241,14 +245,14 @@ def sign_interval(won: int, lost: int, level: float) -> Estimate:
     effect = (won - lost) / n
     se = math.sqrt(max(1.0 - effect * effect, 0.0) / n)
     note = f"{won} won, {lost} lost"
-    return Estimate(effect, 2 * share.low - 1, 2 * share.high - 1, n, "exact binomial", se, False, note)
+    return Estimate(effect, 2 * share.low - 1, 2 * share.high - 1, n, "exact binomial", se, False, note=note)
 
 
 def counterexamples(broken: int, n: int, note: str = "") -> Estimate:
     """How many of n runs break a bound; a theorem has none."""
     if n == 0:
         raise NotTestable("no run that it applies to")
-    return Estimate(float(broken), float(broken), float(broken), n, "every run", None, False, note)
+    return Estimate(float(broken), float(broken), float(broken), n, "every run", None, False, note=note)
 
 
 def _percentiles(computed: np.ndarray, level: float, units: int) -> tuple[float, float]:

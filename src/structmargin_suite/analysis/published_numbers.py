@@ -66,6 +66,11 @@ def findings(folder: Path) -> list[Finding]:
     ]
 
 
+def misfits(folder: Path) -> list[Finding]:
+    """The published numbers that cannot be what the papers say they are."""
+    return [finding for finding in findings(folder) if not finding.fits]
+
+
 class Printed:
     """A number as it is printed, with the interval of all numbers that round to it."""
 

@@ -19,6 +19,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from structmargin_suite.analysis.published_numbers import misfits
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.publish.page import clocks, page, webp
@@ -62,6 +63,7 @@ def snapshot(root: Path) -> list[str]:
             rows,
             suite,
             (beside / layout.distances.name).read_bytes(),
+            misfits(layout.published),
         ),
     )
     write_json(beside / RECORD, _record(suite, copied, replaced))

@@ -16,7 +16,6 @@ from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.files import digest, sha256
 from structmargin_suite.storage.layout import PART_FILE, Layout, ScaleLayout
 from structmargin_suite.storage.seal import SEAL
-from structmargin_suite.storage.statements_file import STATEMENTS_FILE
 
 PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.job_keys"]
 METHODS = modules_in("structmargin_suite.methods")
@@ -149,6 +148,13 @@ def _published(suite: Suite, name: str) -> str | None:
     return sha256(path) if path.is_file() else None
 
 
+def published_files(suite: Suite) -> list[Path]:
+    """Every file with the papers' numbers and statements: the report checks them all."""
+    return sorted(
+        path for path in Layout(suite.root).published.glob("*.*") if path.suffix in (".csv", ".yaml")
+    )
+
+
 def tables_key(suite: Suite, name: str, layout: ScaleLayout) -> str:
     """What an experiment's tables were made from: their own key, and the sums of all bundles they read."""
     return digest(
@@ -166,10 +172,11 @@ def bundles(suite: Suite, name: str, layout: ScaleLayout) -> list[Path]:
 
 def report_key(suite: Suite) -> str:
     """What the verdicts and the page depend on apart from the results themselves."""
-    checks = modules_in("structmargin_suite.statements")
+    checks = modules_in("structmargin_suite.statements.effects")
     folder = source_of("structmargin_suite.publish.page")[0].parent
     looks = {path.name: sha256(path) for path in sorted(folder.glob("page.*"))}
-    return digest([stage_code("report", *checks), looks, suite.scale, _published(suite, STATEMENTS_FILE)])
+    printed = {path.name: sha256(path) for path in published_files(suite)}
+    return digest([stage_code("report", *checks), looks, suite.scale, printed])
 
 
 def page_key(suite: Suite, layout: Layout) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from structmargin_suite.analysis.published_numbers import misfits
 from structmargin_suite.figures.suite import draw_distances
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.publish.page import page
@@ -44,7 +45,9 @@ def report(suite: Suite, layout: Layout | None = None) -> None:
     draw_distances({name: results[name] for name in order}, layout.distances)
     progress.step(layout.distances.name)
     distances = layout.distances.read_bytes()
-    write_text(layout.page, page(shown, claims, rows, suite, distances, stale, _changes(suite, rows)))
+    wrong = misfits(suite.root / "data" / "published")
+    text = page(shown, claims, rows, suite, distances, wrong, stale, _changes(suite, rows))
+    write_text(layout.page, text)
     progress.step("index.html")
     written = (layout.statements, layout.distances, layout.page)
     files = [path.relative_to(layout.results).as_posix() for path in written]

@@ -98,6 +98,8 @@ def more_needed(statement: Statement, estimate: Estimate) -> str:
     words = f"the effect is {sign}; a half-width of {target:.2g} would tell, it is {half:.2g}"
     if not estimate.grows:
         return f"{words}; none, since the test set is fixed"
+    if estimate.crossed:
+        return f"{words}; more draws narrow only a part of it, a larger test set the rest"
     return f"{words}: about {math.ceil(estimate.n * (half / target) ** 2)} draws where there are {estimate.n}"
 
 

@@ -136,16 +136,14 @@ def test_figures_show_the_runs(small):
     with house() as plt:
         fig = plt.figure()
         figures.figure_4(mine, fig)
-        names = mine.config["studies"]["figure_4"]["methods"]
-        bars = [patch.get_width() for patch in fig.axes[0].patches[: len(names)]]
+        pairs = mine.pairs("figure_4")
+        assert [reading for name, reading in pairs if reading] == ["entropy", "variance", "rare"]
+        bars = [patch.get_width() for patch in fig.axes[0].patches[: len(pairs)]]
         want = [
-            np.mean(
-                [
-                    r["test_subtopic_loss"]
-                    for r in records(mine.select("figure_4", corpus="AMBIENT", method=name))
-                ]
-            )
-            for name in names
+            mine.select("figure_4", corpus="AMBIENT", method=name, reading=reading)[
+                "test_subtopic_loss"
+            ].mean()
+            for name, reading in pairs
         ]
         assert bars == pytest.approx(want)
         plt.close(fig)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from helpers.made_up_results import Fake, judged, row
+from helpers.made_up_results import Fake, judged, judgements, row
 from structmargin_suite.analysis import estimates
 from structmargin_suite.analysis.localization import CHI2, LINEAR, SSVM, Detections
 from structmargin_suite.datasets.uiuc_cars.detection import precision_recall
@@ -175,6 +175,16 @@ def test_the_papers_own_numbers(verdicts):
         "jkse-ssvm-chi2-better": "reproduced",
         "jkse-choice-cross-validation": "not testable",
     }
+
+
+def test_the_effects_of_the_papers_numbers_are_those_the_list_prints(monkeypatch):
+    """Which cells of Table 1 a statement compares, and which way round."""
+    monkeypatch.setattr(estimates, "RESAMPLES", 20)
+    claims = ("jkse-noise-linear", "jkse-noise-chance", "jkse-chi2")
+    rows = judgements({"localization": Street(WORLD)}, "localization", *claims)
+    printed = {row["id"]: row["published"] for row in rows if row["published"] is not None}
+    assert len(printed) == 17
+    assert {row["id"]: pytest.approx(row["effect"]) for row in rows if row["id"] in printed} == printed
 
 
 def flat(value):

@@ -26,7 +26,7 @@ def small_config():
         "Covertype": {"n_train": 150, "n_test": 100},
     }
     for corpus, given in sizes.items():
-        config["data"][corpus] |= {"source": "synthetic", **given}
+        config["data"][corpus] |= {"source": "synthetic", "papers_own": False, **given}
     for study in DATA:
         config["studies"][study]["vary"] |= {"topic": 2 if study == "reuters" else 1}
     config["studies"]["error_rate"] |= {"data": ["Optdigits"], "vary": {"topic": 1}}

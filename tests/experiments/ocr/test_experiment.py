@@ -112,7 +112,7 @@ def test_what_a_config_may_say_of_jkse():
 def small(tmp_path_factory):
     """configs/ocr.yaml at its smoke scale, on a few synthetic words."""
     config = yaml.safe_load((HERE / "configs" / "ocr.yaml").read_text(encoding="utf-8"))
-    config["data"]["ocr"]["source"] = "synthetic"
+    config["data"]["ocr"] |= {"source": "synthetic", "papers_own": False}
     smoke = copy.deepcopy(config["scales"]["smoke"])
     smoke["data"]["ocr"]["words_per_fold"] = 12
     config["scales"]["smoke"] = smoke

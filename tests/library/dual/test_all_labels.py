@@ -118,11 +118,22 @@ def test_gaps_of_all_blocks_are_the_gap_of_the_problem(name: str, formulation: s
     alpha[dual.block, dual.store.cuts.ybar[: dual.m]] = dual.alpha
     qp = QP(dual.store.cuts, labels.blocks, alpha.ravel(), labels.b, dual.cap, dual.ridge)
     state = Labels(qp, labels.s, labels.t, labels.even, labels.apart)
-    gap = visits(state, np.arange(N), np.inf, np.zeros(N))
+    gap, value = visits(state, np.arange(N), np.inf, np.zeros(N))
     scorer = LinearScorer(adapt(problem), dual.store.w)
     primal = certify(problem, X, Y, scorer, FORMULATIONS[formulation], C).primal
     assert gap > 1e-3 * primal  # two passes leave something to measure
     assert gap == pytest.approx(primal - dual.value, rel=1e-9)
+    assert value == pytest.approx(dual.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("formulation", WITH_SLACK)
+@pytest.mark.parametrize("gap_tol", [1e-1, 1e-3])
+def test_a_relative_gap_is_reached_without_a_search(formulation: str, gap_tol: float) -> None:
+    """One ascent, and the search that follows certifies it: the first one, and the last."""
+    X, Y = sample(1)
+    fit = StructuredSVM(PROBLEMS["matrix"], formulation, "n_slack", C=5.0, gap_tol=gap_tol).fit(X, Y).fit_
+    assert fit.converged and fit.relative_gap <= gap_tol
+    assert fit.oracle_calls == 2 * N
 
 
 def test_the_objective_of_linear_svc() -> None:

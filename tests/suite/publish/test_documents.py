@@ -8,7 +8,7 @@ from helpers.toy_project import HERE, TOY, project
 from structmargin_suite.cli import main
 from structmargin_suite.publish.architecture import reduced
 from structmargin_suite.publish.documents import api, documents, readings
-from structmargin_suite.publish.readme import BEGIN, COLUMNS, END, FIGURE, SHOWN, SIZES, TABLE, front
+from structmargin_suite.publish.readme import BEGIN, END, FIGURE, SHOWN, SIZES, TABLE, front
 from structmargin_suite.storage.csv_files import write_csv
 from structmargin_suite.storage.files import write_json
 
@@ -23,9 +23,15 @@ def test_generated_documents_are_up_to_date():
 
 
 def test_readings_tell_what_a_config_says(tmp_path):
-    config = {**TOY, "reading": ["One thing\n  is left   open."]}
-    config["methods"] = {**TOY["methods"], "hard": {**TOY["methods"]["hard"], "note": "No slack."}}
+    read = {"label": "C | n", "about": "As printed.", "evidence": "its words", "chosen": "before"}
+    config = {**TOY, "notes": ["One thing\n  is left   open."]}
+    config["readings"] = {"printed": {**read, "primary": True, "sets": {"price": 2.0}}}
+    hard = {**TOY["methods"]["hard"], "note": "No slack."}
+    any_of_them = {**TOY["methods"]["any"], "readings": ["printed"]}
+    config["methods"] = {**TOY["methods"], "hard": hard, "any": any_of_them}
     text = readings(project(tmp_path, config))
+    cells = "| C \\| n (primary) | any | As printed. | price 2.0 | its words | before |"
+    assert cells in text, text
     assert (
         "## A toy (`toy`)" in text
         and "\n- One thing is left open.\n" in text
@@ -125,19 +131,34 @@ def test_the_readme_tells_the_snapshots_own_numbers(tmp_path):
     )
     data = {"one": {"data": {"x": "real", "y": "synthetic"}}, "two": {"data": {"z": "real"}}}
     write_json(folder / "record.json", {"scale": "paper", "experiments": data})
-    config = {"figures": {FIGURE: {"caption": "A curve."}}, "tables": {TABLE: {}}}
+    read = {"evidence": "e", "chosen": "before"}
+    config = {
+        "figures": {FIGURE: {"caption": "A curve."}}, "tables": {TABLE: {}},
+        "methods": {
+            "base": {"baseline": "b", "readings": ["one", "other"]},
+            "SVM": {"formulation": "SVM2", "readings": ["printed", "twice"]},
+        },
+        "readings": {
+            "one": {**read, "primary": True}, "other": read, "printed": {**read, "label": "as printed"},
+            "twice": {**read, "primary": True},
+        },
+    }  # fmt: skip
+    pairs = (("base", "other"), ("base", "one"), ("SVM", "printed"), ("SVM", "twice"))
+    shown = [(*pair, "test_error") for pair in pairs] + [("SVM", "twice", "constraints")]
     write_json(folder / SHOWN / "summary.json", {"config": config})
-    write_csv(folder / SHOWN / "runs.csv", [], ["run"])
+    runs = [{"run": str(pair), "method": pair[0], "reading": pair[1], "studies": "sizes"} for pair in pairs]
+    write_csv(folder / SHOWN / "runs.csv", runs, list(runs[0]))
     rows = [
         {
             "n_train": n,
             "method": name,
+            "reading": reading,
             "measure": what,
             "value": n + k / 10,
             "published": n if k else None,
         }
         for n in SIZES
-        for k, (name, what, _) in enumerate(COLUMNS)
+        for k, (name, reading, what) in enumerate(shown)
     ]
     write_csv(folder / SHOWN / f"{TABLE}.csv", rows, list(rows[0]))
     assert front(tmp_path) is None
@@ -148,6 +169,7 @@ def test_the_readme_tells_the_snapshots_own_numbers(tmp_path):
     )
     assert text.endswith(f"figures/{FIGURE}.svg)\n{END}\nAfter.\n") and "stale" not in text
     assert "2 real data sets and 1 synthetic" in text
-    assert "| 20 | 20.0 | 20.1 (20.0) | 20.2 (20.0) | 20.3 (20.0) |" in text
+    assert "| examples | base | SVM, as printed | SVM, twice | SVM, twice: constraints |" in text
+    assert "| 20 | 20.1 (20.0) | 20.2 (20.0) | 20.3 (20.0) | 20.4 (20.0) |" in text
     (tmp_path / "README.md").write_text(text)
     assert front(tmp_path) == text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -170,6 +171,13 @@ def test_size_beside_the_printed_effect(effect, se, published, published_se, exp
 def test_what_an_inconclusive_statement_would_need(one, found, expected):
     assert verdict(one, found) == INCONCLUSIVE
     assert expected in more_needed(one, found)
+
+
+def test_units_crossed_with_draws_are_not_taken_for_draws():
+    found = replace(estimate(-1.0, 3.0, n=44), crossed=True)
+    assert more_needed(statement("order"), found).endswith(
+        "it is 2; more draws narrow only a part of it, a larger test set the rest"
+    )
 
 
 def test_intervals_of_one_claim_hold_together():

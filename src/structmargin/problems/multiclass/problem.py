@@ -177,6 +177,7 @@ class MulticlassBatch:
     """All examples as one matrix."""
 
     takes_kernels = True
+    search_cost = 1
     grain = GRAIN
 
     def __init__(self, problem: Multiclass, X: Matrix, Y: Labels | None) -> None:

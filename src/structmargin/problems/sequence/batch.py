@@ -51,6 +51,7 @@ class SequenceBatch:
     """
 
     takes_kernels = True
+    search_cost = 1
 
     def __init__(
         self, problem: Sequence, X: abc.Sequence[Matrix], Y: abc.Sequence[np.ndarray] | None

@@ -19,6 +19,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 
+from structmargin_suite.analysis.published_numbers import Finding
 from structmargin_suite.methods.choice import CHOICE_KEY, Choice
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Suite
@@ -51,6 +52,7 @@ def page(
     rows: Sequence[dict[str, Any]],
     suite: Suite,
     distances: bytes,
+    misfits: Sequence[Finding] = (),
     stale: Sequence[str] = (),
     changed: Sequence[Change] | None = None,
 ) -> str:
@@ -66,6 +68,8 @@ def page(
     suite : Suite
     distances : bytes
         The figure of ours against the papers' numbers, as SVG.
+    misfits : sequence of Finding
+        Published numbers that cannot be what the papers say they are.
     stale : sequence of str
         Experiments whose results were made under another configuration.
     changed : sequence of Change, optional
@@ -76,6 +80,7 @@ def page(
         "counts": counts(rows),
         "causes": causes(rows),
         "changed": changed,
+        "misfits": misfits,
         "distances": _data_address("image/svg+xml", distances),
     }
     for limit in LARGEST_SVG:

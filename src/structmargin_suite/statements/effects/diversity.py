@@ -15,6 +15,7 @@ from structmargin_suite.analysis import diversity as analysis
 from structmargin_suite.analysis.estimates import Estimate, NotTestable, bootstrap, counterexamples
 from structmargin_suite.baselines.word_coverage import coverage_of
 from structmargin_suite.datasets._subtopics import FOLDS
+from structmargin_suite.results import column
 from structmargin_suite.statements.cases import Case, effect
 
 STUDY = "figure_4"
@@ -111,11 +112,8 @@ def _learnt(case: Case) -> str:
 def _by_round(case: Case, method: str) -> dict[int, dict[str, float]]:
     """Losses by query for each round of a method."""
     runs = case.runs(STUDY, method)
-    rounds = runs["round"] if len(runs) else []
-    return {
-        int(number): analysis.losses(case.experiment, run)
-        for number, run in zip(rounds, runs["run"], strict=True)
-    }
+    numbered = zip(column(runs, "round", 0), runs["run"], strict=True)
+    return {int(number): analysis.losses(case.experiment, run) for number, run in numbered}
 
 
 def _queries(case: Case) -> dict[str, tuple[Any, Selection]]:

@@ -1,6 +1,7 @@
 """Effects on training with cars in street pictures: times, searches, the choice of C and nu, outliers.
 
-jkse09 Sections 2.2, 3.1.2, 5.1.1 and 5.2.
+jkse09 Sections 2.2, 3.1.2, 5.1.1 and 5.2. What is counted of whole trainings (seconds, searches, the nu that
+was chosen) has a t interval over draws of the noise: the noise is drawn anew, the images are given.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _timed(case: Case, method: str) -> pd.DataFrame:
 def training_seconds(case: Case) -> Estimate:
     """CPU seconds of one training at the nu that was chosen."""
     method = LINEAR if case.statement.id.endswith("linear") else CHI2
-    return bootstrap(_timed(case, method)["fit_seconds"].to_numpy(float), case.level)
+    return t_interval(_timed(case, method)["fit_seconds"].to_numpy(float), case.level)
 
 
 @effect("jkse-fast-ratio", study=TABLE_1, methods=[SSVM, LINEAR])
@@ -48,7 +49,7 @@ def training_ratio(case: Case) -> Estimate:
     """log10 of how many times as long one training of the S-SVM takes as one of JKSE on the same boxes."""
     ssvm, linear = (_timed(case, method)["fit_seconds"].clip(lower=1e-6) for method in (SSVM, LINEAR))
     ratios = np.log10(ssvm / linear).dropna().to_numpy(float)
-    estimate = bootstrap(ratios, case.level)
+    estimate = t_interval(ratios, case.level)
     return estimate.noted(f"{10**estimate.effect:.0f} times as long, geometric mean")
 
 
@@ -58,7 +59,7 @@ def calls(case: Case) -> Estimate:
     runs = case.runs(TABLE_1, SSVM)
     if runs.empty:
         raise NotTestable(f"no finished run of {SSVM}")
-    return bootstrap(runs["oracle_calls"].to_numpy(float), case.level)
+    return t_interval(runs["oracle_calls"].to_numpy(float), case.level)
 
 
 @effect("jkse-fast-share", study=TABLE_1, methods=[SSVM])
@@ -66,7 +67,7 @@ def search_share(case: Case) -> Estimate:
     """The share of the S-SVM's training time that its searches take."""
     runs = _timed(case, SSVM)
     shares = runs["fit_seconds_search"] / runs["fit_seconds"].clip(lower=1e-9)
-    return bootstrap(shares.to_numpy(float), case.level)
+    return t_interval(shares.to_numpy(float), case.level)
 
 
 @effect("jkse-ssvm-chi2-infeasible", study="machine", methods=[SSVM_CHI2])

@@ -12,6 +12,7 @@ import numpy as np
 
 from structmargin_suite.analysis.estimates import Estimate, NotTestable, bootstrap
 from structmargin_suite.analysis.proteins import PairScores, family_sums, pair_scores
+from structmargin_suite.results import column
 from structmargin_suite.statements.cases import Case, effect
 
 STUDY = "models"
@@ -102,4 +103,4 @@ def _below(scores: PairScores, identity: float) -> PairScores:
 
 def _by_fold(case: Case, method: str) -> dict[int, str]:
     runs = case.runs(STUDY, method)
-    return dict(zip(runs["fold"], runs["run"], strict=True)) if len(runs) else {}
+    return dict(zip(column(runs, "fold", 0), runs["run"], strict=True))
