@@ -187,11 +187,11 @@ def local_gram(i, y, ids, k, norm2, s, M, G):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def visits(labels, examples, floor, gaps):  # type: ignore[no-untyped-def]
+def visits(labels, examples, floor, gaps, values):  # type: ignore[no-untyped-def]
     """Solve the block of each of the examples in turn over all labels, unless it is within `floor`.
 
-    gaps[i] is set to the gap of block i before. Returns the sum of these, and the dual objective: exactly, if
-    all examples are visited and none moves.
+    gaps[i] and values[i] are set to the gap of block i before, and to its part of the dual objective. Returns
+    the sum of the gaps.
     """
     qp, s, t, even, apart = labels
     cuts, caps, ridges = qp.cuts, qp.cap, qp.ridge
@@ -204,7 +204,7 @@ def visits(labels, examples, floor, gaps):  # type: ignore[no-untyped-def]
     u, change, moved = np.empty(L), np.zeros(L), np.empty(L, dtype=np.int64)
     h_all, h, a, ids = np.empty(K), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64)
     G = np.empty((K, K))
-    sum_of_gaps, value = 0.0, 0.0
+    sum_of_gaps = 0.0
     for e in range(examples.shape[0]):
         i = examples[e]
         y, cap, ridge, first, last = label[i], caps[i], ridges[i], start[i], start[i + 1]
@@ -213,10 +213,9 @@ def visits(labels, examples, floor, gaps):  # type: ignore[no-untyped-def]
         else:
             combine(data, indices, first, last, W, u)
             score(map_data, map_indices, map_start, u, h_all)
-        gap, violation, low, of_block = state_of(i, y, s, t, alpha, cap, ridge, h_all)
+        gap, violation, low, values[i] = state_of(i, y, s, t, alpha, cap, ridge, h_all)
         gaps[i] = gap
         sum_of_gaps += gap
-        value += of_block
         if violation <= floor:
             continue
         k = 0
@@ -239,7 +238,7 @@ def visits(labels, examples, floor, gaps):  # type: ignore[no-untyped-def]
             for j in range(map_start[q], map_start[q + 1]):
                 change[map_indices[j]] -= step * map_data[j]
         spread(data, indices, first, last, W, change, moved)
-    return sum_of_gaps, value
+    return sum_of_gaps
 
 
 @compiled
@@ -255,7 +254,7 @@ def ascend_labels(labels, spare, tol, gap_tol, floor, max_passes, seed):  # type
     qp = labels.qp
     order = np.flatnonzero(qp.cap > 0.0)
     n = order.shape[0]
-    gaps = np.zeros(qp.cap.shape[0])
+    gaps, values = np.zeros(qp.cap.shape[0]), np.zeros(qp.cap.shape[0])
     state = np.uint64(2 * seed + 1)
     passes = 0
     alpha0, w0, d = np.empty(0), np.empty(0), np.zeros(qp.alpha.shape[0])
@@ -268,16 +267,15 @@ def ascend_labels(labels, spare, tol, gap_tol, floor, max_passes, seed):  # type
             other = int((state >> np.uint64(33)) % np.uint64(j + 1))
             order[j], order[other] = order[other], order[j]
         open_ones = order if passes % WHOLE == 0 else order[gaps[order] > 0.0]
-        total, value = visits(labels, open_ones, floor, gaps)  # lines 2-4: solve the block of each, update w
+        total = visits(labels, open_ones, floor, gaps, values)  # lines 2-4: solve each block, update w
         passes += 1
-        if total <= LOOK * max(tol, gap_tol * (value + total)):
-            gap, value = visits(labels, order, np.inf, gaps)
-            if gap <= max(tol, gap_tol * (value + gap)):
+        if total <= LOOK * max(tol, gap_tol * (values.sum() + total)):
+            gap = visits(labels, order, np.inf, gaps, values)
+            if gap <= max(tol, gap_tol * (values.sum() + gap)):
                 break
         for _ in range(MORE_ROUNDS):  # only the examples that are far from their optimum
             far = order[gaps[order] > FAR * total / n]
-            left, _ = visits(labels, far, floor, gaps)
-            if left <= ROUNDS_DONE * total:
+            if visits(labels, far, floor, gaps, values) <= ROUNDS_DONE * total:
                 break
         if striding:
             stride(qp, spare, alpha0, w0, d)
