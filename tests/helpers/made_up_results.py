@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -57,13 +56,7 @@ def judgements(results, experiment, *claims, only=None):
     Statements left out count for the width of the intervals, which those of a claim have together.
     """
     listed = [one for one in _claims() if one.experiment == experiment and (not claims or one.id in claims)]
-    wanted = {one.id for claim in listed for one in claim.statements if not only or one.id in only}
-    asked = [replace(claim, statements=tuple(_asked(claim.statements, wanted))) for claim in listed]
-    return [row for row in judge(results, asked) if row["id"] in wanted]
-
-
-def _asked(statements, wanted):
-    return (one if one.id in wanted else replace(one, untestable="not asked for") for one in statements)
+    return judge(results, listed, only or None)
 
 
 @functools.cache

@@ -6,7 +6,7 @@ first corpus, in the order of the config, that gives an effect and may decide it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from structmargin_suite.analysis.estimates import Estimate, NotTestable
@@ -61,13 +61,19 @@ class _Available(Mapping[str, ExperimentResults]):
         return len(self._results)
 
 
-def judge(results: Mapping[str, ExperimentResults], claims: Sequence[Claim]) -> list[dict[str, Any]]:
-    """The rows of results/statements.csv."""
+def judge(
+    results: Mapping[str, ExperimentResults], claims: Sequence[Claim], only: Collection[str] | None = None
+) -> list[dict[str, Any]]:
+    """The rows of results/statements.csv, or those of `only` some statements.
+
+    The statements of a claim that can be tested share the level, whether or not all are asked for.
+    """
     known, available = effects(), _Available(results)
     rows: list[dict[str, Any]] = []
     for claim in claims:
-        level = level_of(len(claim.statements))
-        for statement in claim.statements:
+        level = level_of(sum(not statement.untestable for statement in claim.statements))
+        asked = [statement for statement in claim.statements if only is None or statement.id in only]
+        for statement in asked:
             rows += _rows(statement, known.get(statement.id), available, level)
     return rows
 
