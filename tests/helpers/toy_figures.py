@@ -30,7 +30,7 @@ def illustrated(root: Path) -> Path:
     config = copy.deepcopy(TOY)
     config["figures"] = {name: {"caption": f"A {name} figure."} for name in POINTS}
     config["figures"]["small"]["withhold"] = SECRET
-    config["reading"] = ['The paper leaves <this> & "that" open.']
+    config["notes"] = ['The paper leaves <this> & "that" open.']
     with pytest.MonkeyPatch.context() as patch:
         known(patch)
         run_all(project(root, config))

@@ -118,7 +118,7 @@ def test_a_path_along_C_starts_from_the_cuts_before_and_ends_from_nothing():
         ("SVM", {"path": True}, "methods.SVM.choose.path: is for a formulation's C or C_per_example only"),
         (
             "SVM",
-            {"by": "test_f1"},
+            {"by": "test_f1", "with": {"cost": [1.0, 4.0]}},
             "methods.SVM.choose.with: goes with a choice by validation_... or inner_...",
         ),
         ("structural SVM", {"ties": "last"}, "unknown value 'last'"),

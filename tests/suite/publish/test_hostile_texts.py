@@ -26,8 +26,10 @@ LABEL = TEXT.replace("=1", "@1")
 def with_texts(root, text, label):
     """The toy with these texts everywhere, and all that is made from it."""
     config = copy.deepcopy(TOY)
-    config |= {"title": text, "where": text, "about": text, "reading": [text]}
-    config["methods"]["margin"] |= {"label": label, "note": text}
+    config |= {"title": text, "where": text, "about": text, "notes": [text]}
+    read = {"label": label, "about": text, "evidence": text, "chosen": "before", "primary": True}
+    config["readings"] = {"one": read}
+    config["methods"]["margin"] |= {"label": label, "note": text, "readings": ["one"]}
     config["tables"]["toy"]["caption"] = text
     config["studies"]["sizes"]["about"] = text
     run_all(project(root, config), "smoke")
@@ -49,7 +51,7 @@ def test_the_page_has_the_same_tags_whatever_the_texts(made):
     plain, hostile = (page(root) for root in made)
     assert [tag for tag, _ in hostile.tags] == [tag for tag, _ in plain.tags]
     assert hostile.comments == plain.comments and set(hostile.comments) == {" volatile ", " /volatile "}
-    assert hostile.text.count(TEXT) >= 4 and in_one_line(LABEL) in hostile.text
+    assert hostile.text.count(TEXT) >= 6 and in_one_line(LABEL) in hostile.text
 
 
 def test_tables_show_the_caption_and_the_label(made):
