@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 import structmargin
 from structmargin import FORMULATIONS, StructuredSVM
-from structmargin.problem import REQUIRED, AdaptedBatch, AdaptedProblem, adapt
+from structmargin.problem import REQUIRED, SEARCH_COST, AdaptedBatch, AdaptedProblem, adapt
 from structmargin.problems import Measure, Multiclass
 
 H = FORMULATIONS["SVM1 margin"].H
@@ -180,11 +180,13 @@ def test_a_batch_gets_its_defaults_too() -> None:
     assert isinstance(batch, AdaptedBatch)
     assert batch.argmax(None) == "best" and batch.takes_kernels is False and batch.psi is None
     assert batch.search_many("f", "indices", H, 5) == batch.search("f", "indices", H)
+    assert batch.makes_rows is False and batch.search_cost == SEARCH_COST
     with pytest.raises(TypeError, match=r"'Packed'.*'rows'"):
         batch.rows(np.arange(1), [0])
     multiclass = adapt(Multiclass(3, 2)).batch(np.eye(2), [0, 1])
     assert multiclass is not None and multiclass.takes_kernels is True and multiclass.psi is None
     assert sp.issparse(multiclass.rows(np.array([0]), np.array([2])))
+    assert multiclass.makes_rows is True and multiclass.search_cost == 1
 
 
 def test_members_that_nobody_knows_stay_with_the_problem() -> None:

@@ -14,14 +14,16 @@ a step from it towards the present one (Franc and Sonnenburg 2008, Algorithm 2, 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.compiled import compiled
 from structmargin.cuts import Cuts, SearchError
+from structmargin.dual.compiled_cuts import gathered, scattered
 from structmargin.dual.working_set import Dual
 from structmargin.fit import Fit
 from structmargin.training.by_rows import start_by_rows
@@ -144,9 +146,31 @@ class OneSlack(Trainable):
         )
 
 
+@compiled
+def products(data, columns, start, w):  # type: ignore[no-untyped-def]
+    """<row, w> of each sparse row."""
+    values = np.empty(start.shape[0] - 1)
+    for r in range(values.shape[0]):
+        values[r] = gathered(data[start[r] : start[r + 1]], columns[start[r] : start[r + 1]], w, 0)
+    return values
+
+
+@compiled
+def add_rows(data, columns, start, factors, total):  # type: ignore[no-untyped-def]
+    """total += sum_r factors[r] row_r; a row with the factor 0, as most have, is not looked at."""
+    for r in range(factors.shape[0]):
+        if factors[r] != 0.0:
+            scattered(data[start[r] : start[r + 1]], columns[start[r] : start[r + 1]], total, 0, factors[r])
+
+
 def cached_H(cached: Iterable[Cuts], w: np.ndarray) -> np.ndarray:
     """H of every cached cut at w: one row per search, one column per example."""
-    return np.array([cuts.b - cuts.scale * (cuts.rows @ w) for cuts in cached])
+    return np.array([cuts.b - cuts.scale * products(*arrays_of(cuts), w) for cuts in cached])
+
+
+def arrays_of(cuts: Cuts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows of cuts as the arrays (data, columns, start)."""
+    return cuts.rows.data, cuts.rows.indices, cuts.rows.indptr
 
 
 def weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
@@ -154,19 +178,19 @@ def weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
     return float(np.mean(weights * values))
 
 
-def average(searches: Iterable[Cuts], chosen: list[np.ndarray], H: float, weights: np.ndarray) -> Cuts:
+def average(searches: Sequence[Cuts], chosen: list[np.ndarray], H: float, weights: np.ndarray) -> Cuts:
     """The average over all examples of the chosen cuts, as one cut; the other examples count as right.
 
     `searches` have one cut per example each, `chosen` one mask per search, H is the average's, and `weights`
     are those of the examples.
     """
     n = len(weights)
-    row, b, loss = 0.0, 0.0, 0.0
+    total, b, loss = np.zeros(searches[0].rows.shape[1]), 0.0, 0.0
     for cuts, which in zip(searches, chosen, strict=True):
         mask = weights * which
-        row = row + cuts.rows.T @ (cuts.scale * mask / n)
+        add_rows(*arrays_of(cuts), cuts.scale * mask / n, total)
         b += float(cuts.b @ mask) / n
         loss += float(cuts.losses @ mask) / n
-    rows = sp.csr_matrix(np.reshape(row, (1, -1)))
+    rows = sp.csr_matrix(total[None])
     block, zero = np.zeros(1, dtype=int), np.zeros(1)
     return Cuts(block, [None], np.array([loss]), np.ones(1), np.array([b]), rows, np.array([H]), zero)
