@@ -19,6 +19,7 @@ from structmargin_suite.methods.method import COMMON_KEYS, Method
 from structmargin_suite.methods.reading import Reading, readings_of
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.config import Document, Faults, located, short, unknown, validate
+from structmargin_suite.planning.references import reference_faults
 from structmargin_suite.storage.names import OutsideError, alike, inside
 from structmargin_suite.storage.yaml_text import Key
 
@@ -216,12 +217,15 @@ class Checks:
                     self.fault(where, f"no method of the study names it: {said}")
 
     def check_tables(self) -> None:
-        """Studies and published files that tables name."""
+        """Studies and published files that tables name, and values named in the texts of their deviations."""
         folder = self.catalogue.root / "data" / "published"
         for table, given in self.section("tables").items():
             studies = [given["study"]] if isinstance(given["study"], str) else given["study"]
             for study in studies:
                 self.check_defined(("tables", table, "study"), study, "studies")
+            for position, deviation in enumerate(given.get("deviations", [])):
+                for message in reference_faults(deviation["ours"], self.written):
+                    self.fault(("tables", table, "deviations", str(position), "ours"), message)
             published = given.get("published")
             try:
                 there = published is None or inside(folder, published).is_file()

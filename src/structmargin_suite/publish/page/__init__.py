@@ -24,6 +24,7 @@ from structmargin_suite.methods.choice import CHOICE_KEY, Choice
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import Suite
 from structmargin_suite.publish import tables
+from structmargin_suite.publish.deviations import deviations
 from structmargin_suite.publish.escapes import from_markdown
 from structmargin_suite.publish.stability import Change
 from structmargin_suite.publish.verdicts import by_paper, causes, counts
@@ -161,6 +162,7 @@ def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[s
         "header": header,
         "cells": cells,
         "keys": len(spec["keys"]) + ("data" in header and "data" not in spec["keys"]),
+        "deviations": deviations(results.config, name),
     }
 
 
