@@ -48,7 +48,7 @@ SUITE = {
     "planning": "storage fetching datasets baselines methods structmargin",
     "rerun": "storage fetching datasets methods planning",
     "results": "storage datasets methods",
-    "analysis": "datasets results structmargin",
+    "analysis": "storage datasets results structmargin",
     "figures": "storage datasets results analysis structmargin",
     "statements": "storage datasets baselines results analysis structmargin",
     "publish": "storage methods planning rerun results analysis",
