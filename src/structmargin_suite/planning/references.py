@@ -1,7 +1,7 @@
 """Values of a config that a text names in braces, so that the text cannot say something else than was run.
 
-    {methods.SVM2.C}                       the value under these keys, at the scale that is run
-    {number of studies.sizes.vary.n_train} how many values a list has; a number N stands for N values, as in `vary`
+{methods.SVM2.C}                       the value under these keys, at the scale that is run
+{number of studies.sizes.vary.n_train} how many values a list has; a number N stands for N values, as in `vary`
 """
 
 from __future__ import annotations
