@@ -47,7 +47,7 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
     _paper(results, ax, "test_error")
     ax.set(xscale="log", xlabel="training examples n", ylabel="test error (%)", ylim=(0, None))
     number_ticks(ax.xaxis, sorted(papers["n_train"].unique()))
-    fig.set_size_inches(5.2, 4.6)
+    fig.set_size_inches(6.4, 4.6)
     fig.legend(loc="outside lower center", ncols=2)
 
 
@@ -83,6 +83,7 @@ def constraints(results: ExperimentResults, fig: Any) -> None:
 @figure("error_epsilon")
 def error_epsilon(results: ExperimentResults, fig: Any) -> None:
     """Test error against epsilon."""
+    fig.set_size_inches(6.4, 3.8)
     ax = fig.add_subplot()
     for name, reading, series in _series(results, "precision"):
         runs = results.select("precision", method=name, reading=reading)
@@ -107,7 +108,7 @@ def sizes_time(results: ExperimentResults, fig: Any) -> None:
         series.ours(ax, *mean_curve(runs, "n_train", "cpu_seconds"), results.label(name, reading))
     ax.set(xscale="log", yscale="log", xlabel="training examples n", ylabel="CPU seconds a training")
     number_ticks(ax.xaxis, sorted(results.select("sizes")["n_train"].unique()))
-    fig.set_size_inches(5.2, 4.4)
+    fig.set_size_inches(6.4, 4.4)
     fig.legend(loc="outside lower center", ncols=2)
 
 
