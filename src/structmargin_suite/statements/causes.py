@@ -5,7 +5,7 @@ baseline     it appears against the rival as the paper describes it
 engineering  our program is faster: what the paper says of its own is true in counts
 data         it is reproduced on another corpus, or on data made to be like the paper's
 power        the interval holds both; more draws, or a larger test set, would tell
-claim        contradicted on the paper's own data under every reading that was run
+claim        contradicted on the paper's own data under every reading, or a theorem with counterexamples
 open         none of these tests decides
 """
 
@@ -58,6 +58,8 @@ def cause_of(row: Judged, others: Sequence[Judged], tested: Sequence[tuple[str, 
         return f"data: reproduced on {', '.join(elsewhere)}"
     if row.verdict == INCONCLUSIVE:
         return f"power: {more_needed(row.statement, row.estimate)}"
+    if row.statement.kind == "bound" and row.statement.data == "any":
+        return "claim: there are counterexamples"
     if row.papers_own and all(other.verdict == CONTRADICTED for other in same_corpus):
         return "claim: contradicted on the paper's own data under every reading"
     return "open: no test of a cause decides"

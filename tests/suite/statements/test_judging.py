@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helpers.made_up_results import Fake, row
-from structmargin_suite.analysis.estimates import Estimate, NotTestable, t_interval
+from structmargin_suite.analysis.estimates import Estimate, NotTestable, counterexamples, t_interval
 from structmargin_suite.results import NotReadyError
 from structmargin_suite.statements import cases
 from structmargin_suite.statements.cases import effect
@@ -158,6 +158,15 @@ def test_causes_in_their_order():
 
     tested = by_case(judge(toy({**bad, ("y", "strict"): 1.0}, own=True), claim("c-1")))["x!", "strict"]
     assert tested["cause"] == "baseline: against the rival as printed it is 2"
+
+
+def test_a_theorem_with_counterexamples_is_itself_the_cause():
+    @effect("c-1")
+    def broken(case):
+        return counterexamples(2, 30)
+
+    assert judge({}, claim("c-1", kind="bound", data="any"))[0]["cause"] == "claim: there are counterexamples"
+    assert judge({}, claim("c-1", kind="bound"))[0]["cause"] == "open: no test of a cause decides"
 
 
 def test_a_test_of_a_cause_that_fails_is_no_cause():
