@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from structmargin.estimators.structured_svm import StructuredSVM
     from structmargin.fit import ConvergenceWarning, Fit
     from structmargin.formulation import FORMULATIONS, Formulation
+    from structmargin.hinge.linear_svm import linear_svm
     from structmargin.jkse.estimator import JKSE
     from structmargin.problems.grammar.unparsed import NoParseWarning
     from structmargin.training.certificate import certify
-    from structmargin.training.linear_svm import linear_svm
     from structmargin.training.path import c_path
 
 __version__ = "0.1.0"
@@ -60,7 +60,7 @@ _HOME = {
     "StructuredSVM": "estimators.structured_svm",
     "c_path": "training.path",
     "certify": "training.certificate",
-    "linear_svm": "training.linear_svm",
+    "linear_svm": "hinge.linear_svm",
 }
 
 

@@ -4,7 +4,7 @@ With the loss and deltaPsi of an output being sums over its wrong labels, the sl
 
     max over sets S of  sum_{r in S} (losses_r - <w, a_r>)  =  sum_r max(0, losses_r - <w, a_r>),
 
-and the whole problem a sum of hinges, row r at the price cap losses_r (`dual/hinge.py`). In its solution
+and the whole problem a sum of hinges, row r at the price cap losses_r (`hinge/minimise.py`). In its solution
 0 <= beta_r <= cap losses_r. The shares beta_r / (cap losses_r) are the frequencies of wrong labels under some
 convex combination of outputs, and so
 
@@ -22,9 +22,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin.cuts import Cuts, SearchError
-from structmargin.dual.hinge import minimise
-from structmargin.dual.hinge_rows import Goal, SignedRows
 from structmargin.dual.working_set import Dual
+from structmargin.hinge.minimise import minimise
+from structmargin.hinge.rows import Goal, SignedRows
 from structmargin.training.contract import tolerance
 from structmargin.training.task import Task
 

@@ -1,8 +1,8 @@
-"""Minimise a sum of hinges (`hinge_rows.py`): by Newton's method where weights are few, else row by row.
+"""Minimise a sum of hinges (`rows.py`): by Newton's method where weights are few, else row by row.
 
-Row by row: each row is a block of one cut in the QP of `ascent.py`, which is then dual coordinate ascent with
-strides (Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for large-scale linear
-SVM", ICML 2008).
+Row by row: each row is a block of one cut in the QP of `dual/ascent.py`, which is then dual coordinate ascent
+with strides (Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for large-scale
+linear SVM", ICML 2008).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 from structmargin.dual import ascent
 from structmargin.dual.blocks import QP, Blocks
 from structmargin.dual.compiled_cuts import SparseCuts
-from structmargin.dual.hinge_newton import by_newton
-from structmargin.dual.hinge_rows import Goal, HingeFit, SignedRows, certified
 from structmargin.dual.working_set import ROUNDING
+from structmargin.hinge.newton import by_newton
+from structmargin.hinge.rows import Goal, HingeFit, SignedRows, certified
 
 MAX_WEIGHTS = 1000
 """Newton's method factorises a matrix of the weights: it is for so many at most."""

@@ -13,9 +13,9 @@ from cvxopt import matrix, solvers
 from hypothesis import given, settings
 from sklearn.svm import LinearSVC
 
-from structmargin.dual.hinge import minimise, row_by_row
-from structmargin.dual.hinge_newton import by_newton, line_search
-from structmargin.dual.hinge_rows import Goal, HingeFit, SignedRows
+from structmargin.hinge.minimise import minimise, row_by_row
+from structmargin.hinge.newton import by_newton, line_search
+from structmargin.hinge.rows import Goal, HingeFit, SignedRows
 
 
 def newton(rows: SignedRows, price: np.ndarray, goal: Goal, most: int = 1000) -> HingeFit:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structmargin.dual.hinge import minimise
-from structmargin.dual.hinge_rows import Goal, HingeFit, SignedRows
 from structmargin.fit import ConvergenceWarning
+from structmargin.hinge.minimise import minimise
+from structmargin.hinge.rows import Goal, HingeFit, SignedRows
 from structmargin.inputs.matrices import matrix, row_not_finite
-from structmargin.training.trainable import require_number
 
 
 def linear_svm(
@@ -75,9 +74,11 @@ def linear_svm(
     wrong = row_not_finite(rows)
     if wrong is not None:
         raise ValueError(f"row {wrong} has a NaN or infinite feature")
-    require_number("gap_tol", gap_tol)
-    require_number("max_iter", max_iter)
-    require_number("intercept", intercept, above=-math.inf)
+    for name, value in (("gap_tol", gap_tol), ("max_iter", max_iter)):
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a finite number above 0, but it is {value!r}")
+    if not math.isfinite(intercept):
+        raise ValueError(f"intercept must be a finite number, 0 for none, but it is {intercept!r}")
     signed = SignedRows(rows, signs, float(intercept))
     if start is not None and len(start.beta) != n:
         raise ValueError(f"start is of {len(start.beta)} rows, but X has {n}: give a fit on the same rows")

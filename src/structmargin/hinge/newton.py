@@ -1,4 +1,4 @@
-"""Newton's method for sums of hinges (`hinge_rows.py`) with few weights.
+"""Newton's method for sums of hinges (`rows.py`) with few weights.
 
 With beta_r = price_r z_r, the proximal point method adds -mu/2 sum_r price_r (z_r - center_r)^2 to the dual,
 and moves the center to the solution, again and again, with smaller and smaller mu. What is added smooths the
@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from structmargin.compiled import compiled
-from structmargin.dual.hinge_rows import Goal, HingeFit, SignedRows, certified
+from structmargin.hinge.rows import Goal, HingeFit, SignedRows, certified
 
 FIRST_MU, SMALLER, LEAST_MU = 2.0, 0.4, 1e-8
 """mu of the first problem: above 1, so that all rows are in the first window; what it is multiplied by from
