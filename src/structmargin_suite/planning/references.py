@@ -1,7 +1,7 @@
 """Values of a config that a text names in braces, so that the text cannot say something else than was run.
 
 {methods.SVM2.C}                       the value under these keys, at the scale that is run
-{number of studies.sizes.vary.n_train} how many values a list has; a number N stands for N values, as in `vary`
+{number of studies.sizes.vary.n_train} how many values a list has; as in `vary`, a number N stands for N
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ def reference_faults(text: str, config: Mapping[str, Any]) -> list[str]:
         if path not in values:
             faults.append(unknown(path, list(values), "path"))
         elif count and not _countable(values[path]):
+            value = short(values[path])
             faults.append(
-                f"{path} is {short(values[path])}, which cannot be counted; leave out 'number of', or name a list"
+                f"{path} is {value}, which cannot be counted; leave out 'number of', or name a list"
             )
     return faults
 

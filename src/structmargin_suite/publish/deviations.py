@@ -9,7 +9,7 @@ from structmargin_suite.planning.references import filled
 
 
 class Deviation(NamedTuple):
-    """One difference: what it is about, theirs and ours, and the direction in which it should push the numbers."""
+    """One difference: what differs, theirs, ours, and the direction in which it should push the numbers."""
 
     what: str
     paper: str
@@ -18,7 +18,7 @@ class Deviation(NamedTuple):
 
 
 def deviations(config: Mapping[str, Any], table: str) -> list[Deviation]:
-    """The differences that a config lists under a table, `ours` filled in from the config; none is an empty list.
+    """The differences that a config lists under a table, perhaps none; `ours` is filled in from the config.
 
     Parameters
     ----------
