@@ -189,7 +189,8 @@ def _explain(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from structmargin_suite.datasets import dataset
-    from structmargin_suite.fetching.fetch import at_hand, own_files
+    from structmargin_suite.fetching.fetch import at_hand
+    from structmargin_suite.planning.own_data import own_files_of
     from structmargin_suite.planning.plan import load
     from structmargin_suite.storage.layout import Layout
 
@@ -203,7 +204,7 @@ def _check(options: argparse.Namespace) -> int:
             files = dataset(part.module).FILES
             if part.source == "file":
                 try:
-                    own_files(part.path, files, options.root)
+                    own_files_of(part, options.root)
                     state = f"from {part.path}"
                 except DataError as error:
                     missing += 1

@@ -13,9 +13,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Protocol
 
-from structmargin_suite.datasets import dataset
-from structmargin_suite.fetching.fetch import own_files
 from structmargin_suite.planning.config import ConfigError
+from structmargin_suite.planning.own_data import own_files_of
 from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
 from structmargin_suite.planning.resources import Asked, Resources
 from structmargin_suite.planning.runs import Job
@@ -196,9 +195,7 @@ class Pipeline:
         part = self.suite.experiments[wildcards.experiment].parts_of(wildcards.corpus)[0]
         if part.source != "file":
             return []
-        return [
-            str(path) for path in own_files(part.path, dataset(part.module).FILES, self.suite.root).values()
-        ]
+        return [str(path) for path in own_files_of(part, self.suite.root).values()]
 
     def corpora(self, wildcards: Wildcards) -> list[str]:
         """The corpora that a job reads."""

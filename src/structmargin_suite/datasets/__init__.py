@@ -15,6 +15,7 @@ import importlib
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Concatenate, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -62,7 +63,8 @@ class Split:
 class DataSetModule(Protocol):
     """What a module of this folder must define; `DataSet` says what each member means.
 
-    A module may also define `parse` (it must if it has FILES), `predict`, `keep` and `refuse`.
+    A module may also define `parse` (it must if it has FILES or `own_folder`), `own_folder`, `predict`,
+    `keep` and `refuse`.
     """
 
     @property
@@ -99,8 +101,12 @@ class DataSet:
     score : callable
         score(Y, Yhat) returns the paper's measures over the examples of one set, by name.
     parse : callable
-        parse(files, seed, **prepare) returns named arrays; `files` has a path for each name in FILES. By
-        default it raises ValueError: there are no files.
+        parse(files, seed, **prepare) returns named arrays; `files` has a path for each name in FILES, or is
+        what `own_folder` returned. By default it raises ValueError: there are no files.
+    own_folder : callable or None
+        own_folder(folder, **prepare) returns the files that `parse` reads of a user's own folder
+        (`source: file`), a path for each name; it raises DataError if some are missing. By default None: a
+        folder must hold the files of FILES.
     predict : callable
         predict(model, X) returns what is scored; by default model.predict(X).
     keep : callable
@@ -119,6 +125,7 @@ class DataSet:
     view: Callable[Concatenate[Mapping[str, np.ndarray], int, ...], Split]
     score: Callable[[Any, Any], dict[str, float]]
     parse: Callable[..., dict[str, np.ndarray]]
+    own_folder: Callable[..., dict[str, Path]] | None
     predict: Callable[[Any, Any], Any]
     keep: Callable[[Any, Any], dict[str, np.ndarray]]
     refuse: Callable[[Mapping[str, Any], Mapping[str, Any]], str | None]
@@ -132,7 +139,9 @@ def dataset(name: str) -> DataSet:
 
 def completed(module: DataSetModule) -> DataSet:
     """A data set from its module: each optional member is the module's own, or its default."""
-    members = {optional: getattr(module, optional, default) for optional, default in _DEFAULTS.items()}
+    members: dict[str, Any] = {
+        optional: getattr(module, optional, default) for optional, default in _DEFAULTS.items()
+    }
     return DataSet(
         FILES=module.FILES,
         PREPARE=module.PREPARE,
@@ -166,8 +175,9 @@ def _refuse_nothing(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> None
     return None
 
 
-_DEFAULTS: dict[str, Callable[..., Any]] = {
+_DEFAULTS: dict[str, Callable[..., Any] | None] = {
     "parse": _no_files,
+    "own_folder": None,
     "predict": predictions,
     "keep": _keep_nothing,
     "refuse": _refuse_nothing,

@@ -18,9 +18,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,13 +32,11 @@ from structmargin.problems.taxonomy.taxonomies import (
 )
 from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.datasets._archives import tar_files
-from structmargin_suite.datasets._sparse import count_matrix, csr_arrays, csr_of
+from structmargin_suite.datasets._sparse import csr_arrays, csr_of
+from structmargin_suite.datasets._words import counts_over, stem_counts
 from structmargin_suite.datasets.patents import score, tfidf, word_counts
 from structmargin_suite.fetching.fetch import Remote
 from structmargin_suite.storage.errors import DataError
-
-if TYPE_CHECKING:
-    from nltk.stem import PorterStemmer
 
 __all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
@@ -66,7 +63,6 @@ GROUPS = (
     "talk.religion.misc",
 )  # fmt: skip
 SUBSETS = ("train", "test")
-WORD = re.compile(r"[a-z]{2,}")
 MIN_POSTINGS = 3  # words in fewer training postings are left out
 
 
@@ -98,12 +94,12 @@ def parse(
                     f"{path}: group {group!r} has no posting in its {SUBSETS[subset]} set; add some"
                 )
             for text in texts[:postings_per_group]:
-                documents.append(_word_counts(text))
+                documents.append(stem_counts(_stripped(text)))
                 y.append(label)
                 subsets.append(subset)
     trained_on = [counts for counts, subset in zip(documents, subsets, strict=True) if subset == 0]
     return {
-        **csr_arrays(_over_vocabulary(documents, trained_on)),
+        **csr_arrays(counts_over(documents, trained_on, MIN_POSTINGS)),
         "y": np.array(y),
         "subset": np.array(subsets),
         "groups": np.array(groups),
@@ -124,41 +120,11 @@ def _postings(path: Path) -> list[Posting]:
     return [Posting(subset, group, text) for subset, group, _, text in sorted(postings)]
 
 
-def _word_counts(text: str) -> Counter[str]:
-    """How often each stem occurs in the body of a posting, stop words left out."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    words = WORD.findall(_stripped(text).lower())
-    return Counter(_stem(word) for word in words if word not in ENGLISH_STOP_WORDS)
-
-
-def _over_vocabulary(documents: list[Counter[str]], trained_on: list[Counter[str]]) -> sp.csr_matrix:
-    """Counts (n, words) of the words that MIN_POSTINGS or more of the training documents have, in
-    alphabetical order."""
-    frequency = Counter(word for counts in trained_on for word in counts)
-    words = sorted(word for word, n in frequency.items() if n >= MIN_POSTINGS)
-    number = {word: k for k, word in enumerate(words)}
-    numbered = [{number[word]: n for word, n in counts.items() if word in number} for counts in documents]
-    return count_matrix(numbered, len(words))
-
-
 def _stripped(text: str) -> str:
     from sklearn.datasets import _twenty_newsgroups as rules
 
     body = rules.strip_newsgroup_quoting(rules.strip_newsgroup_header(text))
     return str(rules.strip_newsgroup_footer(body))
-
-
-@cache
-def _stem(word: str) -> str:
-    return str(_stemmer().stem(word))
-
-
-@cache
-def _stemmer() -> PorterStemmer:
-    from nltk.stem import PorterStemmer
-
-    return PorterStemmer()
 
 
 def synthesize(seed: int, *, postings_per_group: int | None = None) -> dict[str, np.ndarray]:

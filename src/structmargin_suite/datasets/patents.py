@@ -41,8 +41,8 @@ FOLDS = {4: 3, 2: 5}
 N_CLASSES, N_SUBCLASSES = 7, 20
 MIN_DOCUMENTS = 3
 """Classes with fewer documents are left out."""
-LEVELS = (1, 3, 4, 6)
-"""The lengths of the codes of a section, a class, a subclass and a group."""
+LEVELS = (1, 3, 4, None)
+"""The lengths of the codes of a section, a class and a subclass; None: the whole code is that of a group."""
 NODE_NOISE, DOCUMENT_NOISE = 0.5, 1.2
 
 

@@ -1,33 +1,40 @@
-"""The Wall Street Journal sample of the Penn Treebank: 3,914 trees in 199 files, far fewer than the paper's.
+"""The Wall Street Journal of the Penn Treebank: the free sample, or a licence holder's own folder.
 
-jmlr05 5.4 trains on the sentences of at most 10 words of sections 2 to 21 and tests on section 22; the free
-sample has 393 such sentences in all, so the split is drawn: four fifths to train on, by the seed.
+jmlr05 5.4 trains on the sentences of at most 10 words of sections 2 to 21 and tests on section 22. The free
+sample (3,914 trees in 199 files) has 393 such sentences in all, so its split is drawn: four fifths to train
+on, by the seed.
+
+Who has the treebank names its folder of sections (`source: file`, `path: .../parsed/mrg/wsj`): sub-folders 00
+to 24 with files wsj_SSNN.mrg, SS the section. `train_sections` and `test_sections` are those of the paper
+unless the config says otherwise, for example "02-21" or "00, 22-24".
 """
 
 from __future__ import annotations
 
+import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from structmargin_suite.datasets import pcfg
+from structmargin_suite.datasets import Schemas, _treebanks, pcfg
 from structmargin_suite.datasets._archives import text_of, zip_files
 from structmargin_suite.datasets._treebanks import (
-    PREPARE,
     VIEW,
     RawTree,
     TreeFilter,
     read,
     score,
     tree_arrays,
+    tree_arrays_by_subset,
     view,
 )
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.folder import files_below
 from structmargin_suite.storage.errors import DataError
 
-__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+__all__ = ["FILES", "PREPARE", "VIEW", "own_folder", "parse", "score", "synthesize", "view"]
 
 FILES = (
     Remote(
@@ -37,19 +44,103 @@ FILES = (
         url="https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/treebank.zip",
     ),
 )
+SECTION_RANGE = r"(?:[01]\d|2[0-4])(?:-(?:[01]\d|2[0-4]))?"
+SECTIONS = {"type": "string", "pattern": f"^{SECTION_RANGE}(?:, *{SECTION_RANGE})*$"}
+PREPARE: Schemas = {**_treebanks.PREPARE, "train_sections": SECTIONS, "test_sections": SECTIONS}
+TRAIN_SECTIONS, TEST_SECTIONS = "02-21", "22"
+"""Of jmlr05 5.4."""
+FILE_OF_SECTION = re.compile(r"(?P<section>[01]\d|2[0-4])/wsj_(?P=section)\d\d\.mrg", re.IGNORECASE)
 N_TREES = 393
 """Trees of at most 10 tokens in the real sample, which is the size of the stand-in."""
 
 
 def parse(
     files: Mapping[str, Path], seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any",
-    at_most: int | None = None, repetition: int = 0,
+    at_most: int | None = None, repetition: int = 0, train_sections: str | None = None,
+    test_sections: str | None = None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """All trees that pass the filter, without subsets; a user's own file may be plain text with trees."""
-    path = files[FILES[0].name]
+    """All trees that pass the filter: of a folder's sections with their subsets, of the sample without.
+
+    A user's own file may be plain text with trees; it has no subsets either.
+    """
     select = TreeFilter(longest, punctuation, roots)
-    trees = select.select(members(path, select.longest_to_read))
+    sample = files.get(FILES[0].name)
+    if sample is None:
+        subset_of = subsets(files, train_sections, test_sections)
+        documents = ((subset_of[name], _trees(files[name], select.longest_to_read)) for name in subset_of)
+        return _with_both_subsets(tree_arrays_by_subset(documents, select, seed, at_most))
+    if train_sections or test_sections:
+        raise DataError(
+            f"{sample} has no sections; leave train_sections and test_sections out, or name a folder of "
+            "sections as `path`"
+        )
+    trees = select.select(members(sample, select.longest_to_read))
     return tree_arrays(trees, [-1] * len(trees), seed, at_most)
+
+
+def own_folder(
+    folder: Path, *, train_sections: str | None = None, test_sections: str | None = None, **others: object
+) -> dict[str, Path]:
+    """The files of all sections in a folder; those to train and to test on must be there."""
+    files = files_below(folder, ".mrg")
+    wrong = [path for name, path in files.items() if not FILE_OF_SECTION.fullmatch(name)]
+    if wrong or not files:
+        what = f"{wrong[0]} is not named like" if wrong else f"{folder} has no file such as"
+        raise DataError(
+            f"{what} 02/wsj_0201.mrg; name the treebank's folder with the sections 00 to 24 as `path`"
+        )
+    subsets(files, train_sections, test_sections)
+    return files
+
+
+def subsets(
+    files: Mapping[str, Path], train_sections: str | None, test_sections: str | None
+) -> dict[str, int]:
+    """The files of the sections asked for by name: 0 those to train on, 1 those to test on."""
+    section_of = {name: int(name[:2]) for name in files}
+    train, test = sections(train_sections or TRAIN_SECTIONS), sections(test_sections or TEST_SECTIONS)
+    shared = sorted({*train} & {*test})
+    if shared:
+        raise DataError(f"section {shared[0]:02d} is both in train_sections and in test_sections; remove one")
+    for section in (*train, *test):
+        if section not in section_of.values():
+            folder = next(iter(files.values())).parents[1]
+            raise DataError(
+                f"{folder} has no file of section {section:02d} ({section:02d}/wsj_{section:02d}NN.mrg); add "
+                "it, or leave it out of train_sections and test_sections"
+            )
+    wanted: list[tuple[Collection[int], int]] = [(train, 0), (test, 1)]
+    return {name: number for of, number in wanted for name in files if section_of[name] in of}
+
+
+def sections(text: str) -> list[int]:
+    """The numbers that a text such as "02-04, 22" names."""
+
+    def of_ranges() -> Iterator[int]:
+        for part in text.split(","):
+            first, _, last = part.partition("-")
+            if int(last or first) < int(first):
+                raise DataError(
+                    f"the sections {part.strip()} end before they begin; write the lower one first"
+                )
+            yield from range(int(first), int(last or first) + 1)
+
+    return sorted(set(of_ranges()))
+
+
+def _with_both_subsets(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The same arrays; an error if there is no tree to train on, or none to test on."""
+    for number, name in enumerate(("train_sections", "test_sections")):
+        if not np.any(arrays["subset"] == number):
+            raise DataError(f"no tree of {name} is left; raise `longest` or `at_most`, or add sections")
+    return arrays
+
+
+def _trees(path: Path, longest: int | None) -> list[RawTree]:
+    text = text_of(path.read_bytes(), path)
+    if not text.strip():
+        raise DataError(f"{path} is empty; copy it again from the treebank")
+    return read(str(path), text, longest)
 
 
 def members(path: Path, longest: int | None) -> list[RawTree]:
@@ -68,7 +159,7 @@ def members(path: Path, longest: int | None) -> list[RawTree]:
 
 def synthesize(
     seed: int, *, longest: int, punctuation: str = "kept", roots: str = "any", at_most: int = N_TREES,
-    repetition: int = 0,
+    repetition: int = 0, train_sections: str | None = None, test_sections: str | None = None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """A stand-in of the sample's size, without subsets."""
     made = pcfg.synthesize(seed, longest=longest, at_most=at_most)

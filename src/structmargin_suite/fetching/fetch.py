@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import urllib.parse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,10 +86,25 @@ def verify(path: Path, remote: Remote) -> None:
         )
 
 
-def own_files(path: OwnFiles | None, files: Sequence[Remote], root: Path) -> dict[str, Path]:
-    """A user's own files by the names of FILES: one file, a folder of them, or a mapping name to path."""
+def own_files(
+    path: OwnFiles | None,
+    files: Sequence[Remote],
+    root: Path,
+    own_folder: Callable[[Path], dict[str, Path]] | None = None,
+) -> dict[str, Path]:
+    """A user's own files by the names of FILES: one file, a folder of them, or a mapping name to path.
+
+    With `own_folder`, a folder without these files is one in a layout of its own: own_folder(folder) returns
+    its files by name.
+    """
     names = [remote.name for remote in files]
     try:
+        if own_folder is not None and not isinstance(path, Mapping):
+            folder = root / str(path)
+            if folder.is_dir() and not (names and all((folder / name).is_file() for name in names)):
+                return own_folder(folder)
+        if not names:
+            raise DataError(f"there is no folder {path}; name yours as `path` in the config")
         if isinstance(path, Mapping):
             places = {name: root / str(place) for name, place in path.items()}
         elif (root / str(path)).is_dir():

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from structmargin_suite.datasets import dataset
+from structmargin_suite.datasets import DataSet, dataset
 from structmargin_suite.methods.choice import Choice
 from structmargin_suite.methods.kinds import LibraryModel
 from structmargin_suite.methods.method import COMMON_KEYS, Method
@@ -87,10 +87,21 @@ class Checks:
             self.check_values(given, known, where)
             if given["source"] == "file" and "path" not in given:
                 self.fault(where, "the key 'path' is missing; name your own file there")
-            if given["source"] in ("real", "file") and not module.FILES:
-                self.fault(
-                    (*where, "source"), f"data set {given['from']!r} has no files; use source: synthetic"
-                )
+            if given["source"] != "synthetic" and not module.FILES:
+                self.check_source_without_files(given, module, (*where, "source"))
+
+    def check_source_without_files(
+        self, given: Mapping[str, Any], module: DataSet, where: tuple[str, ...]
+    ) -> None:
+        """A data set that cannot be fetched is synthesized, or read from the user's own folder."""
+        if module.own_folder is None:
+            self.fault(where, f"data set {given['from']!r} has no files; use source: synthetic")
+        elif given["source"] != "file":
+            self.fault(
+                where,
+                f"data set {given['from']!r} cannot be fetched; use source: file and name your own folder as "
+                "path, or use source: synthetic",
+            )
 
     @cached_property
     def methods(self) -> dict[str, Method]:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from structmargin_suite.datasets import dataset
-from structmargin_suite.fetching.fetch import at_hand, own_files
+from structmargin_suite.fetching.fetch import at_hand
+from structmargin_suite.planning.own_data import own_files_of
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Part
 from structmargin_suite.rerun import job_keys
@@ -126,8 +127,7 @@ class Check:
         return None
 
     def _own_sums(self, part: Part) -> dict[str, str]:
-        files = own_files(part.path, dataset(part.module).FILES, self.suite.root)
-        return {name: sha256(path) for name, path in files.items()}
+        return {name: sha256(path) for name, path in own_files_of(part, self.suite.root).items()}
 
     def _of_job(self, job: Job, corpora: Mapping[str, Bundle]) -> Iterator[Unfit]:
         """The bundles of a job that do not fit; failed runs do not, unless the config allows them."""

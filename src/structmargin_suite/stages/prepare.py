@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from structmargin_suite.datasets import DataSet, dataset
-from structmargin_suite.fetching.fetch import Unavailable, obtain, own_files
+from structmargin_suite.fetching.fetch import Unavailable, obtain
+from structmargin_suite.planning.own_data import own_files_of
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.planning.runs import Part
 from structmargin_suite.rerun import job_keys, machine
@@ -80,7 +81,7 @@ def _files(suite: Suite, part: Part) -> tuple[dict[str, Path], str]:
     if part.source == "synthetic":
         return {}, "synthetic"
     if part.source == "file":
-        return own_files(part.path, files, suite.root), "file"
+        return own_files_of(part, suite.root), "file"
     try:
         raw = Layout(suite.root).raw(part.module)
         return {remote.name: obtain(remote, raw, suite.mirror) for remote in files}, "real"

@@ -48,7 +48,18 @@ def test_a_data_set_with_files_can_parse_them(name):
     made = dataset(name)
     assert isinstance(made, DataSet)
     own = list(inspect.signature(made.parse).parameters)[2:] == list(made.PREPARE)
-    assert own is bool(made.FILES)
+    assert own is bool(made.FILES or made.own_folder)
+
+
+@pytest.mark.parametrize("name", CATALOGUE.datasets)
+def test_a_folder_of_its_own_is_looked_at_with_the_parameters_of_parse(name):
+    made = dataset(name)
+    if made.own_folder is not None:
+        first, *others = inspect.signature(made.own_folder).parameters.values()
+        assert first.name == "folder"
+        named = {other.name for other in others if other.kind is other.KEYWORD_ONLY}
+        takes_all = any(other.kind is other.VAR_KEYWORD for other in others)
+        assert named <= {*made.PREPARE} and (takes_all or named == {*made.PREPARE})
 
 
 @pytest.mark.parametrize("name", CATALOGUE.baselines)
