@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,7 +31,7 @@ from structmargin_suite.storage.seal import SEAL
 SCORE = {"holds": "hold", "fails": "fail", "not tested": "are not tested"}
 
 FOLDERS = (".snakemake", "data", "data/ready", "results", "results/scales")
-"""Folders that files are written to."""
+"""Folders that files of all experiments are written to."""
 
 
 def equip(scale: str) -> None:
@@ -66,13 +67,13 @@ class Pipeline:
         extra = [name for name in config if name != "scale"]
         if extra:
             raise _workflow_error(f"--config takes scale=smoke|standard|paper, but not {', '.join(extra)}")
-        for name in FOLDERS:
-            if Path(name).exists() and not Path(name).is_dir():
-                raise _workflow_error(f"{name} is a file where a folder belongs: remove it and run again")
+        _are_folders(Path(name) for name in FOLDERS)
         try:
             suite = load(Path("."), config.get("scale"))
         except (ConfigError, DataError) as error:
             raise _workflow_error(str(error)) from None
+        layout = ScaleLayout(suite.root, suite.scale)
+        _are_folders(folder for name in suite.experiments for folder in layout.folders(name))
         equip(suite.scale)
         return cls(suite, workflow)
 
@@ -226,6 +227,13 @@ class Pipeline:
     @property
     def report_key(self) -> str:
         return job_keys.report_key(self.suite)
+
+
+def _are_folders(paths: Iterable[Path]) -> None:
+    """End the workflow where something else stands in place of a folder: Snakemake would show a traceback."""
+    for path in paths:
+        if os.path.lexists(path) and not path.is_dir():
+            raise _workflow_error(f"{path} is a file where a folder belongs: remove it and run again")
 
 
 def _locked() -> bool:
