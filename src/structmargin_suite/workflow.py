@@ -5,11 +5,13 @@ All logic of the workflow is here, where it can be tested; the rules only name t
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,7 +29,7 @@ from structmargin_suite.storage.layout import ScaleLayout, tabulated
 from structmargin_suite.storage.seal import SEAL
 
 FOLDERS = (".snakemake", "data", "data/ready", "results", "results/scales")
-"""Folders that files are written to."""
+"""Folders that files of all experiments are written to."""
 
 
 def equip(scale: str) -> None:
@@ -63,13 +65,13 @@ class Pipeline:
         extra = [name for name in config if name != "scale"]
         if extra:
             raise _workflow_error(f"--config takes scale=smoke|standard|paper, but not {', '.join(extra)}")
-        for name in FOLDERS:
-            if Path(name).exists() and not Path(name).is_dir():
-                raise _workflow_error(f"{name} is a file where a folder belongs: remove it and run again")
+        _are_folders(Path(name) for name in FOLDERS)
         try:
             suite = load(Path("."), config.get("scale"))
         except (ConfigError, DataError) as error:
             raise _workflow_error(str(error)) from None
+        layout = ScaleLayout(suite.root, suite.scale)
+        _are_folders(folder for name in suite.experiments for folder in layout.folders(name))
         equip(suite.scale)
         return cls(suite, workflow)
 
@@ -93,6 +95,20 @@ class Pipeline:
         for why, paths in outdated.items():
             others = f", and so are {len(paths) - 1} more files like it" if len(paths) > 1 else ""
             print(f"{paths[0]} {why}: it is made again{others}", file=sys.stderr)
+        self._date_back()
+
+    def _date_back(self) -> None:
+        """Give files from the future the date of now: Snakemake ends a run whose inputs are newer than it.
+
+        All get the same date, which makes nothing run again; what they hold was compared with its key.
+        """
+        now = time.time()
+        for path in map(Path, self.files):
+            if path.is_file() and path.stat().st_mtime > now:
+                print(f"{path} has a date in the future: it gets the date of now", file=sys.stderr)
+                if not self.workflow.dryrun:
+                    with contextlib.suppress(PermissionError):  # Snakemake's own sentence names the file
+                        os.utime(path, (now, now))
 
     def announcement(self) -> str:
         """What is about to run, what was shrunk, and what is left out and why."""
@@ -128,6 +144,13 @@ class Pipeline:
         """The experiments asked for by name, or all of them."""
         targets = {str(target) for target in self.workflow.dag_settings.targets}
         return [name for name in self.experiments if name in targets] or self.experiments
+
+    @property
+    def files(self) -> list[str]:
+        """All files that the workflow reads and writes for the experiments asked for, but users' own data."""
+        listed = (self.bundles, self.published, self.tabulated, self.shown)
+        own = [file for name in self.asked for files in listed for file in files(name)]
+        return [*own, str(self.layout.published / "claims.yaml"), *self.page, self.complete]
 
     @property
     def scale(self) -> str:
@@ -236,6 +259,13 @@ class Pipeline:
     @property
     def report_key(self) -> str:
         return job_keys.report_key(self.suite)
+
+
+def _are_folders(paths: Iterable[Path]) -> None:
+    """End the workflow where something else stands in place of a folder: Snakemake would show a traceback."""
+    for path in paths:
+        if os.path.lexists(path) and not path.is_dir():
+            raise _workflow_error(f"{path} is a file where a folder belongs: remove it and run again")
 
 
 def _locked() -> bool:

@@ -36,8 +36,9 @@ def workflow_in(root: Path, source: Path, *folders: str) -> Path:
 
 
 def environment(source: Path) -> dict[str, str]:
-    """The environment of a run on the modules in `source`."""
-    return {**os.environ, "PYTHONPATH": str(source), "PYTHONWARNINGS": "ignore"}
+    """The environment of a run on the modules in `source`; byte code is kept, or jobs start slowly."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPATH": str(source), "PYTHONWARNINGS": "ignore"}
 
 
 def attempt(

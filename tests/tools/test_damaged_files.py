@@ -7,17 +7,20 @@ do not touch each other. `make test` has a fixed sample, `make test-long` all; h
 from __future__ import annotations
 
 import copy
+import os
 import shutil
+import time
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from helpers.damage import COMMON_KINDS, DAMAGES, KINDS, inflict, place
+from helpers.damage import A_YEAR, COMMON_KINDS, DAMAGES, KINDS, inflict, place
 from helpers.outcomes import ALL, CONFIG, LANES, copy_of, finished_project, once, recover
 from structmargin_suite.planning.plan import load
 from structmargin_suite.rerun.unfit import unfit
-from structmargin_suite.workflow import remove
+from structmargin_suite.workflow import Pipeline, remove
 
 FEW = ("flip", "empty", "folder", "swap", "delete")
 """What is tried on files that are checked by the same lines as others on which all is tried."""
@@ -66,6 +69,30 @@ def test_damage_that_is_found_before_a_run(kind, undisturbed, tmp_path, monkeypa
         for changed in (path, twin):
             remove(changed)
             shutil.copy2(undisturbed / changed, changed)
+
+
+def test_files_from_the_future_get_the_date_of_now(undisturbed, tmp_path, monkeypatch, capsys):
+    """Snakemake ends a run that reads a file from the future, and would do so on each call."""
+    monkeypatch.chdir(copy_of(undisturbed, tmp_path / "project"))
+    later = time.time() + A_YEAR
+    kinds = {**KINDS, **COMMON_KINDS}
+    made = [place(Path(), kinds[name].path, LANES[1]) for name in ("corpus", "evaluated", "claims.csv")]
+    files = [*made, *(Path("data", "published", name) for name in ("toy.csv", "claims.yaml"))]
+    for path in files:
+        os.utime(path, (later, later))
+    before = {path: path.stat().st_mtime for path in Path().rglob("*.*") if path.is_file()}
+    state = {
+        "is_main_process": True,
+        "executor_plugin": object(),
+        "dag_settings": SimpleNamespace(targets=()),
+    }
+    for dry in (True, False):
+        assert {path for path, date in before.items() if path.stat().st_mtime != date} == set()
+        Pipeline(load(Path()), SimpleNamespace(dryrun=dry, **state)).check()
+        said = capsys.readouterr().err
+        assert all(f"{path} has a date in the future" in said for path in files) and "again" not in said
+    assert {path for path, date in before.items() if path.stat().st_mtime != date} == set(files)
+    assert len({path.stat().st_mtime for path in files}) == 1 and files[0].stat().st_mtime <= time.time()
 
 
 @pytest.mark.parametrize("faults", rounds(FAULTS if ALL else SAMPLE), ids=str)

@@ -243,10 +243,18 @@ def folder_that_cannot_be_written(name: str, place: Place) -> str:
     return recover(root, place.undisturbed)
 
 
-@faults("results/toy", "results/scales", "data/ready")
+SCALE = "results/scales/standard"
+
+
+@faults(
+    *("results/toy", "results/toy/figures", "results/scales", "results/logs", SCALE, f"{SCALE}/toy"),
+    *(f"{SCALE}/toy/{name}" for name in ("jobs", "logs", "benchmarks", "figures")),
+    *("data/ready", "data/ready/standard", "data/ready/standard/toy"),
+)
 def file_in_place_of_a_folder(name: str, place: Place) -> str:
     root = place.half()
     shutil.rmtree(root / name, ignore_errors=True)
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).write_text("")
 
     def remedy(output: str) -> None:

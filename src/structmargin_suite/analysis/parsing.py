@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from structmargin.scoring import bracket_matches
 from structmargin_suite.datasets import predictions
 from structmargin_suite.results import ExperimentResults
 
@@ -27,6 +26,8 @@ def whole_tree_right(experiment: ExperimentResults, run: str) -> np.ndarray:
 
 def brackets_of(experiment: ExperimentResults, run: str) -> np.ndarray:
     """(right, given, predicted) brackets of each test sentence."""
+    from structmargin.scoring import bracket_matches  # loads scikit-learn, which most reports do without
+
     pairs = zip(*predicted(experiment, run), strict=True)
     return np.array([bracket_matches([y], [yhat]) for y, yhat in pairs])
 

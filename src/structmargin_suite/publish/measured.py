@@ -46,10 +46,11 @@ def _row(path: Path) -> tuple[float, float]:
 
 
 def resources(root: Path) -> str:
-    """The text of workflow/resources.yaml: what was measured here, and what it had of other scales."""
+    """The text of workflow/resources.yaml: what was measured here, else what it had before."""
     known = {name: dict(scales) for name, scales in Resources.read(root).measured.items()}
     for experiment, scales in measured(root).items():
-        known.setdefault(experiment, {}).update(scales)
+        before = known.setdefault(experiment, {})
+        before.update({scale: {**before.get(scale, {}), **rules} for scale, rules in scales.items()})
     lines = [HEADER]
     for experiment in sorted(known):
         lines.append(f"{experiment}:\n")

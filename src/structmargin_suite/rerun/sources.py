@@ -11,7 +11,7 @@ import ast
 import functools
 import hashlib
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from structmargin_suite.storage.files import digest
@@ -19,6 +19,8 @@ from structmargin_suite.storage.files import digest
 OUR_PACKAGES = ("structmargin", "structmargin_suite")
 LISTING_MODULES = ("structmargin", "structmargin.registry", "structmargin.problems", "structmargin.solvers")
 """Modules that only list others: what a run uses of the library is counted without them."""
+BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+"""Where the syntax tree keeps the statements inside a statement."""
 
 
 def source_digest(modules: Iterable[str], without: Iterable[str] = ()) -> str:
@@ -74,7 +76,7 @@ def imports_of(module: str) -> tuple[str, ...]:
     path, text = source_of(module)
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     names: set[str] = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in _statements(ast.parse(text).body):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -87,6 +89,14 @@ def imports_of(module: str) -> tuple[str, ...]:
     return tuple(
         sorted(name for name in names if name.split(".")[0] in OUR_PACKAGES and _path(name) is not None)
     )
+
+
+def _statements(block: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The statements of a block and of the blocks inside them, without the many expressions."""
+    for statement in block:
+        yield statement
+        for name in BLOCKS:
+            yield from _statements(getattr(statement, name, ()))
 
 
 @functools.cache

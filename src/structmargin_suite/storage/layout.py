@@ -86,7 +86,15 @@ class ScaleLayout(Layout):
 
     def log(self, experiment: str, name: str) -> Path:
         """The log of a job."""
-        return self.experiment(experiment) / "logs" / f"{name}.log"
+        return self.experiment(experiment) / LOGS / f"{name}.log"
+
+    def folders(self, experiment: str) -> list[Path]:
+        """Folders that files of an experiment are written to, each after the one that it is in."""
+        ready = self.root / "data" / "ready" / self.name
+        own, shown = self.experiment(experiment), self.shown(experiment)
+        inside = [own / name for name in ("jobs", "figures", LOGS, BENCHMARKS)]
+        outside = [ready, ready / experiment, shown, shown / "figures", self.results / LOGS]
+        return [*outside, own.parent, own, *inside]
 
 
 def tabulated(config: dict[str, object]) -> list[str]:

@@ -247,6 +247,44 @@ def test_a_module_counts_for_those_who_import_it():
     )
 
 
+def test_imports_count_wherever_they_stand(monkeypatch):
+    from structmargin_suite.rerun import sources
+
+    text = """
+import structmargin.kernels as k
+class A:
+    async def f(self):
+        async with self:
+            while True:
+                import structmargin.fit
+            else:
+                from structmargin import problem
+try:
+    pass
+except OSError:
+    from structmargin_suite.storage.files import digest
+else:
+    if 0: pass
+    elif 1: import structmargin.formulation
+finally:
+    match 1:
+        case 1:
+            from .csv_files import read_csv
+import os, numpy
+"""
+    path = sources.source_of("structmargin_suite.storage.files")[0]
+    monkeypatch.setattr(sources, "source_of", lambda module: (path, text.encode()))
+    assert imports_of.__wrapped__("structmargin_suite.storage.files") == (
+        "structmargin",
+        "structmargin.fit",
+        "structmargin.formulation",
+        "structmargin.kernels",
+        "structmargin.problem",
+        "structmargin_suite.storage.csv_files",
+        "structmargin_suite.storage.files",
+    )
+
+
 def test_a_run_does_not_count_problems_and_solvers_that_it_does_not_use():
     from structmargin_suite.rerun.job_keys import code_of
 

@@ -36,17 +36,20 @@ def test_the_largest_job_of_each_rule_is_what_is_asked_for_with_room_to_spare(tm
     assert asked.asked("other", "paper", "train") == (UNKNOWN_MB, UNKNOWN_MINUTES)
 
 
-def test_a_new_measurement_replaces_its_scale_and_leaves_the_others(tmp_path):
+def test_a_new_measurement_replaces_its_rule_and_leaves_the_others(tmp_path):
     first = noted(tmp_path, "paper", "ocr", "train_all", 600.0, 4000.0)
+    noted(tmp_path, "smoke", "ocr", "train_all", 9.0, 900.0)
     write_resources(tmp_path)
     first.unlink()
+    noted(tmp_path, "paper", "ocr", "prepare_ocr", 60.0, 300.0)
     noted(tmp_path, "smoke", "ocr", "train_all", 2.0, 100.0)
     noted(tmp_path, "smoke", "ner", "train_all", 2.0, 100.0)
     text = write_resources(tmp_path).read_text()
     assert Resources.read(tmp_path).measured == {
         "ner": {"smoke": {"train": {"mb": 100, "seconds": 2}}},
         "ocr": {
-            "paper": {"train": {"mb": 4000, "seconds": 600}}, "smoke": {"train": {"mb": 100, "seconds": 2}},
+            "paper": {"prepare": {"mb": 300, "seconds": 60}, "train": {"mb": 4000, "seconds": 600}},
+            "smoke": {"train": {"mb": 100, "seconds": 2}},
         },
     }  # fmt: skip
     assert write_resources(tmp_path).read_text() == text and text.startswith("# Peak memory")
