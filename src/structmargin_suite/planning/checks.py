@@ -64,6 +64,7 @@ class Checks:
         self.check_studies()
         self.check_tables()
         self.check_figures()
+        self.check_deviations()
 
     def check_names(self) -> None:
         """Names that keep apart as files, and that no other file of an experiment has."""
@@ -228,15 +229,12 @@ class Checks:
                     self.fault(where, f"no method of the study names it: {said}")
 
     def check_tables(self) -> None:
-        """Studies and published files that tables name, and values named in the texts of their deviations."""
+        """Studies and published files that tables name."""
         folder = self.catalogue.root / "data" / "published"
         for table, given in self.section("tables").items():
             studies = [given["study"]] if isinstance(given["study"], str) else given["study"]
             for study in studies:
                 self.check_defined(("tables", table, "study"), study, "studies")
-            for position, deviation in enumerate(given.get("deviations", [])):
-                for message in reference_faults(deviation["ours"], self.written):
-                    self.fault(("tables", table, "deviations", str(position), "ours"), message)
             published = given.get("published")
             try:
                 there = published is None or inside(folder, published).is_file()
@@ -253,3 +251,15 @@ class Checks:
         for figure in self.section("figures"):
             if figure not in drawn:
                 self.fault(("figures", figure), unknown(figure, drawn, "value"))
+
+    def check_deviations(self) -> None:
+        """Values that tables name in the texts of their deviations; not after other faults of the file.
+
+        A misspelt key is one fault, not one for itself and one for every text that names it.
+        """
+        if any(path == str(self.document.path) for path, _, _ in self.faults.messages):
+            return
+        for table, given in self.section("tables").items():
+            for position, deviation in enumerate(given.get("deviations", [])):
+                for message in reference_faults(deviation["ours"], self.written):
+                    self.fault(("tables", table, "deviations", str(position), "ours"), message)

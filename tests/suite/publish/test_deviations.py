@@ -109,6 +109,14 @@ def test_a_path_that_only_one_scale_has_is_a_fault(tmp_path):
         load(project(tmp_path, config))
 
 
+def test_a_misspelt_key_that_a_text_names_is_one_fault(tmp_path):
+    config = toy(ours="{data.clusters.scatter}")
+    config["data"]["clusters"]["scater"] = config["data"]["clusters"].pop("scatter")
+    with pytest.raises(ConfigError, match=r"^1 problem in the configuration") as caught:
+        load(project(tmp_path, config))
+    assert "unknown key 'scater'" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
