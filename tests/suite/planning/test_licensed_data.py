@@ -1,0 +1,33 @@
+"""The lines that the README gives to who has data under licence fit the experiments' configs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+
+from helpers.toy_project import HERE, project
+from structmargin_suite.planning.own_data import own_files_of
+from structmargin_suite.planning.plan import load
+from structmargin_suite.storage.errors import DataError
+
+PART = (HERE / "README.md").read_text(encoding="utf-8").split("**Data under licence**")[1].split("\n## ")[0]
+LINES = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PART, re.DOTALL)]
+
+
+@pytest.mark.parametrize(("name", "lines"), [*zip(("parsing", "taxonomy"), LINES, strict=True)])
+def test_a_config_with_the_readmes_lines_has_no_fault_but_the_missing_folder(tmp_path, name, lines):
+    config = yaml.safe_load((HERE / "configs" / f"{name}.yaml").read_text(encoding="utf-8"))
+    ((corpus, given),) = lines["data"].items()
+    ((study, changed),) = lines["studies"].items()
+    assert corpus not in config["data"]
+    assert changed["data"] == [corpus, *config["studies"][study]["data"]]  # the others stay
+    config["data"][corpus] = given
+    config["studies"][study] |= changed
+    experiment = load(project(tmp_path, config, name), "paper").experiments[name]
+    methods = {run.method for run in experiment.runs if run.corpus == corpus}
+    assert methods == {*config["studies"][study]["methods"]}
+    (part,) = experiment.parts_of(corpus)
+    with pytest.raises(DataError, match=r"there is no (file|folder) /your/"):
+        own_files_of(part, tmp_path)
