@@ -54,7 +54,7 @@ SUITE = {
     "statements": "storage datasets baselines results analysis structmargin",
     "publish": "storage methods planning rerun results analysis",
     "stages": "storage fetching datasets methods planning rerun results analysis figures statements publish",
-    "workflow": "storage fetching datasets planning rerun",
+    "workflow": "storage planning rerun",
     "cli": "storage fetching datasets methods planning results publish structmargin",
 }
 ROOMS = {
