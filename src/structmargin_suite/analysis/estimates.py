@@ -130,7 +130,8 @@ def bootstrap(
         effect = float(x.mean())
     else:
         sums = np.einsum("rd,du...,ru->r...", of_draws, x, of_units, optimize=True)
-        computed = statistic(sums)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a resample may have nothing to count
+            computed = statistic(sums)
         effect = float(statistic(x.sum(axis=(0, 1))[None])[0])
     return _crossed(effect, computed, draws, units, level)
 
@@ -257,6 +258,8 @@ def counterexamples(broken: int, n: int, note: str = "") -> Estimate:
 
 def _percentiles(computed: np.ndarray, level: float, units: int) -> tuple[float, float]:
     """The expanded percentiles of a bootstrap over so many units."""
+    if not np.isfinite(computed).all():
+        raise NotTestable(f"{units} units are too few: some resamples have nothing to count")
     t = float(stats.t.ppf(0.5 + level / 2, units - 1))
     tail = float(stats.norm.cdf(-t * math.sqrt(units / (units - 1))))
     low, high = np.quantile(computed, [tail, 1.0 - tail])

@@ -105,6 +105,12 @@ def test_a_ratio_of_sums_is_no_mean_of_ratios():
     assert f1.low == 0.0 and f1.high == pytest.approx(0.9)
 
 
+def test_a_ratio_that_some_resamples_do_not_have_is_not_testable():
+    counts = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    with pytest.raises(NotTestable, match="3 units are too few: some resamples have nothing to count"):
+        bootstrap(counts, 0.95, lambda c: c[:, 0] / c[:, 1])
+
+
 def test_the_same_numbers_have_the_same_bootstrap():
     x = np.arange(10.0)
     assert bootstrap(x, 0.95) == bootstrap(x, 0.95)
