@@ -30,7 +30,7 @@ def causes(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
 
 
 def by_paper(claims: Sequence[Claim], rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """For each paper its claims, each with its statements: the primary row, and the other ones."""
+    """For each paper its claims, each with its statements (the primary row, and the other ones) and its counts."""
     of: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         of.setdefault(row["id"], []).append(row)
@@ -44,5 +44,13 @@ def by_paper(claims: Sequence[Claim], rows: Sequence[dict[str, Any]]) -> dict[st
                 others = [row for row in found if row is not first]
                 statements.append({"statement": statement, "row": first, "others": others})
         if statements:
-            papers.setdefault(claim.paper, []).append({"claim": claim, "statements": statements})
+            first_rows = [statement["row"] for statement in statements]
+            papers.setdefault(claim.paper, []).append(
+                {
+                    "claim": claim,
+                    "statements": statements,
+                    "counts": {verdict: n for verdict, n in counts(first_rows).items() if n},
+                    "volatile": any(row["volatile"] for row in first_rows),
+                }
+            )
     return papers
