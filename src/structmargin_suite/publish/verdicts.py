@@ -30,13 +30,13 @@ def causes(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
 
 
 def by_paper(claims: Sequence[Claim], rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """For each paper its claims, each with its statements (the primary row, and the other ones) and its counts."""
+    """For each paper its claims, each with its counts and its statements: the primary row, and the others."""
     of: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         of.setdefault(row["id"], []).append(row)
     papers: dict[str, list[dict[str, Any]]] = {}
     for claim in claims:
-        statements = []
+        statements: list[dict[str, Any]] = []
         for statement in claim.statements:
             found = of.get(statement.id, [])
             first = next((row for row in found if row["primary"]), None)
