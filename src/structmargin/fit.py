@@ -97,7 +97,7 @@ class Fit:
     >>> bool(np.allclose(fit.support.rows.tocsr().T @ fit.support.alpha, fit.w))
     True
     >>> fit  # doctest: +ELLIPSIS
-    Fit(SVM1 margin, primal ..., relative gap ..., ... cuts, ... passes, converged)
+    Fit(SVM1 margin, primal ..., relative gap ..., ... cuts, ... pass..., converged)
     """
 
     scorer: Scorer

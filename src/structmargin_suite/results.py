@@ -184,7 +184,7 @@ class ExperimentResults:
     >>> sizes["n_train"].unique().tolist()
     [1, 2, 4, 10, 20, 40, 80]
     >>> list(alignment.table("alignment").columns)[:5]
-    ['n_train', 'method', 'measure', 'data', 'value']
+    ['n_train', 'method', 'reading', 'measure', 'data']
     """
 
     def __init__(self, root: Path, name: str, folder: Path | None = None, base: Path | None = None) -> None:

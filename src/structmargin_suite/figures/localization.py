@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from structmargin_suite.analysis.localization import (
+from structmargin_suite.analysis.experiments.localization import (
     CHI2,
     ERROR,
     LINEAR,

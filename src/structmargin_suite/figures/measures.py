@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.analysis.measures import DIRECT, MEASURES, RIVAL, STUDIES, cases, p_value_sign_test
+from structmargin_suite.analysis.experiments.measures import (
+    DIRECT,
+    MEASURES,
+    RIVAL,
+    STUDIES,
+    cases,
+    p_value_sign_test,
+)
 from structmargin_suite.datasets._one_vs_rest import usable_topics
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from structmargin_suite.analysis.ocr import errors_along_nu, kernel_terms
+from structmargin_suite.analysis.experiments.ocr import errors_along_nu, kernel_terms
 from structmargin_suite.datasets.ocr.handwriting import FIRST_LETTER, HEIGHT, WIDTH
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._grouped import mean_curve

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from structmargin.problems.grammar.trees import brackets
-from structmargin_suite.analysis.parsing import predicted
+from structmargin_suite.analysis.experiments.parsing import predicted
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._grouped import mean_curve
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, number_ticks

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structmargin.problems.taxonomy.taxonomies import heights, node_features
-from structmargin_suite.analysis.taxonomy import METHODS, predicted
+from structmargin_suite.analysis.experiments.taxonomy import METHODS, predicted
 from structmargin_suite.datasets.patents import FOLDS, large_classes, parents
 from structmargin_suite.figures import figure
 from structmargin_suite.figures._grouped import mean_curve, standard_error

@@ -10,7 +10,7 @@ import yaml
 from helpers.made_up_results import judgements
 from helpers.toy_project import HERE, project, run_all
 from structmargin.problems.diversity.problem import best_selection, missed
-from structmargin_suite.analysis import diversity as analysis
+from structmargin_suite.analysis.experiments import diversity as analysis
 from structmargin_suite.baselines import okapi, random_subset, word_coverage
 from structmargin_suite.datasets import _subtopics
 from structmargin_suite.figures import diversity as figures

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from helpers.made_up_results import Fake, config_of, judgements, row
 from structmargin.problems.diversity.problem import Selection
-from structmargin_suite.analysis.diversity import (
+from structmargin_suite.analysis.experiments.diversity import (
     compared,
     correlation_with_words,
     gain_together,

@@ -15,7 +15,7 @@ from helpers.made_up_results import Fake, config_of, row
 from helpers.toy_project import HERE
 from structmargin.problems import Localization
 from structmargin.problems.localization.kernel import BoxChi2
-from structmargin_suite.analysis.localization import LINEAR, kernel_values, wrong_boxes
+from structmargin_suite.analysis.experiments.localization import LINEAR, kernel_values, wrong_boxes
 from structmargin_suite.baselines import box_prior
 from structmargin_suite.datasets import Examples, Split, clusters, completed, uiuc_cars
 from structmargin_suite.datasets.uiuc_cars.detection import correct, precision_recall

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.made_up_results import Fake, judged, judgements, row
 from structmargin_suite.analysis import estimates
-from structmargin_suite.analysis.localization import CHI2, LINEAR, SSVM, Detections
+from structmargin_suite.analysis.experiments.localization import CHI2, LINEAR, SSVM, Detections
 from structmargin_suite.datasets.uiuc_cars.detection import precision_recall
 from structmargin_suite.statements.effects import localization as effects
 from structmargin_suite.statements.effects import localization_training as training

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers.made_up_results import Fake, config_of, judged, judgements, row
-from structmargin_suite.analysis.measures import cases, p_value_sign_test
+from structmargin_suite.analysis.experiments.measures import cases, p_value_sign_test
 from structmargin_suite.analysis.statistics import p_value_lower
 
 CORPORA = {"reuters": "Reuters", "arxiv": "ArXiv", "optdigits": "Optdigits", "covertype": "Covertype"}

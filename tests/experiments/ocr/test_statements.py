@@ -9,7 +9,12 @@ import pytest
 
 from helpers.made_up_results import Fake, judged, row
 from structmargin_suite.analysis import estimates
-from structmargin_suite.analysis.ocr import KernelTerms, kernel_terms, letters_of_share, words_read
+from structmargin_suite.analysis.experiments.ocr import (
+    KernelTerms,
+    kernel_terms,
+    letters_of_share,
+    words_read,
+)
 from structmargin_suite.datasets import Examples, ocr
 from structmargin_suite.statements.effects import ocr as effects
 from structmargin_suite.storage.frames import frame_of

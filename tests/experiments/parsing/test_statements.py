@@ -9,7 +9,7 @@ import pytest
 
 from helpers.made_up_results import Fake, config_of, judgements, row
 from structmargin_suite.analysis import estimates
-from structmargin_suite.analysis.parsing import by_document
+from structmargin_suite.analysis.experiments.parsing import by_document
 from structmargin_suite.datasets import Examples
 from structmargin_suite.datasets._treebanks import score
 from structmargin_suite.storage.frames import frame_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers.made_up_results import Fake, judgements, row
-from structmargin_suite.analysis.proteins import family_sums
+from structmargin_suite.analysis.experiments.proteins import family_sums
 from structmargin_suite.datasets.homstrad.pairs import Truths
 
 FAMILIES, FOLDS, MATCHES = 40, 2, 100

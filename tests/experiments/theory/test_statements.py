@@ -12,7 +12,7 @@ from helpers.made_up_results import Fake, judgements, row
 from structmargin import FORMULATIONS, StructuredSVM
 from structmargin.problems import Multiclass, Taxonomy
 from structmargin.problems.taxonomy.taxonomies import node_features
-from structmargin_suite.analysis.theory import gain_of_one, least_gain
+from structmargin_suite.analysis.experiments.theory import gain_of_one, least_gain
 from structmargin_suite.datasets import Examples
 
 SOFT = tuple(name for name in FORMULATIONS if name != "SVM0")

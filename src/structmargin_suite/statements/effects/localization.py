@@ -21,7 +21,7 @@ from structmargin_suite.analysis.estimates import (
     sign_interval,
     weighted_bootstrap,
 )
-from structmargin_suite.analysis.localization import (
+from structmargin_suite.analysis.experiments.localization import (
     CHI2,
     LINEAR,
     SSVM,

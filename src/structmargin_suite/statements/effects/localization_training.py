@@ -18,7 +18,7 @@ from structmargin_suite.analysis.estimates import (
     counterexamples,
     t_interval,
 )
-from structmargin_suite.analysis.localization import CHI2, LINEAR, SSVM, TABLE_1, wrong_boxes
+from structmargin_suite.analysis.experiments.localization import CHI2, LINEAR, SSVM, TABLE_1, wrong_boxes
 from structmargin_suite.results import column
 from structmargin_suite.statements.cases import Case, effect
 from structmargin_suite.statements.effects.jkse import FEASIBLE_SECONDS

@@ -13,7 +13,7 @@ from structmargin_suite.analysis.estimates import (
     bootstrap_within,
     counterexamples,
 )
-from structmargin_suite.analysis.measures import DIRECT, MEASURES, RIVAL, STUDIES
+from structmargin_suite.analysis.experiments.measures import DIRECT, MEASURES, RIVAL, STUDIES
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements.cases import Case, effect
 

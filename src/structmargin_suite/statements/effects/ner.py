@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from structmargin_suite.analysis.algorithm import by_algorithm_1
 from structmargin_suite.analysis.estimates import Estimate, corrected_t
-from structmargin_suite.analysis.ner import DRAW, test_to_train
+from structmargin_suite.analysis.experiments.ner import DRAW, test_to_train
 from structmargin_suite.statements.cases import Case, effect
 
 METHODS = ("methods", "methods, first")

@@ -12,7 +12,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from structmargin_suite.analysis.estimates import Estimate, NotTestable, bootstrap, weighted_bootstrap
-from structmargin_suite.analysis.ocr import KernelTerms, Words, kernel_terms, letters_of_share, words_read
+from structmargin_suite.analysis.experiments.ocr import (
+    KernelTerms,
+    Words,
+    kernel_terms,
+    letters_of_share,
+    words_read,
+)
 from structmargin_suite.datasets.ocr import N_LABELS
 from structmargin_suite.results import column
 from structmargin_suite.statements.cases import Case, effect

@@ -25,7 +25,7 @@ from structmargin_suite.analysis.estimates import (
     shared,
     sign_interval,
 )
-from structmargin_suite.analysis.parsing import brackets_of, by_document, f1, whole_tree_right
+from structmargin_suite.analysis.experiments.parsing import brackets_of, by_document, f1, whole_tree_right
 from structmargin_suite.datasets._treebanks import TEST_SHARE
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements.cases import Case, effect

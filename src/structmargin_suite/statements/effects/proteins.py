@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from structmargin_suite.analysis.estimates import Estimate, NotTestable, bootstrap
-from structmargin_suite.analysis.proteins import PairScores, family_sums, pair_scores
+from structmargin_suite.analysis.experiments.proteins import PairScores, family_sums, pair_scores
 from structmargin_suite.results import column
 from structmargin_suite.statements.cases import Case, effect
 

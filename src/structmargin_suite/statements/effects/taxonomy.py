@@ -12,7 +12,7 @@ import functools
 import numpy as np
 
 from structmargin_suite.analysis.estimates import Estimate, NotTestable, bootstrap, corrected_t
-from structmargin_suite.analysis.taxonomy import predicted
+from structmargin_suite.analysis.experiments.taxonomy import predicted
 from structmargin_suite.datasets.patents import FOLDS
 from structmargin_suite.results import column
 from structmargin_suite.statements.cases import Case, effect

@@ -9,7 +9,7 @@ import pandas as pd
 
 from structmargin import FORMULATIONS
 from structmargin_suite.analysis.estimates import Estimate, NotTestable, counterexamples, t_interval
-from structmargin_suite.analysis.theory import (
+from structmargin_suite.analysis.experiments.theory import (
     ROUNDING,
     gain_of_one,
     least_gain,

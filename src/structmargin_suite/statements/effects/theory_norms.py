@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from structmargin_suite.analysis.estimates import Estimate, counterexamples
-from structmargin_suite.analysis.theory import ROUNDING, support_distances, weights
+from structmargin_suite.analysis.experiments.theory import ROUNDING, support_distances, weights
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements.cases import Case, effect
 

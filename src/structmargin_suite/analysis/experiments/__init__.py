@@ -1,0 +1,1 @@
+"""Quantities of one experiment each, which its statements and figures share."""
