@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from structmargin.problems.diversity.problem import Selection
-from structmargin_suite.analysis.experiments import diversity as analysis
 from structmargin_suite.analysis.estimates import Estimate, NotTestable, bootstrap, counterexamples
+from structmargin_suite.analysis.experiments import diversity as analysis
 from structmargin_suite.baselines.word_coverage import coverage_of
 from structmargin_suite.datasets._subtopics import FOLDS
 from structmargin_suite.results import column
