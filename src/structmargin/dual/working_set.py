@@ -116,6 +116,8 @@ class Dual:
     def add(self, cuts: Cuts) -> np.ndarray:
         """Append cuts with alpha = 0; returns their numbers."""
         first, count = self.m, len(cuts.b)
+        if count == 0:
+            return np.arange(first, first)
         held = self.alpha
         self.m += count
         self.added += count
