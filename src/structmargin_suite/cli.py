@@ -190,14 +190,13 @@ def _explain(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     from structmargin_suite.datasets import dataset
     from structmargin_suite.fetching.fetch import at_hand
-    from structmargin_suite.planning.catalogue import Catalogue
     from structmargin_suite.planning.own_data import own_files_of
-    from structmargin_suite.planning.plan import load
+    from structmargin_suite.planning.plan import load, load_statements
     from structmargin_suite.storage.layout import Layout
 
     suite = load(options.root, options.scale)
     layout = Layout(options.root)
-    stated = Catalogue(options.root).statements
+    stated = load_statements(options.root)
     print(f"configuration: {len(suite.experiments)} experiments, {len(stated)} statements, no fault")
     missing = 0
     for name, experiment in suite.experiments.items():

@@ -15,6 +15,8 @@ from structmargin_suite import results as module
 from structmargin_suite.cli import main
 from structmargin_suite.results import NotReadyError, Results, column, has_value
 from structmargin_suite.stages.tabulate import RunRow, columns_of
+from structmargin_suite.statements.judging import COLUMNS
+from structmargin_suite.statements.rule import VERDICTS
 from structmargin_suite.storage.bundle import Bundle, write_bundle
 from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import read_json, write_json
@@ -70,7 +72,8 @@ def test_tables_timings_and_traces_have_types(toy):
     assert table.dtypes.astype(str).to_dict() == {
         "n_train": "Int64", "method": "string", "measure": "string", "data": "string", "value": "float64",
         "spread": "float64", "spread_kind": "string", "runs": "Int64", "published": "float64",
-        "asked": "Int64",
+        "asked": "Int64", "distance": "float64",
+        "distance_unit": "string",
     }  # fmt: skip
     timings = toy.timings().dtypes.astype(str).to_dict()
     assert timings["run"] == timings["python"] == "string" and timings["cores"] == "Int64"
@@ -158,10 +161,15 @@ def test_the_committed_snapshot_is_read_with_types(name):
     assert len(mine.timings()) == len(mine.runs)
 
 
-def test_statements_are_text():
+def test_statements_have_types_and_one_primary_row_each():
     frame = SNAPSHOT.statements()
-    assert set(frame.dtypes.astype(str)) == {"string"} and len(frame) == 36
-    assert set(frame["verdict"]) <= {"holds", "fails", "not tested"}
+    assert list(frame.columns) == list(COLUMNS)
+    types = frame.dtypes.astype(str)
+    assert set(types[["effect", "low", "high", "delta", "published"]]) == {"float64"}
+    assert set(types[["primary", "volatile"]]) == {"boolean"} and types["n"] == "Int64"
+    assert set(frame["verdict"]) <= set(VERDICTS) and frame["verdict"].notna().all()
+    assert (frame.groupby("id")["primary"].sum() == 1).all()
+    assert frame.loc[frame["effect"].isna(), "evidence"].notna().all()
 
 
 def made(settings=None, metrics=None, choices=None):

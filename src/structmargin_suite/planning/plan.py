@@ -6,9 +6,10 @@ scale is checked, whichever is asked for. All faults are found before anything r
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ from structmargin_suite.planning.studies import expand
 from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import read_yaml
 from structmargin_suite.storage.names import alike, file_name_fault
+from structmargin_suite.storage.statements_file import Statement
 
 SCALES = ("smoke", "standard", "paper")
 SCALE_VARIABLE = "STRUCTMARGIN_SCALE"
@@ -121,9 +123,22 @@ def load(
     ConfigError
         With every fault there is.
     """
-    try:
+    with _as_config_errors():
         return _load(root, scale, library, only)
-    except DamagedFile as error:  # of those that come with the project: schemas, statements
+
+
+def load_statements(root: Path) -> dict[str, Statement]:
+    """What the papers state, by id; a damaged or missing list is a ConfigError."""
+    with _as_config_errors():
+        return Catalogue(root).statements
+
+
+@contextlib.contextmanager
+def _as_config_errors() -> Iterator[None]:
+    """Faults of files that come with the project (schemas, statements) as faults of the configuration."""
+    try:
+        yield
+    except DamagedFile as error:
         raise ConfigError(f"1 problem in the configuration:\n  {error}") from None
     except OSError as error:
         what = f"{error.filename}: cannot be read ({error.strerror}); put it back, or correct its permissions"

