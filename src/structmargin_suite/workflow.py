@@ -150,7 +150,7 @@ class Pipeline:
         """All files that the workflow reads and writes for the experiments asked for, but users' own data."""
         listed = (self.bundles, self.published, self.tabulated, self.shown)
         own = [file for name in self.asked for files in listed for file in files(name)]
-        return [*own, str(self.layout.published / "claims.yaml"), *self.page, self.complete]
+        return [*dict.fromkeys([*own, *self.report_inputs, *self.page, self.complete])]
 
     @property
     def scale(self) -> str:

@@ -76,8 +76,8 @@ def test_files_from_the_future_get_the_date_of_now(undisturbed, tmp_path, monkey
     monkeypatch.chdir(copy_of(undisturbed, tmp_path / "project"))
     later = time.time() + A_YEAR
     kinds = {**KINDS, **COMMON_KINDS}
-    made = [place(Path(), kinds[name].path, LANES[1]) for name in ("corpus", "evaluated", "claims.csv")]
-    files = [*made, *(Path("data", "published", name) for name in ("toy.csv", "claims.yaml"))]
+    made = [place(Path(), kinds[name].path, LANES[1]) for name in ("corpus", "evaluated", "statements.csv")]
+    files = [*made, *(Path("data", "published", name) for name in ("toy.csv", "statements.yaml"))]
     for path in files:
         os.utime(path, (later, later))
     before = {path: path.stat().st_mtime for path in Path().rglob("*.*") if path.is_file()}
