@@ -93,7 +93,7 @@ def test_changed_source_reruns_what_uses_it(toy, source):
 
     assert after("structmargin/dual/working_set.py") == {"train", "evaluate", *AFTER_JOBS}
     assert after("structmargin/problems/alignment/problem.py") == set()
-    assert after("structmargin_suite/statements/alignment.py") == {"report", "complete"}
+    assert after("structmargin_suite/statements/effects/alignment.py") == {"report", "complete"}
 
 
 def test_a_failed_run_ends_the_workflow_after_the_page_and_is_tried_again(toy):

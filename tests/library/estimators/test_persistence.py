@@ -86,9 +86,8 @@ def test_every_problem_of_the_registry_is_among_them() -> None:
 def test_a_warm_start_after_unpickling_goes_on(kernel: Any) -> None:
     X, Y = points()
     model = StructuredSVM(Multiclass(), C=5.0, gap_tol=1e-5, kernel=kernel, warm_start=True).fit(X, Y)
-    first = model.fit_.oracle_calls
     again = pickle.loads(pickle.dumps(model)).fit(X.copy(), Y.copy()).fit_
-    assert again.n_constraints == 0 and again.oracle_calls < first
+    assert again.n_constraints == 0 and again.oracle_calls == len(Y)  # one search over all examples
     assert again.primal == pytest.approx(model.fit_.primal, rel=1e-5)
     other = pickle.loads(pickle.dumps(model)).fit(X[::-1], Y[::-1]).fit_
     assert other.n_constraints > 0 and other.primal == pytest.approx(model.fit_.primal, rel=2e-5)
@@ -173,7 +172,7 @@ def test_a_fit_in_one_line() -> None:
     fit = model.fit_
     assert repr(fit) == (
         f"Fit(SVM1 margin, primal {fit.primal:.6g}, relative gap {fit.gap / fit.primal:.2g}, "
-        f"{fit.n_constraints} cuts, {fit.n_iter} passes, converged)"
+        f"{fit.n_constraints} cuts, {fit.n_iter} pass{'es' if fit.n_iter != 1 else ''}, converged)"
     )
     stream = StructuredSVM(Multiclass(), solver="olarank").partial_fit(X, Y).fit_
     assert repr(stream) == (
