@@ -174,4 +174,4 @@ def test_the_notebook_runs_on_these_results(small, source, monkeypatch):
     where = {"metadata": {"path": str(small / "notebooks")}}
     nbclient.NotebookClient(notebook, timeout=120, resources=where).execute()
     shown = json.dumps(notebook)
-    assert "generative" in shown and "image/svg+xml" in shown and "align-sublinear" in shown
+    assert "generative" in shown and "image/svg+xml" in shown and "grows with n to a power below 1" in shown

@@ -104,7 +104,7 @@ def test_a_plain_file_of_ones_own_has_its_test_set_at_the_end(tmp_path):
 
 
 TINY = {
-    "title": "Tiny", "paper": "jmlr05", "where": "x", "about": "x", "claims": [],
+    "title": "Tiny", "paper": "jmlr05", "where": "x", "about": "x",
     "data": {"c": {"from": "conll2002", "source": "real", "draw": "first", "n_sentences": 4, "folds": 2}},
     "methods": {"HMM": {"baseline": "hmm", "view": {"features": "words"}}},
     "studies": {"s": {"methods": ["HMM"], "vary": {"fold": 2}}},

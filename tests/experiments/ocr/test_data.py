@@ -21,7 +21,7 @@ from structmargin_suite.storage.errors import DataError
 
 RNG = np.random.default_rng(3)
 OWN_FILE = {
-    "title": "Words", "paper": "jkse09", "where": "5.4", "about": "Words.", "claims": [],
+    "title": "Words", "paper": "jkse09", "where": "5.4", "about": "Words.",
     "data": {"ocr": {"from": "ocr", "source": "file", "path": "mine.gz"}},
     "problem": {"name": "Sequence"},
     "methods": {"JKSE": {"model": "JKSE", "nu": 0.5}},
