@@ -6,6 +6,7 @@ structmargin check                    configs and data, before anything runs
 structmargin compare results other    number by number; --exact for bytes outside what is volatile
 structmargin unpack alignment some/    the records, models and metrics of its runs, as files
 structmargin resources                write what jobs took to workflow/resources.yaml, for clusters
+structmargin reseed 1 2 --only ner    run experiments under other seeds, to see which verdicts are chance
 structmargin snapshot                 copy the small files of results/ to results/snapshot/
 structmargin warm                     compile all hot loops, on all cores, before anything waits for them
 structmargin docs                     write what in docs/ follows from configs and modules
@@ -56,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "snapshot", help="copy the small files of results/ to results/snapshot/", parents=[shared]
     )
+    reseed = commands.add_parser("reseed", help="verdicts of the same under other seeds", parents=[shared])
+    reseed.add_argument("seeds", type=int, nargs="+", help="in place of the seed of configs/suite.yaml")
+    reseed.add_argument("--only", nargs="+", default=[], metavar="EXPERIMENT", help="all by default")
     unpack = commands.add_parser("unpack", help="the files of an experiment's runs", parents=[shared])
     unpack.add_argument("experiment")
     unpack.add_argument("folder", type=Path, help="where a folder per run is made")
@@ -273,6 +277,15 @@ def _resources(options: argparse.Namespace) -> int:
     return 0
 
 
+def _reseed(options: argparse.Namespace) -> int:
+    from structmargin_suite.rerun.seeds import repeat
+
+    for seed in options.seeds:
+        print(f"the verdicts are in {repeat(options.root, options.scale, seed, options.only)}")
+    print("run snakemake: the next report compares them")
+    return 0
+
+
 def _snapshot(options: argparse.Namespace) -> int:
     from structmargin_suite.publish.snapshot import snapshot
 
@@ -312,6 +325,7 @@ COMMANDS = {
     "compare": _compare,
     "unpack": _unpack,
     "resources": _resources,
+    "reseed": _reseed,
     "snapshot": _snapshot,
     "warm": _warm,
     "docs": _docs,

@@ -20,7 +20,7 @@ from structmargin_suite.planning.own_data import own_files_of
 from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
 from structmargin_suite.planning.resources import Asked, Resources
 from structmargin_suite.planning.runs import Job
-from structmargin_suite.rerun import job_keys
+from structmargin_suite.rerun import job_keys, seeds
 from structmargin_suite.rerun.machine import THREAD_VARIABLES
 from structmargin_suite.rerun.unfit import unfit
 from structmargin_suite.storage.csv_files import read_csv
@@ -158,10 +158,11 @@ class Pipeline:
 
     @property
     def report_inputs(self) -> list[str]:
-        """What the papers print and state, and the verdicts of the committed run where there are any."""
+        """What the papers print and state, and the verdicts of the committed run and under other seeds."""
         committed = self.layout.snapshot / self.layout.statements.name
         printed = [path.relative_to(self.suite.root) for path in job_keys.published_files(self.suite)]
-        return [str(path) for path in (*printed, *([committed] if committed.is_file() else []))]
+        beside = [*([committed] if committed.is_file() else []), *seeds.files(self.layout)]
+        return [str(path) for path in (*printed, *beside)]
 
     @property
     def page(self) -> list[str]:

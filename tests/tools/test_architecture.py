@@ -55,7 +55,7 @@ SUITE = {
     "publish": "storage methods planning rerun results analysis",
     "stages": "storage fetching datasets methods planning rerun results analysis figures statements publish",
     "workflow": "storage planning rerun",
-    "cli": "storage fetching datasets methods planning results publish structmargin",
+    "cli": "storage fetching datasets methods planning rerun results publish structmargin",
 }
 ROOMS = {
     package: {room: set(allowed.split()) for room, allowed in rooms.items()}

@@ -96,7 +96,11 @@ class Suite:
 
 
 def load(
-    root: Path, scale: str | None = None, library: bool = True, only: Sequence[str] | None = None
+    root: Path,
+    scale: str | None = None,
+    library: bool = True,
+    only: Sequence[str] | None = None,
+    seed: int | None = None,
 ) -> Suite:
     """Read and check the whole configuration.
 
@@ -112,6 +116,8 @@ def load(
         impossible.
     only : sequence of str, optional
         The experiments to read and plan; all of the suite's by default.
+    seed : int, optional
+        In place of the suite's own.
 
     Returns
     -------
@@ -124,7 +130,7 @@ def load(
         With every fault there is.
     """
     with _as_config_errors():
-        return _load(root, scale, library, only)
+        return _load(root, scale, library, only, seed)
 
 
 def load_statements(root: Path) -> dict[str, Statement]:
@@ -145,7 +151,9 @@ def _as_config_errors() -> Iterator[None]:
         raise ConfigError(f"1 problem in the configuration:\n  {what}") from None
 
 
-def _load(root: Path, scale: str | None, library: bool, only: Sequence[str] | None) -> Suite:
+def _load(
+    root: Path, scale: str | None, library: bool, only: Sequence[str] | None, other_seed: int | None
+) -> Suite:
     faults = Faults()
     catalogue = Catalogue(root, library)
     document = read(root / "configs" / "suite.yaml", faults)
@@ -157,7 +165,7 @@ def _load(root: Path, scale: str | None, library: bool, only: Sequence[str] | No
     values = document.values
     sound = not faults.messages  # if not, the experiments are read all the same, for faults of their own
     chosen: str = (scale or values["scale"]) if sound else SCALES[0]
-    seed: int = values["seed"] if sound else 0
+    seed: int = 0 if not sound else values["seed"] if other_seed is None else other_seed
     names = values.get("experiments")
     experiments = {
         name: _experiment(root, name, seed, chosen, catalogue, faults)
@@ -173,7 +181,7 @@ def _load(root: Path, scale: str | None, library: bool, only: Sequence[str] | No
 
 RESERVED = (
     "all", "prepare", "train", "evaluate", "tabulate", "show", "report", "complete", "logs", "scales",
-    "snapshot", "suite", "schema", "results",
+    "seeds", "snapshot", "suite", "schema", "results",
 )  # fmt: skip
 """Names of rules, and of what else lies in configs/ and results/."""
 

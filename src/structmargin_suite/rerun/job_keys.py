@@ -16,6 +16,7 @@ from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.files import digest, sha256
 from structmargin_suite.storage.layout import PART_FILE, Layout, ScaleLayout
 from structmargin_suite.storage.seal import SEAL
+from structmargin_suite.storage.statements_file import STATEMENTS_FILE
 
 PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.job_keys"]
 METHODS = modules_in("structmargin_suite.methods")
@@ -179,12 +180,27 @@ def report_key(suite: Suite) -> str:
     return digest([stage_code("report", *checks), looks, suite.scale, printed])
 
 
-def page_key(suite: Suite, layout: Layout) -> str:
-    """What the verdicts and the page were made from: their own key, the configs, and the results shown."""
+def verdicts_key(suite: Suite, name: str) -> str:
+    """What the verdicts on an experiment depend on: its evaluated runs, what the config says of them, the
+    statements, and the code that judges.
+    """
+    experiment = suite.experiments[name]
+    effects = modules_in("structmargin_suite.statements.effects")
+    code = source_digest(["structmargin_suite.statements.judging", *effects], without=[*PLANNING, *METHODS])
+    judged = {key: experiment.config.get(key) for key in ("data", "readings", "methods", "studies")}
+    stated = sha256(Layout(suite.root).published / STATEMENTS_FILE)
+    return digest([[evaluate_key(suite, job) for job in experiment.jobs], judged, stated, code])
+
+
+def page_key(suite: Suite, layout: ScaleLayout) -> str:
+    """What the verdicts and the page were made from: their own key, the configs, the results shown, and the
+    verdicts under other seeds.
+    """
     configs = {name: experiment.config for name, experiment in suite.experiments.items()}
     seals = [path for path in sorted(layout.results.glob(f"*/{SEAL}")) if path.is_file()]
     shown = {path.parent.name: sha256(path) for path in seals}
     own = Layout(suite.root)
     committed = own.snapshot / own.statements.name
     beside = sha256(committed) if committed.is_file() else ""
-    return digest([report_key(suite), suite.seed, configs, shown, beside])
+    seeds = {path.parent.name: sha256(path) for path in sorted(layout.seed("*").parent.glob(f"*/{SEAL}"))}
+    return digest([report_key(suite), suite.seed, configs, shown, beside, seeds])

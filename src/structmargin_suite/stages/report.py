@@ -13,7 +13,7 @@ from structmargin_suite.figures.suite import draw_distances
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.publish.page import page
 from structmargin_suite.publish.stability import Change, changes
-from structmargin_suite.rerun import job_keys, machine
+from structmargin_suite.rerun import job_keys, machine, seeds
 from structmargin_suite.results import Results
 from structmargin_suite.stages._command import arguments, guarded, layout_of
 from structmargin_suite.stages._progress import Progress
@@ -21,20 +21,20 @@ from structmargin_suite.statements.judging import COLUMNS, judge
 from structmargin_suite.storage.csv_files import write_csv
 from structmargin_suite.storage.files import plain, write_text
 from structmargin_suite.storage.frames import records
-from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.layout import Layout, ScaleLayout
 from structmargin_suite.storage.seal import verified, write_seal
 from structmargin_suite.storage.statements_file import STATEMENTS_FILE, read_statements
 
 
-def report(suite: Suite, layout: Layout | None = None) -> None:
+def report(suite: Suite, layout: ScaleLayout | None = None) -> None:
     """Judge every statement and write the page, from results that are as they were written."""
-    layout = layout or Layout(suite.root)
+    layout = layout or ScaleLayout(suite.root, suite.scale)
     progress = Progress("report", 3)
     results = Results(suite.root, layout.results, base=layout.root)
     for experiment in results.values():
         verified(experiment.folder)
     claims = read_statements(suite.root / "data" / "published" / STATEMENTS_FILE)
-    rows = judge(results, claims)
+    rows = judge(results, claims, again=seeds.verdicts(suite, ScaleLayout(suite.root, suite.scale)))
     write_csv(layout.statements, rows, COLUMNS)
     progress.step(layout.statements.name)
     current = {name: plain(experiment.config) for name, experiment in suite.experiments.items()}

@@ -1,17 +1,21 @@
 """Why a statement is not reproduced: causes that were tested, in the order in which they are looked for.
 
-reading      another reading reproduces it on the same corpus
+reading      another reading reproduces it on the same corpus, and does so again under other seeds
 baseline     it appears against the rival as the paper describes it
 engineering  our program is faster: what the paper says of its own is true in counts
 data         it is reproduced on another corpus, or on data made to be like the paper's
 power        the interval holds both; more draws, or a larger test set, would tell
-claim        contradicted on the paper's own data under every reading, or a theorem with counterexamples
+claim        contradicted on the paper's own data under several readings and no other, or a theorem with
+             counterexamples
 open         none of these tests decides
+
+Among several readings one may reproduce a statement by chance. So a reading is a cause only where the same
+configuration under every other seed that was run (`structmargin reseed`) reproduces it too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from structmargin_suite.analysis.estimates import Estimate
@@ -32,7 +36,12 @@ class Judged:
     papers_own: bool = False
 
 
-def cause_of(row: Judged, others: Sequence[Judged], tested: Sequence[tuple[str, Judged]]) -> str:
+def cause_of(
+    row: Judged,
+    others: Sequence[Judged],
+    tested: Sequence[tuple[str, Judged]],
+    again: Mapping[str, Mapping[int, str]],
+) -> str:
     """The cause of one verdict, with what shows it; empty where the statement is reproduced or not judged.
 
     Parameters
@@ -42,14 +51,18 @@ def cause_of(row: Judged, others: Sequence[Judged], tested: Sequence[tuple[str, 
         The same statement under every reading on every corpus.
     tested : sequence of (cause, Judged)
         Comparisons that test a cause, for the same reading and corpus.
+    again : mapping
+        The verdicts under other seeds on the same corpus: by reading, then by seed.
     """
     if row.verdict not in (CONTRADICTED, INCONCLUSIVE) or row.estimate is None:
         return ""
     beside = [other for other in others if other is not row and other.estimate is not None]
     same_corpus = [other for other in beside if other.corpus == row.corpus]
     by_reading = [other.reading for other in same_corpus if other.verdict == REPRODUCED]
-    if by_reading:
-        return f"reading: reproduced under {', '.join(by_reading)}"
+    repeated = [reading for reading in by_reading if _repeated(again.get(reading, {}))]
+    if repeated:
+        seeds = sorted(again[repeated[0]])
+        return f"reading: reproduced under {', '.join(repeated)}, again with {_named(seeds)}"
     for name, test in tested:
         if test.verdict == REPRODUCED and test.estimate is not None:
             return f"{name}: {test.estimate.note or _numbers(test.estimate)}"
@@ -57,12 +70,30 @@ def cause_of(row: Judged, others: Sequence[Judged], tested: Sequence[tuple[str, 
     if elsewhere:
         return f"data: reproduced on {', '.join(elsewhere)}"
     if row.verdict == INCONCLUSIVE:
-        return f"power: {more_needed(row.statement, row.estimate)}"
+        return f"power: {more_needed(row.statement, row.estimate)}{_once(by_reading, again)}"
     if row.statement.kind == "bound" and row.statement.data == "any":
         return "claim: there are counterexamples"
-    if row.papers_own and all(other.verdict == CONTRADICTED for other in same_corpus):
-        return "claim: contradicted on the paper's own data under every reading"
-    return "open: no test of a cause decides"
+    if row.papers_own and same_corpus and all(other.verdict == CONTRADICTED for other in same_corpus):
+        return f"claim: contradicted on the paper's own data under all {len(same_corpus) + 1} readings"
+    alone = "" if same_corpus else "; only one reading was run"
+    return f"open: no test of a cause decides{alone}{_once(by_reading, again)}"
+
+
+def _repeated(verdicts: Mapping[int, str]) -> bool:
+    return bool(verdicts) and all(verdict == REPRODUCED for verdict in verdicts.values())
+
+
+def _named(seeds: Sequence[int]) -> str:
+    return f"the seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+
+
+def _once(by_reading: Sequence[str], again: Mapping[str, Mapping[int, str]]) -> str:
+    """What is to be said of readings that reproduce a statement here and were not seen to do so again."""
+    if not by_reading:
+        return ""
+    tried = any(again.get(reading) for reading in by_reading)
+    what = "not under every other seed" if tried else "and no other seed was run"
+    return f"; reproduced under {', '.join(by_reading)}, {what}"
 
 
 def _numbers(estimate: Estimate) -> str:

@@ -33,6 +33,10 @@ COLUMNS = (
 """Of results/statements.csv."""
 
 
+Again = Mapping[tuple[str, str, str], Mapping[int, str]]
+"""By statement, reading and data: the verdict under each other seed."""
+
+
 class NoResultsError(Exception):
     """A statement is about an experiment that has no results."""
 
@@ -62,11 +66,15 @@ class _Available(Mapping[str, ExperimentResults]):
 
 
 def judge(
-    results: Mapping[str, ExperimentResults], claims: Sequence[Claim], only: Collection[str] | None = None
+    results: Mapping[str, ExperimentResults],
+    claims: Sequence[Claim],
+    only: Collection[str] | None = None,
+    again: Again | None = None,
 ) -> list[dict[str, Any]]:
     """The rows of results/statements.csv, or those of `only` some statements.
 
     The statements of a claim that can be tested share the level, whether or not all are asked for.
+    `again` has the verdicts of the same configuration under other seeds, which a cause may rest on.
     """
     known, available = effects(), _Available(results)
     rows: list[dict[str, Any]] = []
@@ -74,12 +82,12 @@ def judge(
         level = level_of(sum(not statement.untestable for statement in claim.statements))
         asked = [statement for statement in claim.statements if only is None or statement.id in only]
         for statement in asked:
-            rows += _rows(statement, known.get(statement.id), available, level)
+            rows += _rows(statement, known.get(statement.id), available, level, again or {})
     return rows
 
 
 def _rows(
-    statement: Statement, effect: Effect | None, results: _Available, level: float
+    statement: Statement, effect: Effect | None, results: _Available, level: float, again: Again
 ) -> Iterator[dict[str, Any]]:
     judged = list(_judged(statement, effect, results, level))
     chosen = primary_of(judged, results)
@@ -91,7 +99,9 @@ def _rows(
             for again in _judged(statement, test, results, level)
             if (again.reading, again.corpus) in {(row.reading, row.corpus), ("", "")}
         ]
-        yield _record(row, row is chosen, cause_of(row, judged, tested), results)
+        data = _label(row, results)
+        seeds = {other.reading: again.get((statement.id, other.reading, data), {}) for other in judged}
+        yield _record(row, row is chosen, cause_of(row, judged, tested, seeds), results)
 
 
 def _judged(

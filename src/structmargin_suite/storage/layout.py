@@ -6,6 +6,7 @@
     results/scales/<scale>/<experiment>/        tables, figures and their seal
     results/<experiment>/                       a copy of those of the scale that was run last
     results/                                    the page and the verdicts
+    results/seeds/<scale>/<seed>/               verdicts of the same configuration under another seed
     .cache/runs/<scale>/<experiment>/           finished runs, so that a job that runs again does less
 
 No two scales share a file below their own folders. Deleting the caches costs time and nothing else.
@@ -83,6 +84,10 @@ class ScaleLayout(Layout):
     def cached(self, experiment: str, run: str, stage: str) -> Path:
         """What a stage made of one run, for when its job runs again."""
         return self.root / ".cache" / "runs" / self.name / experiment / f"{run}.{stage}.zip"
+
+    def seed(self, seed: int | str) -> Path:
+        """The verdicts of a run under another seed; `seed("*")` is the pattern of all of them."""
+        return self.results / "seeds" / self.name / str(seed)
 
     def log(self, experiment: str, name: str) -> Path:
         """The log of a job."""

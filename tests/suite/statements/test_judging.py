@@ -89,7 +89,7 @@ def test_a_row_for_each_reading_and_corpus_and_one_is_primary():
     first = found["x!", "strict"]
     assert first["effect"] == pytest.approx(-1.0) and first["n"] == 5 and first["low"] < -1.0 < first["high"]
     assert (first["chosen"], found["x!", "loose"]["chosen"]) == ("before", "after first look")
-    assert first["cause"] == "reading: reproduced under loose"
+    assert first["cause"] == "data: reproduced on y"
     assert found["x!", "loose"]["cause"] == ""
 
 
@@ -143,8 +143,10 @@ def test_causes_in_their_order():
     bad = {("x", "strict"): -1.0, ("x", "loose"): -1.0}
     (first, _) = (line for line in judge(toy(bad), claim("c-1")) if line["reading"] in ("strict", "loose"))
     assert first["cause"] == "open: no test of a cause decides"
+    alone = judge(toy({("x", "strict"): -1.0}, own=True), claim("c-1"))[0]
+    assert alone["cause"] == "open: no test of a cause decides; only one reading was run"
     own = by_case(judge(toy(bad, own=True), claim("c-1")))["x!", "strict"]
-    assert own["cause"] == "claim: contradicted on the paper's own data under every reading"
+    assert own["cause"] == "claim: contradicted on the paper's own data under all 2 readings"
     elsewhere = by_case(judge(toy({**bad, ("y", "strict"): 1.0}, own=True), claim("c-1")))["x!", "strict"]
     assert elsewhere["cause"] == "data: reproduced on y"
     undecided = by_case(judge(toy({("x", "strict"): 0.01}), claim("c-1")))["x!", "strict"]
@@ -166,7 +168,7 @@ def test_a_theorem_with_counterexamples_is_itself_the_cause():
         return counterexamples(2, 30)
 
     assert judge({}, claim("c-1", kind="bound", data="any"))[0]["cause"] == "claim: there are counterexamples"
-    assert judge({}, claim("c-1", kind="bound"))[0]["cause"] == "open: no test of a cause decides"
+    assert judge({}, claim("c-1", kind="bound"))[0]["cause"].startswith("open: ")
 
 
 def test_a_test_of_a_cause_that_fails_is_no_cause():
@@ -177,7 +179,37 @@ def test_a_test_of_a_cause_that_fails_is_no_cause():
         return Estimate(-2.0, -3.0, -1.0, 5, "t")
 
     rows = judge(toy({("x", "strict"): -1.0}), claim("c-1"))
-    assert rows[0]["cause"] == "open: no test of a cause decides"
+    assert rows[0]["cause"] == "open: no test of a cause decides; only one reading was run"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "cause"),
+    [
+        ({}, "open: no test of a cause decides; reproduced under loose, and no other seed was run"),
+        ({7: "reproduced"}, "reading: reproduced under loose, again with the seed 7"),
+        (
+            {8: "reproduced", 7: "reproduced"},
+            "reading: reproduced under loose, again with the seeds 7, 8",
+        ),
+        (
+            {7: "reproduced", 8: "inconclusive"},
+            "open: no test of a cause decides; reproduced under loose, not under every other seed",
+        ),
+    ],
+)
+def test_another_reading_is_a_cause_where_other_seeds_agree(seeds, cause):
+    lower_error()
+    again = {("c-1", "loose", "x!"): seeds, ("c-1", "loose", "y!"): {9: "contradicted"}}
+    rows = judge(toy({("x", "loose"): 1.0, ("x", "strict"): -1.0}), claim("c-1"), again=again)
+    assert by_case(rows)["x!", "strict"]["cause"] == cause
+
+
+def test_what_is_inconclusive_lacks_power_and_names_a_reading_that_was_not_repeated():
+    lower_error()
+    gains = {("x", "loose"): 1.0, ("x", "strict"): 0.01}
+    cause = by_case(judge(toy(gains), claim("c-1")))["x!", "strict"]["cause"]
+    assert cause.startswith("power: the effect is positive")
+    assert cause.endswith("; reproduced under loose, and no other seed was run")
 
 
 @pytest.mark.parametrize(
