@@ -55,7 +55,7 @@ def test_another_seed_draws_other_data_and_its_verdicts_are_kept(repeated, layou
     assert kept == read_csv(own / "results" / "statements.csv")
     found = seeds.verdicts(load(repeated), layout)
     assert found[STATEMENT, "", ""] == {8: "reproduced"}
-    assert [key for key in found] == [(STATEMENT, "", "")], "the other statements are of no experiment here"
+    assert list(found) == [(STATEMENT, "", "")], "the other statements are of no experiment here"
     assert seeds.verdicts(load(repeated, seed=8), layout) == {}, "its own seed is no other one"
 
 
