@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 RESAMPLES = 4000
 SEED = 20050901
@@ -239,10 +239,12 @@ def sign_interval(won: int, lost: int, level: float) -> Estimate:
 
     Ties are dropped. The effect lies between -1 and 1.
     """
+    from scipy.stats import binomtest  # takes most of a second to load, and few reports need it
+
     n = won + lost
     if n == 0:
         raise NotTestable("the two never differ")
-    share = stats.binomtest(won, n).proportion_ci(confidence_level=level, method="exact")
+    share = binomtest(won, n).proportion_ci(confidence_level=level, method="exact")
     effect = (won - lost) / n
     se = math.sqrt(max(1.0 - effect * effect, 0.0) / n)
     note = f"{won} won, {lost} lost"
@@ -260,8 +262,8 @@ def _percentiles(computed: np.ndarray, level: float, units: int) -> tuple[float,
     """The expanded percentiles of a bootstrap over so many units."""
     if not np.isfinite(computed).all():
         raise NotTestable(f"{units} units are too few: some resamples have nothing to count")
-    t = float(stats.t.ppf(0.5 + level / 2, units - 1))
-    tail = float(stats.norm.cdf(-t * math.sqrt(units / (units - 1))))
+    t = float(special.stdtrit(units - 1, 0.5 + level / 2))
+    tail = float(special.ndtr(-t * math.sqrt(units / (units - 1))))
     low, high = np.quantile(computed, [tail, 1.0 - tail])
     return float(low), float(high)
 
@@ -296,5 +298,5 @@ def _at_least_two(values: Sequence[float] | np.ndarray) -> np.ndarray:
 
 
 def _with_t(mean: float, se: float, n: int, level: float, how: str) -> Estimate:
-    half = float(stats.t.ppf(0.5 + level / 2, n - 1)) * se
+    half = float(special.stdtrit(n - 1, 0.5 + level / 2)) * se
     return Estimate(mean, mean - half, mean + half, n, how, se)

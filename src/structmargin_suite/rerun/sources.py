@@ -7,11 +7,11 @@ are not among a run's own.
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
 import importlib.util
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from structmargin_suite.storage.files import digest
@@ -19,8 +19,15 @@ from structmargin_suite.storage.files import digest
 OUR_PACKAGES = ("structmargin", "structmargin_suite")
 LISTING_MODULES = ("structmargin", "structmargin.registry", "structmargin.problems", "structmargin.solvers")
 """Modules that only list others: what a run uses of the library is counted without them."""
-BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
-"""Where the syntax tree keeps the statements inside a statement."""
+IMPORT = re.compile(
+    r"(?:^|[:;])[ ]*"
+    r"(?:import[ ](?P<modules>[^\n;]+)|from[ ](?P<base>[.\w]+)[ ]import[ ](?P<names>\([^)]*\)|[^\n;]+))",
+    re.MULTILINE,
+)
+"""An import statement, as the formatter leaves it. Every job looks for those of some hundred files: a syntax
+tree of each would take longer than most jobs of a small experiment."""
+COMMENT = re.compile(r"#[^\n]*")
+ALIAS = re.compile(r"[ ]as[ ]\w+")
 
 
 def source_digest(modules: Iterable[str], without: Iterable[str] = ()) -> str:
@@ -76,42 +83,45 @@ def imports_of(module: str) -> tuple[str, ...]:
     path, text = source_of(module)
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     names: set[str] = set()
-    for node in _statements(ast.parse(text).body):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                steps = package.split(".")[: len(package.split(".")) - node.level + 1]
-                base = ".".join([*steps, base] if base else steps)
-            names.add(base)
-            names.update(f"{base}.{alias.name}" for alias in node.names)
+    for statement in IMPORT.finditer(COMMENT.sub("", text.decode())):
+        listed = ALIAS.sub("", statement["modules"] or statement["names"])
+        members = [name for name in re.split(r"[(),\s]+", listed) if name]
+        if statement["modules"]:
+            names.update(members)
+        else:
+            base = _absolute(statement["base"], package)
+            names.update([base, *(f"{base}.{name}" for name in members)])
     return tuple(
         sorted(name for name in names if name.split(".")[0] in OUR_PACKAGES and _path(name) is not None)
     )
 
 
-def _statements(block: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The statements of a block and of the blocks inside them, without the many expressions."""
-    for statement in block:
-        yield statement
-        for name in BLOCKS:
-            yield from _statements(getattr(statement, name, ()))
+def _absolute(base: str, package: str) -> str:
+    """A module's name, from one that may begin with a dot for the package and one more for each above it."""
+    name = base.lstrip(".")
+    level = len(base) - len(name)
+    if not level:
+        return name
+    steps = package.split(".")[: len(package.split(".")) - level + 1]
+    return ".".join([*steps, name] if name else steps)
 
 
 @functools.cache
 def _path(module: str) -> Path | None:
     """The file of a module of ours, found without importing anything but the top package."""
     top, *rest = module.split(".")
-    if top not in OUR_PACKAGES:
+    folder = _folder(top) if top in OUR_PACKAGES else None
+    if folder is None:
         return None
-    spec = importlib.util.find_spec(top)
-    if spec is None or spec.origin is None:
-        return None
-    folder = Path(spec.origin).parent
-    for step in rest:
-        folder = folder / step
+    folder = folder.joinpath(*rest)
     if (folder / "__init__.py").is_file():
         return folder / "__init__.py"
     file = folder.with_suffix(".py")
     return file if rest and file.is_file() else None
+
+
+@functools.cache
+def _folder(package: str) -> Path | None:
+    """Where a package of ours lies."""
+    spec = importlib.util.find_spec(package)
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent

@@ -27,6 +27,9 @@ def ascent(rows: SignedRows, price: np.ndarray, goal: Goal, most: int = 20_000) 
 
 
 METHODS = pytest.mark.parametrize("method", [newton, ascent])
+ENOUGH = {newton: 400, ascent: 10**6}
+"""Steps or passes that suffice on drawn problems. The ascent's grow with the prices: of 6,000 problems it
+took at most 94 where prices are up to 10, 608 up to 1,000, and 72,122 up to 100,000."""
 
 
 def sample(n: int = 60, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -102,20 +105,20 @@ def test_the_weights_are_those_of_liblinear(method: Callable[..., HingeFit]):
 @METHODS
 @given(
     seed=st.integers(0, 10**6), n=st.integers(1, 25), d=st.integers(1, 6), power=st.integers(-4, 5),
-    constant=st.sampled_from([0.0, 1.0]), most=st.sampled_from([1, 3, 400]),
+    constant=st.sampled_from([0.0, 1.0]), most=st.sampled_from([1, 3, None]),
 )  # fmt: skip
 @settings(max_examples=60, deadline=None)
 def test_the_certificate_holds_however_soon_it_ends(
-    method: Callable[..., HingeFit], seed: int, n: int, d: int, power: int, constant: float, most: int
+    method: Callable[..., HingeFit], seed: int, n: int, d: int, power: int, constant: float, most: int | None
 ):
     rng = np.random.default_rng(seed)
     X, factor = rng.normal(size=(n, d)).round(1), rng.choice([-2.0, -1.0, 0.5, 1.0], size=n)
     rows, price = SignedRows(X, factor, constant), 10.0**power * rng.random(n)
-    fit = method(rows, price, Goal(0.0, 1e-5), most)
+    fit = method(rows, price, Goal(0.0, 1e-5), most or ENOUGH[method])
     require_certificate(fit, rows, price)
     assert fit.dual <= fit.primal * (1 + 1e-9)
     assert fit.converged == (fit.primal - fit.dual <= 1e-5 * fit.primal)
-    assert fit.converged or most < 400 or method is ascent  # which may need more passes than that
+    assert fit.converged or most is not None
 
 
 def test_many_more_rows_than_weights():

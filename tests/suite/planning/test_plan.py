@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import re
 
@@ -24,7 +25,13 @@ from structmargin_suite.planning.runs import (
     without_duplicates,
 )
 from structmargin_suite.rerun import job_keys
-from structmargin_suite.rerun.sources import LISTING_MODULES, imports_of, source_digest
+from structmargin_suite.rerun.sources import (
+    LISTING_MODULES,
+    OUR_PACKAGES,
+    imports_of,
+    source_digest,
+    source_of,
+)
 from structmargin_suite.storage.files import digest
 
 
@@ -265,24 +272,58 @@ except OSError:
     from structmargin_suite.storage.files import digest
 else:
     if 0: pass
-    elif 1: import structmargin.formulation
+    elif 1: import structmargin.formulation; from structmargin import fit as f, names  # parts
 finally:
     match 1:
         case 1:
             from .csv_files import read_csv
+from structmargin.dual import (
+    blocks as b,  # (two of them)
+    cuts,
+)
+from . import layout
 import os, numpy
 """
     path = sources.source_of("structmargin_suite.storage.files")[0]
     monkeypatch.setattr(sources, "source_of", lambda module: (path, text.encode()))
     assert imports_of.__wrapped__("structmargin_suite.storage.files") == (
         "structmargin",
+        "structmargin.dual",
+        "structmargin.dual.blocks",
         "structmargin.fit",
         "structmargin.formulation",
         "structmargin.kernels",
+        "structmargin.names",
         "structmargin.problem",
+        "structmargin_suite.storage",
         "structmargin_suite.storage.csv_files",
         "structmargin_suite.storage.files",
+        "structmargin_suite.storage.layout",
     )
+
+
+def test_imports_are_those_of_the_syntax_tree():
+    """For every module of both packages; relative imports, of which there are none, are tested above."""
+    for package in OUR_PACKAGES:
+        folder = source_of(package)[0].parent
+        for path in folder.rglob("*.py"):
+            steps = path.relative_to(folder.parent).with_suffix("").parts
+            module = ".".join(steps[:-1] if steps[-1] == "__init__" else steps)
+            names = set()
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Import):
+                    names.update(alias.name for alias in node.names)
+                elif isinstance(node, ast.ImportFrom):
+                    assert node.level == 0
+                    names.update([node.module, *(f"{node.module}.{alias.name}" for alias in node.names)])
+            files = {name: folder.parent.joinpath(*name.split(".")) for name in names}
+            ours = {
+                name
+                for name, file in files.items()
+                if name.startswith("structmargin")
+                and (file.with_suffix(".py").is_file() or (file / "__init__.py").is_file())
+            }
+            assert set(imports_of(module)) == ours, module
 
 
 def test_a_run_does_not_count_problems_and_solvers_that_it_does_not_use():

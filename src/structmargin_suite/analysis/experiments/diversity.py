@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
 
 from structmargin.oracles.greedy import best_subset, coverage, greedy
 from structmargin.problems.diversity.problem import Candidates, Selection, best_selection, joined, missed
@@ -52,6 +51,8 @@ def gain_together(y: Selection) -> float:
 
 def correlation_with_words(x: Any, y: Selection, seed: int) -> float:
     """Rank correlation of distinct words and covered subtopics over random sets; nan if one is constant."""
+    from scipy.stats import spearmanr  # takes most of a second to load
+
     rng = np.random.default_rng(seed)
     has = np.asarray((x.counts > 0).todense(), dtype=bool)
     sets = [rng.permutation(len(x))[: len(y.documents)] for _ in range(SETS)]
