@@ -1,4 +1,4 @@
-"""Figures of classes in taxonomies: Table 1, measures over C, the learning curve, the tree with its errors."""
+"""Figures of classes in taxonomies: Table 1, also over C, the learning curve, the tree with its errors."""
 
 from __future__ import annotations
 

@@ -64,9 +64,12 @@ def train(
     choice = method.choice
     if choice is None or not (choice.in_training or choice.within_training_set):
         return _fit(method, split, seed)
-    if choice.in_training and choice.single:
-        return _fit(_with(method, choice, choice.single), split, seed)
-    inner = _inner(split, seed if choice.in_training else holding_out) if choice.within_training_set else split
+    if choice.within_training_set:
+        if choice.in_training and choice.single:  # nothing to choose
+            return _fit(_with(method, choice, choice.single), split, seed)
+        inner = _inner(split, seed if choice.in_training else holding_out)
+    else:
+        inner = split
     if inner.validation is None:
         raise ValueError(
             f"choose: by {choice.by} needs a validation set, but this data set's view gives none"

@@ -1,8 +1,8 @@
 """One value of an option for several runs: which one does best over all of them.
 
-Every value is a run of its own. They are compared by the choice's measure, averaged over the runs among which
-one value is chosen: those that differ only in the value and in the settings that the choice names (`over`), or
-all of a method under one reading on one corpus, where the test set chooses.
+Every value is a run of its own. They are compared by the choice's measure, averaged over the runs for which
+one value is chosen: those that differ only in the value and in the settings that the choice names (`over`),
+or all runs of a method under one reading on one corpus, where the test set chooses.
 """
 
 from __future__ import annotations

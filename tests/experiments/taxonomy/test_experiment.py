@@ -54,7 +54,9 @@ def test_every_run_is_certified_and_the_table_stands_beside_the_paper(small):
 def test_one_C_is_chosen_for_all_rounds_by_the_loss_that_is_trained_on(small):
     """The mean over rounds decides, apart for every method, reading, size and corpus."""
     mine = small["taxonomy"]
-    groups = mine.runs.groupby(["method", "reading", "corpus", "instances_per_class", "train_on"], dropna=False)
+    groups = mine.runs.groupby(
+        ["method", "reading", "corpus", "instances_per_class", "train_on"], dropna=False
+    )
     assert len(groups) == 26
     for (method, *_), runs in groups:
         by = "inner_error" if method.endswith("0/1") else "inner_loss"

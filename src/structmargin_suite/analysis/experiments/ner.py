@@ -19,8 +19,8 @@ def overlap(experiment: ExperimentResults, corpus: str) -> float:
     """The term that is added to 1 / draws in the variance of a mean over draws that overlap.
 
     Nadeau and Bengio take the share r of test examples that two draws of one sample have in common as their
-    correlation, which adds r / (1 - r). Five folds of 300 sentences leave r = 1/5, so 1/4. Two random draws of
-    300 from the pool of all sentences have 300 / 8,323 of their sentences in common.
+    correlation, which adds r / (1 - r). Five folds of 300 sentences have r = 1/5, which adds 1/4. Two random
+    draws of 300 from the pool of all sentences have 300 / 8,323 of their sentences in common.
     """
     given = experiment.config["data"][corpus]
     share = 1.0 / given["folds"] if given["draw"] == "first" else min(given["n_sentences"] / POOL, 0.5)

@@ -2,7 +2,7 @@
 
 A corpus is a draw of sentences, random by the seed or the first of the file (whole articles, which is
 easier), and optionally test sets. A view is one of `folds` folds of the draw, or its first n_train sentences
-against the test set. With n_testa, models of folds are also tested on sentences of esp.testa, the same for all.
+against the test set. With n_testa, models of folds are also tested on esp.testa, the same for every draw.
 The paper's set-up (jmlr05 5.2, Altun et al. 2003) is 300 sentences.
 
 Tokens are seen as words, for generative models, or as rows of binary features of the token and its two
