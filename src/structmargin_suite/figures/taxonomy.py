@@ -65,11 +65,12 @@ def over_c_one_fold(results: ExperimentResults, fig: Any) -> None:
 
 
 def _over_c(results: ExperimentResults, fig: Any, studies: tuple[str, ...]) -> None:
-    """A row of panels for each size, a panel for each measure, a line for each method and reading.
+    """On the first corpus: a row of panels for each size, a panel for each measure, a line for each method.
 
     A large point is the value that was chosen: hollow where that is at the edge of its grid.
     """
     runs = results.select(studies, done=False, status="done")
+    runs = runs[runs["corpus"] == runs["corpus"].iloc[0]]
     sizes = sorted(runs["instances_per_class"].unique(), reverse=True)
     pairs = dict.fromkeys(pair for study in studies for pair in results.pairs(study))
     fig.set_size_inches(7.2, 2.6 * len(sizes) + 0.9)
