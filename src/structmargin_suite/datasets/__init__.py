@@ -51,6 +51,11 @@ class Split:
     held : ndarray of int or None
         The training examples to choose options by, where a method chooses on the training set. None stands
         for a quarter of them, drawn at random.
+    tested : ndarray of int or None
+        Which documents, sentences or the like of the whole corpus the test examples are, where test sets of
+        several runs share some; None where every run has the same test set.
+    beside : mapping of str to callable
+        Further test sets by name, each a function that makes it: only evaluation needs them.
     """
 
     train: Examples
@@ -58,6 +63,8 @@ class Split:
     validation: Examples | None = None
     problem: dict[str, Any] = field(default_factory=dict)
     held: np.ndarray | None = None
+    tested: np.ndarray | None = None
+    beside: Mapping[str, Callable[[], Examples]] = field(default_factory=dict)
 
 
 class DataSetModule(Protocol):
@@ -110,7 +117,8 @@ class DataSet:
     predict : callable
         predict(model, X) returns what is scored; by default model.predict(X).
     keep : callable
-        keep(Y, Yhat) returns arrays of the test set that figures and statements need; by default none.
+        keep(Y, Yhat) returns arrays of a test set that figures and statements need; by default none. Those of
+        a further test set are stored with its name before theirs.
     refuse : callable
         refuse(prepare, view) returns why these parameters do not go together, or None; by default None. It
         may raise KeyError or TypeError where a parameter is missing or of the wrong type.

@@ -102,8 +102,9 @@ def view(
     instances_per_class: int = 4,
     round: int = 0,
     features: str = "flat",
+    train_on: str = "drawn",
 ) -> Split:
-    """One fold to test on, and a few documents per class from the others to train on."""
+    """One fold to test on, and a few documents per class from the others to train on; or the reverse."""
     X = np.column_stack([arrays["X"], np.ones(len(arrays["X"]))])
-    drawn = seed, instances_per_class, round
+    drawn = seed, instances_per_class, round, train_on
     return patents.round_split(arrays, lambda train, test: (X[train], X[test]), drawn, features)

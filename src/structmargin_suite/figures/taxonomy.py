@@ -1,4 +1,4 @@
-"""Figures of classes in taxonomies: Table 1 at a glance, the learning curve, the tree with its errors."""
+"""Figures of classes in taxonomies: Table 1, also over C, the learning curve, the tree with its errors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from structmargin_suite.figures._grouped import mean_curve, standard_error
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, number_ticks
 from structmargin_suite.results import ExperimentResults, column
 
+DASHES = {"margin re-scaling": "--"}
+"""Lines of readings that stand beside the primary one."""
 PANELS = {"accuracy": ("test_accuracy", "accuracy (%)"), "tree_loss": ("test_loss", "tree loss")}
 
 
@@ -21,7 +23,7 @@ PANELS = {"accuracy": ("test_accuracy", "accuracy (%)"), "tree_loss": ("test_los
 def table_1(results: ExperimentResults, fig: Any) -> None:
     """A panel for each measure and size; a row for each method, a marker for each corpus."""
     fig.set_size_inches(7.2, 4.2)
-    runs = results.select("patents")
+    runs = results.select(("patents", "made up"))
     sizes = sorted(runs["instances_per_class"].unique(), reverse=True)
     corpora = runs["data"].unique()
     papers = results.published("taxonomy")
@@ -48,6 +50,49 @@ def table_1(results: ExperimentResults, fig: Any) -> None:
     panels[0][0].invert_yaxis()
     handles, names = panels[0][0].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside upper center", ncols=3)
+
+
+@figure("over_c")
+def over_c(results: ExperimentResults, fig: Any) -> None:
+    """Table 1 over C: documents drawn, the tree loss by slack and by margin re-scaling."""
+    _over_c(results, fig, ("patents", "margin"))
+
+
+@figure("over_c_one_fold")
+def over_c_one_fold(results: ExperimentResults, fig: Any) -> None:
+    """Table 1 over C: training on one fold."""
+    _over_c(results, fig, ("one fold",))
+
+
+def _over_c(results: ExperimentResults, fig: Any, studies: tuple[str, ...]) -> None:
+    """On the first corpus: a row of panels for each size, a panel for each measure, a line for each method.
+
+    A large point is the value that was chosen: hollow where that is at the edge of its grid.
+    """
+    runs = results.select(studies, done=False, status="done")
+    runs = runs[runs["corpus"] == runs["corpus"].iloc[0]]
+    sizes = sorted(runs["instances_per_class"].unique(), reverse=True)
+    pairs = dict.fromkeys(pair for study in studies for pair in results.pairs(study))
+    fig.set_size_inches(7.2, 2.6 * len(sizes) + 0.9)
+    panels = fig.subplots(len(sizes), len(PANELS), sharex=True, squeeze=False)
+    for line, size in zip(panels, sizes, strict=True):
+        for ax, (metric_column, label) in zip(line, PANELS.values(), strict=True):
+            for method, reading in pairs:
+                rows = runs[(runs["method"] == method) & (runs["reading"] == reading)]
+                rows = rows[rows["instances_per_class"] == size]
+                means = rows.groupby("C_per_example")[metric_column].mean()
+                colour, dash = COLOURS[METHODS.index(method)], DASHES.get(reading, "-")
+                name = results.label(method, reading)
+                ax.plot(means.index, means, color=colour, marker=".", linestyle=dash, label=name)
+                for C in rows.loc[rows["chosen"], "C_per_example"].unique():
+                    edge = C in (means.index.min(), means.index.max())
+                    face = "white" if edge else colour
+                    ax.plot([C], [means[C]], "o", markersize=7, color=colour, markerfacecolor=face, zorder=3)
+            ax.set(xscale="log", ylabel=f"{label}, {size} per class")
+    for ax in panels[-1]:
+        ax.set_xlabel("C per example")
+    handles, names = panels[0][0].get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside lower center", ncols=2, fontsize=7)
 
 
 @figure("learning_curve")
@@ -83,8 +128,8 @@ def node_errors(
     nodes, Lambda = node_features(order, codes)
     above = Lambda.toarray() > 0
     pairs = [predicted(results, run) for run in used]
-    y = np.concatenate([pair[0] for pair in pairs])
-    yhat = np.concatenate([pair[1] for pair in pairs])
+    y = np.concatenate([pair.y for pair in pairs])
+    yhat = np.concatenate([pair.yhat for pair in pairs])
     here, shared = above[y], above[y] & above[yhat]
     counts = here.sum(axis=0)
     errors = 1.0 - shared.sum(axis=0) / np.maximum(counts, 1)

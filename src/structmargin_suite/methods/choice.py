@@ -14,6 +14,8 @@ VALIDATION, INNER, TEST = "validation_", "inner_", "test_"
 training set, or on the test set."""
 CHOICE_KEY = "choose"
 """The key of a method's choice in a config."""
+LOSS = "loss"
+"""The measure that is the mean loss of the problem; all others are the data set's own."""
 PATH_OPTIONS = ("C", "C_per_example")
 """Options that `path` can run along."""
 
@@ -39,6 +41,10 @@ class Choice:
         Whether each training while choosing starts from the cuts of the one before.
     ties : {"first", "middle"}
         Which of several best combinations is taken.
+    over : tuple of str
+        Settings of runs (round, repetition) over which the measure is averaged: one value is chosen for all
+        runs that differ in nothing else, and every value is a run of its own. Without it each training
+        chooses for itself, or, by the test set, one value is chosen for all runs.
     """
 
     option: str
@@ -48,6 +54,7 @@ class Choice:
     others: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     path: bool = False
     ties: str = "first"
+    over: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, given: Settings) -> Choice:
@@ -60,20 +67,18 @@ class Choice:
             others={option: tuple(values) for option, values in given.get("with", {}).items()},
             path=bool(given.get("path", False)),
             ties=given.get("ties", "first"),
+            over=tuple(given.get("over", ())),
         )
 
     @property
-    def over_all_runs(self) -> bool:
-        """Whether one value is chosen for all runs, by the test set.
-
-        Every value is then a run of its own.
-        """
-        return self.by.startswith(TEST)
+    def between_runs(self) -> bool:
+        """Whether one value is chosen for several runs, so that every value is a run of its own."""
+        return self.by.startswith(TEST) or bool(self.over)
 
     @property
     def in_training(self) -> bool:
         """Whether each training chooses for itself."""
-        return self.by.startswith((VALIDATION, INNER))
+        return not self.between_runs
 
     @property
     def within_training_set(self) -> bool:
@@ -86,6 +91,12 @@ class Choice:
         if self.option in self.others:
             raise ValueError(f"{self.option!r} is both the option of a choice and among its `with`; keep one")
         return {self.option: self.among} | dict(self.others)
+
+    @property
+    def single(self) -> tuple[Value, ...]:
+        """The only combination where there is but one to choose from, and () otherwise."""
+        lists = list(self.candidates.values())
+        return tuple(values[0] for values in lists) if all(len(values) == 1 for values in lists) else ()
 
     @property
     def columns(self) -> dict[str, str]:
@@ -115,4 +126,10 @@ class Choice:
         options = " and ".join(
             f"{option} chosen among {list(values)}" for option, values in self.candidates.items()
         )
-        return f"{options} by {self.by}"
+        averaged = f", averaged over {' and '.join(f'{key}s' for key in self.over)}" if self.over else ""
+        return f"{options} by {self.by}{averaged}"
+
+    def at_edge(self, option: str, value: Value) -> bool:
+        """Whether a value is the least or the greatest of the numbers that an option is chosen among."""
+        numbers = [each for each in self.candidates[option] if isinstance(each, (int, float))]
+        return len(numbers) > 2 and value in (min(numbers), max(numbers))

@@ -78,7 +78,11 @@ class Model(Protocol):
 
 @dataclass
 class Trained:
-    """A trained model and what is known of its training."""
+    """A trained model and what is known of its training.
+
+    `held_out` has the measure of another model, trained without some of the training set, on what it was
+    trained without: one value for several runs is chosen by it.
+    """
 
     model: Model
     numbers: dict[str, object] = field(default_factory=dict)
@@ -86,6 +90,7 @@ class Trained:
     trace: list[dict[str, float]] = field(default_factory=list)
     gains: list[dict[str, float]] = field(default_factory=list)
     chosen: dict[str, Any] = field(default_factory=dict)
+    held_out: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 

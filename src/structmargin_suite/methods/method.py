@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from structmargin_suite.methods.choice import PATH_OPTIONS, Choice, Settings
+from structmargin_suite.methods.choice import LOSS, PATH_OPTIONS, Choice, Settings
 from structmargin_suite.methods.kinds import BaselineMethod, Certificate, Kind, LibraryModel, certificate_of
 
 DISPLAY_KEYS = ("label", "note", "published_as")
@@ -152,8 +152,12 @@ class Method:
     def faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
         """(key, what is wrong with it) for what a schema cannot see."""
         choice = self.choice
-        if choice is not None and choice.others and choice.over_all_runs:
-            yield ("choose", "with"), "goes with a choice by validation_... or inner_... only"
+        if choice is not None and choice.others and choice.between_runs:
+            yield ("choose", "with"), "goes with a choice by validation_... or inner_... without `over` only"
+        if choice is not None and choice.path and choice.between_runs:
+            yield ("choose", "path"), "goes with a choice within each training only; remove it"
+        if choice is not None and self.baseline is not None and choice.by.partition("_")[2] == LOSS:
+            yield ("choose", "by"), "is the loss of a problem, which a baseline has not; name a measure"
         if choice is not None and choice.option in choice.others:
             yield ("choose", "with"), f"names {choice.option!r}, which `option` names already; keep one"
         formulation = self.option("formulation") is not None

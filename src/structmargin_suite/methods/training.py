@@ -4,6 +4,9 @@ A method may choose one or several options by a measure on the validation set, o
 training set (inner_...): every combination is trained, and the best is trained again, from scratch, on the
 whole training set, so that what is recorded of a fit does not depend on the others. With `path` the values of
 C are tried in the order given, each training from the cuts of the one before.
+
+Where one value is chosen for several runs (`over`), each run has its value, and training only measures it on
+the examples held out: which ones does not depend on the value. Tabulating then chooses.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin_suite.datasets import Examples, Split
-from structmargin_suite.methods.choice import Choice, Value
+from structmargin_suite.methods.choice import LOSS, Choice, Value
 from structmargin_suite.methods.kinds import Model, Trained
 from structmargin_suite.methods.method import Method
 
@@ -36,6 +39,7 @@ def train(
     seed: int,
     score: Score,
     predict: Predict = lambda model, X: model.predict(X),
+    holding_out: int = 0,
 ) -> Trained:
     """Train a method on split.train.
 
@@ -47,6 +51,8 @@ def train(
         What the run sees of the data.
     seed : int
         For everything random in training and in holding out.
+    holding_out : int
+        The seed of holding out where one value is chosen for several runs: the same for all of them.
     score, predict : callable
         The data set's own measures, and its own way to predict.
 
@@ -56,9 +62,14 @@ def train(
         The model, its numbers, and what was chosen.
     """
     choice = method.choice
-    if choice is None or not choice.in_training:
+    if choice is None or not (choice.in_training or choice.within_training_set):
         return _fit(method, split, seed)
-    inner = _inner(split, seed) if choice.within_training_set else split
+    if choice.within_training_set:
+        if choice.in_training and choice.single:  # nothing to choose
+            return _fit(_with(method, choice, choice.single), split, seed)
+        inner = _inner(split, seed if choice.in_training else holding_out)
+    else:
+        inner = split
     if inner.validation is None:
         raise ValueError(
             f"choose: by {choice.by} needs a validation set, but this data set's view gives none"
@@ -66,9 +77,15 @@ def train(
     by = choice.measure_name(split.problem)
     validation, measure = inner.validation, by.partition("_")[2]
 
-    def judge(model: Model) -> float:
+    def judge(model: Any) -> float:
+        if measure == LOSS:
+            return -float(model.score(*validation))
         return float(score(validation.Y, predict(model, validation.X))[measure])
 
+    if not choice.in_training:
+        trained = _fit(method, split, seed)
+        trained.held_out = {by: judge(_fit(method, inner, seed).model)}
+        return trained
     measured, on_split = _tried(method, choice, inner, seed, judge)
     best = choice.best(measured)
     if inner is split and best in on_split:  # trained from scratch on the whole training set already

@@ -106,6 +106,10 @@ class Expansion:
                     twins = [other for other in columns if last_name(other) == column and other != option]
                     message = f"cannot choose {option!r}: results could not tell it from {', '.join(twins)}"
                     self.checks.fault(("methods", name, "choose"), f"{message}; give all of them one value")
+            for position, key in enumerate(method.choice.over if method.choice is not None else ()):
+                if columns and key not in columns.values():
+                    where = ("methods", name, "choose", "over", str(position))
+                    self.checks.fault(where, unknown(key, list(columns.values()), "value"))
 
     def check_jobs(self, runs: list[Run], columns: Mapping[str, str]) -> None:
         """Jobs grouped by settings that runs have."""
@@ -151,7 +155,7 @@ class Expansion:
         if reading is not None:
             base = self.under(base, reading, module)
         choice = base.configured.choice
-        if choice is not None and choice.over_all_runs and choice.option not in vary:
+        if choice is not None and choice.between_runs and choice.option not in vary:
             vary[choice.option] = choice.among
         if not self.fits(study, vary):
             return []

@@ -1,6 +1,7 @@
 """Stage 3: evaluate every model of a job. jobs/J.trained.zip -> jobs/J.evaluated.zip, metrics of each run.
 
-Losses and the data set's measures are computed on the training, validation and test subsets. The primal
+Losses and the data set's measures are computed on the training, validation and test subsets, and the measures
+on further test sets where the data set has some. The primal
 objective, the dual value and w are recomputed, as far as the stored model allows, and compared with what
 training recorded. A model for which they differ is a failed run, with the reason. Arrays of the test subset
 that figures need are in its kept.npz.
@@ -141,6 +142,12 @@ def measure(
             outputs = yhat if module.predicts_outputs else _predictions_or_truth(model, subset)
             measured.losses[name] = _losses(model, subset, outputs)
     measured.test_arrays = module.keep(split.test.Y, yhat)  # the test subset comes last
+    for name, made in split.beside.items():
+        subset = made()
+        yhat = module.predict(model, subset.X)
+        measured.scores[name] = {key: float(value) for key, value in module.score(subset.Y, yhat).items()}
+        kept = module.keep(subset.Y, yhat)
+        measured.test_arrays |= {f"{name}_{key}": array for key, array in kept.items()}
     if certificate is not None:
         from structmargin_suite.methods.certificate import examples
 

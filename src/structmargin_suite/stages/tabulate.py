@@ -1,7 +1,7 @@
 """Stage 4: one experiment's tables and figures. jobs/*.zip -> runs.csv, timings.csv, tables, figures.
 
-Every planned run is a row of runs.csv, with its reason if it was skipped or failed. Where a method's
-option was chosen on the test set, all its runs are there, and `chosen` marks those that tables use.
+Every planned run is a row of runs.csv, with its reason if it was skipped or failed. Where one value of a
+method's option was chosen for several runs, all its runs are there, and `chosen` marks those that tables use.
 Where each training chose an option for itself, its row has the value it chose.
 Clocks and memory go to timings.csv, and into figures whose names end in _time; nothing else has them.
 """
@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from structmargin_suite.planning.plan import Experiment, Suite, load
 from structmargin_suite.publish import tables
 from structmargin_suite.rerun import job_keys, machine
-from structmargin_suite.results import RUN_TYPES, STUDY_SEPARATOR, ExperimentResults, column, has_value
+from structmargin_suite.results import RUN_TYPES, STUDY_SEPARATOR, ExperimentResults
+from structmargin_suite.stages._choosing import mark_chosen
 from structmargin_suite.stages._command import arguments, guarded, layout_of
 from structmargin_suite.stages._progress import Progress
 from structmargin_suite.storage.bundle import Bundle
@@ -44,7 +44,7 @@ def tabulate(suite: Suite, name: str, layout: ScaleLayout | None = None) -> None
     finished = FinishedRuns(experiment, layout)
     rows = list(_rows(experiment, finished))
     runs = _runs(rows)
-    _mark_chosen(experiment, runs)
+    mark_chosen(experiment, runs)
     write_frame(folder / "runs.csv", runs)
     progress.step("runs.csv")
     clocks = list(_clocks(experiment, finished))
@@ -168,7 +168,8 @@ def _rows(experiment: Experiment, finished: FinishedRuns) -> Iterator[RunRow]:
             "reason": judged["reason"],
             "chosen": True,
         }
-        metrics = {name: _number(value) for name, value in judged["metrics"].items()}
+        measured = {**judged["metrics"], **record.get("held_out", {})}
+        metrics = {name: _number(value) for name, value in measured.items()}
         named = ("method", "reading", "corpus")
         settings = {name: value for name, value in run.varied.items() if name not in named}
         yield RunRow(identifiers, settings, metrics, _choices(record))
@@ -223,32 +224,6 @@ def _clocks(experiment: Experiment, finished: FinishedRuns) -> Iterator[dict[str
         if clock is not None:
             facts = clock.pop("machine")
             yield {"run": run.name, **clock, **facts}
-
-
-def _mark_chosen(experiment: Experiment, runs: pd.DataFrame) -> None:
-    """Mark the runs with the option's value that does best over all of a method's runs under one reading on
-    one corpus."""
-    choices = {(run.method, run.reading): run.configured.choice for run in experiment.runs}
-    read = column(runs, "reading", "")
-    for (method, reading), choice in choices.items():
-        if choice is None or not choice.over_all_runs:
-            continue
-        option, sign = choice.columns[choice.option], choice.sign
-        for _, candidates in runs[(runs["method"] == method) & (read == reading)].groupby("corpus"):
-            done = candidates[candidates["status"] == "done"]
-            means = {}
-            for value in choice.among:
-                losses = done[_tried(done, option, value)][choice.by]
-                if len(losses):
-                    means[value] = sign * float(np.mean(losses.to_numpy(float)))
-            if means:
-                best = min(means, key=lambda value: means[value])
-                runs.loc[candidates.index, "chosen"] = _tried(candidates, option, best)
-
-
-def _tried(runs: pd.DataFrame, option: str, value: Any) -> pd.Series:
-    """Which runs have an option's value; those without a column or value of it have the only one there is."""
-    return has_value(runs, option, value) | column(runs, option).isna()
 
 
 def _summary(

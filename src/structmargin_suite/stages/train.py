@@ -91,7 +91,7 @@ def _train(experiment: Experiment, run: Run, parts: PreparedParts) -> Outcome:
     began, cpu = time.perf_counter(), time.process_time()
     try:
         split = module.view(arrays, run.view_seed, **run.view)
-        trained = training.train(run.configured, split, run.seed, module.score, module.predict)
+        trained = training.train(run.configured, split, run.seed, module.score, module.predict, run.view_seed)
     except (OSError, MemoryError):  # of the machine, not of the run
         raise
     except Exception as error:  # a failed run is a row with its reason
@@ -105,6 +105,7 @@ def _train(experiment: Experiment, run: Run, parts: PreparedParts) -> Outcome:
         "n_test": len(split.test.Y),
         "numbers": trained.numbers,
         "chosen": trained.chosen,
+        "held_out": trained.held_out,
         "warnings": trained.warnings,
         "versions": machine.versions(),
     }

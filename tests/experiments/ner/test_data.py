@@ -30,6 +30,7 @@ def zipped(folder: Path, text: str = GOOD, test: str = GOOD) -> Path:
     with zipfile.ZipFile(path, "w") as out:
         out.writestr("conll2002/esp.train", text)
         out.writestr("conll2002/esp.testb", test)
+        out.writestr("conll2002/esp.testa", "Eva NC B-PER\n\n" + test)
     return path
 
 
@@ -92,7 +93,7 @@ def test_a_truncated_zip_and_a_missing_member_name_the_file(tmp_path):
 
 
 def test_too_few_sentences_are_counted(tmp_path):
-    with pytest.raises(DataError, match="2 sentences to draw from and 0 to test on, but n_sentences is 3"):
+    with pytest.raises(DataError, match="2 sentences to draw from and 0 and 0 to test on, but n_sent"):
         data.parse({"conll2002.zip": zipped(tmp_path)}, 0, draw="first", n_sentences=3)
 
 
@@ -266,3 +267,50 @@ def test_token_error_and_entity_f1():
     assert data.score(Y, Yhat) == pytest.approx({"error": 20.0, "f1": 50.0})
     assert data.score([[N]], [[N]]) == {"error": 0.0, "f1": 100.0}
     assert data.score([[N, BP]], [[N, N]])["f1"] == 0.0
+
+
+def test_sentences_of_testa_are_a_test_set_of_every_fold(tmp_path):
+    path = zipped(tmp_path, "\n".join([GOOD] * 3))
+    arrays = data.parse({"conll2002.zip": path}, 0, draw="random", n_sentences=4, n_testa=2)
+    assert arrays["testa_words"].tolist() == ["Eva", "Ana", "vive", "en", "Nueva", "York"]
+    for fold in range(2):
+        beside = data.view(arrays, 3, features="words", folds=2, fold=fold).beside["testa"]()
+        assert [y.tolist() for y in beside.Y] == [[1], [1, 0, 0, 5, 6]]
+        assert beside.X[0].tolist() == ["Eva"]
+    with pytest.raises(DataError, match="0 and 3 to test on, but n_sentences is 4, n_test 0 and n_testa 4"):
+        data.parse({"conll2002.zip": path}, 0, draw="random", n_sentences=4, n_testa=4)
+    own = tmp_path / "own.txt"
+    own.write_text("\n".join([GOOD] * 3), encoding="utf-8")
+    ends = data.parse({"conll2002.zip": own}, 0, draw="first", n_sentences=3, n_test=1, n_testa=2)
+    assert [ends[f"{name}_lengths"].tolist() for name in ("pool", "test", "testa")] == [
+        [5, 2, 5],
+        [2],
+        [5, 2],
+    ]
+
+
+def test_a_file_that_changed_is_read_again(tmp_path):
+    first = data.parse({"conll2002.zip": zipped(tmp_path)}, 0, draw="first", n_sentences=2)
+    path = zipped(tmp_path, GOOD.replace("York", "Delhi"))
+    os.utime(path, ns=(1, 1))
+    again = data.parse({"conll2002.zip": path}, 0, draw="first", n_sentences=2)
+    assert first["pool_words"][4] == "York" and again["pool_words"][4] == "Delhi"
+
+
+@pytest.mark.parametrize("features", ["linear", "degree 2"])
+def test_columns_are_those_of_the_training_sentences_whatever_is_tested(features):
+    """So a model that was trained beside one test set can be tested on another."""
+    arrays = stand_in(40, n_testa=25)
+    split = data.view(arrays, 5, features=features, folds=4, fold=1)
+    train = data._take("pool", arrays, np.arange(30))
+    tests = [data._take("pool", arrays, np.arange(30, 40)), data._take("testa", arrays, np.arange(25))]
+    columns = [data._rows(features, train, test)[0] for test in tests]
+    assert (columns[0] != columns[1]).nnz == 0
+    beside = split.beside["testa"]()
+    assert len(beside.Y) == 25 and beside.X[0].shape[1] == split.train.X[0].shape[1]
+
+
+def test_wrong_labels_are_kept_by_sentence():
+    Y, yhat = [np.array([0, 1, 2]), np.array([0])], [np.array([0, 2, 1]), np.array([0])]
+    kept = data.keep(Y, yhat)
+    assert kept["wrong"].tolist() == [2, 0] and kept["tokens"].tolist() == [3, 1]

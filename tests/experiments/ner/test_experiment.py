@@ -130,6 +130,8 @@ def small(tmp_path_factory):
     for corpus in config["data"].values():
         corpus.update(source="synthetic", n_sentences=10)
     config["data"]["more"]["n_test"] = 6
+    for corpus in ("random-300", "first-300"):
+        config["data"][corpus]["n_testa"] = 7
     for study in config["studies"].values():
         for key, values in (("repetition", 1), ("fold", 1), ("n_train", [5, 10])):
             if key in study["vary"]:
@@ -137,8 +139,8 @@ def small(tmp_path_factory):
     for method in config["methods"].values():
         if "eps" in method:
             method["eps"] = 0.1
-    for name in ("SVM, C chosen", "SVM2 margin, C chosen"):
-        config["methods"][name]["choose"]["among"] = [0.01, 0.1]
+        if "choose" in method:
+            method["choose"] = {**method["choose"], "among": method["choose"]["among"][:2]}
     config["scales"] = {"smoke": {}, "standard": {}, "paper": {}}
     root = project(tmp_path_factory.mktemp("ner"), config, "ner")
     run_all(root)
@@ -184,6 +186,35 @@ def test_measures_of_the_support_are_those_of_the_stored_model(small):
     ]
     n = len(mine.split(runs[0]).train.Y)
     assert [mine.record(run)["numbers"]["C"] for run in runs] == [1.0, n]
+
+
+def test_every_model_is_also_tested_on_the_sentences_beside_its_fold(small):
+    root, _ = small
+    mine = Results(root)["ner"]
+    seen = set()
+    for one in records(mine.select(("methods", "methods, first", "formulations"))):
+        beside = mine.split(one["run"]).beside["testa"]()
+        yhat = mine.model(one["run"]).predict(beside.X)
+        kept = mine.kept_predictions(one["run"])
+        wrong = [int(np.sum(a != b)) for a, b in zip(beside.Y, yhat, strict=True)]
+        assert kept["testa_wrong"].tolist() == wrong and kept["testa_tokens"].tolist() == list(
+            map(len, beside.Y)
+        )
+        assert one["testa_error"] == pytest.approx(100.0 * sum(wrong) / sum(map(len, beside.Y)))
+        seen.add(tuple(np.concatenate(beside.Y)))
+    assert len(seen) == 1  # the same sentences for every draw
+
+
+def test_readings_of_table_2_set_features_and_C(small):
+    root, _ = small
+    mine = Results(root)["ner"]
+    runs = mine.select("methods", method="SVM").set_index("reading")
+    assert runs["features"].to_dict() == {
+        "degree 2": "degree 2", "linear": "linear", "C one": "degree 2", "C one over n": "degree 2",
+    }  # fmt: skip
+    n = len(mine.split(runs["run"].iloc[0]).train.Y)
+    fixed = {reading: mine.record(runs.loc[reading, "run"])["numbers"]["C"] for reading in runs.index[2:]}
+    assert fixed == {"C one": n, "C one over n": 1.0}
 
 
 def test_every_figure_is_drawn_the_same_twice(small):

@@ -96,6 +96,16 @@ def test_a_cross_validation_tests_every_document_once(per_class, folds):
     assert not np.array_equal(first[1], other[1])
 
 
+@pytest.mark.parametrize(("per_class", "folds"), [(4, 3), (2, 5)])
+def test_one_fold_is_trained_on_where_the_others_are_tested(per_class, folds):
+    y = np.repeat(np.arange(4), [3, 7, 12, 20])
+    for number in range(folds + 1):
+        _, fold = patents.fold_documents(y, 7, per_class, number)
+        train, test = patents.fold_documents(y, 7, per_class, number, "one fold")
+        assert train.tolist() == fold.tolist()  # the fold that is tested otherwise
+        assert sorted([*train, *test]) == list(range(len(y)))
+
+
 def test_made_up_patents_have_the_papers_shape():
     arrays = patents.synthesize(1)
     codes = arrays["codes"].tolist()

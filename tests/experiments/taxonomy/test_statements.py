@@ -9,7 +9,9 @@ import pytest
 
 from helpers.made_up_results import Fake, config_of, judgements, row
 from structmargin_suite.analysis import estimates
+from structmargin_suite.analysis.experiments.taxonomy import by_cross_validation
 from structmargin_suite.datasets import Examples
+from structmargin_suite.datasets.patents import FOLDS
 
 N = 600
 LOSSES = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 2.0], [2.0, 2.0, 0.0]])
@@ -27,31 +29,40 @@ class Documents(Fake):
     """Made-up results: each run is right on some documents, a sibling away on others, else far away."""
 
     def split(self, run):
-        part = Examples(np.zeros((N, 1)), np.zeros(N, dtype=int))
-        return SimpleNamespace(test=part, problem={"loss": LOSSES})
+        _, _, tested = self.weights[run]
+        part = Examples(None, np.zeros(len(self.of(run)), dtype=int))
+        return SimpleNamespace(test=part, problem={"loss": LOSSES}, tested=tested)
 
-    def model(self, run):
-        right, near = self.weights[run]
+    def of(self, run):
+        """What the run predicts."""
+        right, near, tested = self.weights[run]
         yhat = np.full(N, 2)
         yhat[: right + near] = 1
         yhat[:right] = 0
-        return SimpleNamespace(predict=lambda X: yhat)
+        yhat = np.random.default_rng(9).permutation(yhat)  # so that all folds are alike
+        return yhat if tested is None else yhat[tested]
+
+    def model(self, run):
+        return SimpleNamespace(predict=lambda X: self.of(run))
 
 
-def made(levels=LEVELS, corpus="wipo-d", study="patents", noise=3, rounds=6, readings=(PRIMARY,)):
-    """Results in the order of the paper, but for what is given; `noise` is in documents."""
+def made(levels=LEVELS, corpus="wipo-d", study="patents", noise=3, rounds=15, readings=(PRIMARY,)):
+    """Results in the order of the paper, but for what is given; `noise` is in documents.
+
+    A round tests a fold of the documents of wipo-d, and all of the newsgroups.
+    """
     rng, rows, found = np.random.default_rng(1), [], {}
     for size in (4, 2):
         for method, (right, near) in levels.items():
-            for reading in readings if method.endswith("delta") else [""]:
+            for reading in readings if method.endswith("delta") else ["drawn"]:
                 for k in range(rounds):
                     run = f"{corpus} {size} {method} {reading} {k}"
                     moved = int(np.clip(right + noise * rng.normal(), 0, N - near))
-                    found[run] = (moved, near)
-                    loss = (near + 2 * (N - moved - near)) / N
+                    fold = np.arange(k % FOLDS[size], N, FOLDS[size])
+                    found[run] = (moved, near, fold if corpus == "wipo-d" else None)
                     rows.append(
                         row(study, run, method=method, reading=reading, corpus=corpus, round=k,
-                            instances_per_class=size, test_accuracy=100 * moved / N, test_loss=loss)
+                            instances_per_class=size)
                     )  # fmt: skip
     return {"taxonomy": Documents("taxonomy", config_of("taxonomy"), rows, found)}
 
@@ -98,12 +109,29 @@ def test_a_lead_within_chance_is_inconclusive():
     assert set(verdicts.values()) == {"inconclusive"}
 
 
-def test_rounds_of_folds_are_corrected_and_one_test_set_is_resampled():
-    intervals = {one["interval"] for one in judgements(made(), "taxonomy")}
-    assert intervals == {"corrected t over overlapping draws"}
-    results = made(corpus="newsgroups", study="newsgroups")
+def test_documents_are_resampled_crossed_with_cross_validations_or_rounds():
+    """15 rounds are five 3-fold or three 5-fold cross-validations, each of which tests every document."""
+    intervals = {one["id"]: one["interval"] for one in judgements(made(), "taxonomy")}
+    assert intervals["taxonomy-best-tree-4"] == f"bootstrap over {N} units crossed with 5 draws"
+    assert intervals["taxonomy-best-tree-2"] == f"bootstrap over {N} units crossed with 3 draws"
+    results = made(corpus="newsgroups", study="newsgroups", rounds=6)
     intervals = {one["interval"] for one in judgements(results, "taxonomy")}
     assert intervals == {f"bootstrap over {N} units crossed with 6 draws"}
+
+
+def test_a_document_counts_with_its_mean_over_the_rounds_that_test_it():
+    values = {k: np.array([10.0 * k + d for d in range(2)]) for k in range(6)}
+    folds = [np.array([0, 1]), np.array([2, 3]), np.array([4, 5])]
+    drawn = by_cross_validation({k: (folds[k % 3], values[k]) for k in range(6)}, 3)
+    assert drawn.tolist() == [[0, 1, 10, 11, 20, 21], [30, 31, 40, 41, 50, 51]]
+    others = [np.setdiff1d(np.arange(6), fold) for fold in folds]
+    one_fold = by_cross_validation({k: (others[k], np.full(4, 6.0 * k)) for k in range(3)}, 3)
+    assert one_fold.tolist() == [[9.0, 9.0, 6.0, 6.0, 3.0, 3.0]]
+    # of four rounds the last begins a cross-validation that is not whole; of two, none is
+    assert by_cross_validation({k: (folds[k % 3], values[k]) for k in range(4)}, 3).tolist() == [
+        [0, 1, 10, 11, 20, 21]
+    ]
+    assert by_cross_validation({k: (folds[k], values[k]) for k in range(2)}, 3).tolist() == [[0, 1, 10, 11]]
 
 
 @pytest.mark.parametrize(("corpus", "study"), [("wipo-d", "patents"), ("newsgroups", "newsgroups")])
@@ -113,12 +141,14 @@ def test_one_round_is_no_evidence(corpus, study):
 
 def test_margin_rescaling_has_rows_of_its_own():
     results = made(readings=(PRIMARY, OTHER))
-    runs = results["taxonomy"].runs
-    runs.loc[runs["reading"] == OTHER, "test_accuracy"] -= 50.0
+    mine = results["taxonomy"]
+    for run, (right, near, tested) in mine.weights.items():
+        if OTHER in run:
+            mine.weights[run] = (right - 150, near, tested)
     rows = [one for one in judgements(results, "taxonomy") if one["id"] == "taxonomy-best-accuracy-4"]
     verdicts = {one["reading"]: (one["verdict"], one["primary"]) for one in rows}
     assert verdicts == {PRIMARY: ("reproduced", True), OTHER: ("contradicted", False)}
-    # methods without readings are judged once
+    # methods that do not know the tree loss are judged once
     assert [
         one["reading"] for one in judgements(results, "taxonomy") if one["id"] == "taxonomy-features-4"
-    ] == [""]
+    ] == ["drawn"]

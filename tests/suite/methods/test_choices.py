@@ -13,6 +13,7 @@ from helpers.toy_project import HERE, TOY, bundle_of, project, run_all
 from structmargin_suite.baselines import linear_svm
 from structmargin_suite.datasets import Examples, Split, optdigits
 from structmargin_suite.methods import training
+from structmargin_suite.methods.choice import Choice
 from structmargin_suite.methods.kinds import Trained
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.config import ConfigError
@@ -153,3 +154,95 @@ def test_a_row_has_the_value_that_its_training_chose_and_the_page_tells_it(tmp_p
     chosen = ", ".join(f"{v} ({values.count(v)})" for v in dict.fromkeys(values))
     page = (root / "results" / "index.html").read_text()
     assert f"CHOSEN: C chosen by inner_error, in 2 runs: {chosen}" in page
+
+
+def test_one_value_for_several_runs_is_the_best_on_average_apart_for_every_size(tmp_path):
+    """Over repetitions, for each n_train by itself; every value is measured on the same examples."""
+    choose = {"option": "C", "among": [0.001, 0.1, 30.0], "by": "inner_loss", "over": ["repetition"]}
+    margin = {key: value for key, value in TOY["methods"]["margin"].items() if key != "C"}
+    config = {
+        **TOY, "repetitions": 3, "methods": {"margin": {**margin, "choose": choose}}, "tables": {},
+        "studies": {"s": {"methods": ["margin"], "vary": {"n_train": [12, 24]}}},
+    }  # fmt: skip
+    root = project(tmp_path, config)
+    suite = run_all(root)
+    rows = read_csv(root / "results" / "toy" / "runs.csv")
+    assert len(rows) == 2 * 3 * 3 and all(row["inner_loss"] for row in rows)
+    for n_train in ("12", "24"):
+        own = [row for row in rows if row["n_train"] == n_train]
+        means = {
+            C: np.mean([float(row["inner_loss"]) for row in own if row["C"] == C])
+            for C in ("0.001", "0.1", "30")
+        }
+        chosen = [row["C"] for row in own if row["chosen"] == "true"]
+        assert chosen == [min(means, key=lambda C: means[C])] * 3
+    record = {
+        run.name: bundle_of(suite, run.name, "trained").json(run.name, "run.json")
+        for run in suite.experiments["toy"].runs
+    }
+    assert all(not each["chosen"] and set(each["held_out"]) == {"inner_loss"} for each in record.values())
+    page = (root / "results" / "index.html").read_text()
+    edges = sum(row["C"] in ("0.001", "30") for row in rows if row["chosen"] == "true")
+    assert f"; at the edge of its grid in {edges}" in page if edges else "at the edge" not in page
+
+
+def test_values_of_several_runs_are_measured_on_the_same_examples(monkeypatch):
+    seen = []
+
+    def fit(method, data, seed, former=None):
+        seen.append((method.option("C"), seed, data.train.X[:, 0].tolist()))
+        return Trained(SimpleNamespace(score=lambda X, Y: -float(len(Y))))
+
+    monkeypatch.setattr(training, "_fit", fit)
+    choose = {"option": "C", "among": [1.0, 2.0], "by": "inner_loss", "over": ["round"]}
+    for C, seed in ((1.0, 3), (2.0, 4)):
+        method = Method.parse("m", {"C": C, "choose": choose})
+        trained = training.train(method, split(), seed, lambda Y, P: {}, holding_out=11)
+        assert trained.held_out == {"inner_loss": 22.0} and not trained.chosen
+    assert [each[:2] for each in seen] == [(1.0, 3), (1.0, 3), (2.0, 4), (2.0, 4)]
+    assert [len(each[2]) for each in seen] == [90, 68, 90, 68] and seen[1][2] == seen[3][2]
+
+
+def test_nothing_is_held_out_where_there_is_nothing_to_choose(monkeypatch):
+    seen = []
+
+    def fit(method, data, seed, former=None):
+        seen.append((method.option("C"), len(data.train.Y)))
+        return Trained(SimpleNamespace())
+
+    monkeypatch.setattr(training, "_fit", fit)
+    choose = {"option": "C", "among": [5.0], "by": "inner_error"}
+    training.train(Method.parse("m", {"C": 1.0, "choose": choose}), split(), 0, lambda Y, P: {})
+    assert seen == [(5.0, 90)]
+
+
+def test_the_edge_of_a_grid_is_its_least_and_greatest_number():
+    choice = Choice.parse({"option": "C", "among": [1.0, 0.1, 10.0], "by": "inner_error"})
+    assert [choice.at_edge("C", C) for C in (0.1, 1.0, 10.0)] == [True, False, True]
+    two = Choice.parse({"option": "C", "among": [1.0, 0.1], "by": "inner_error"})
+    assert not two.at_edge("C", 1.0)  # a grid of two has no inside
+
+
+@pytest.mark.parametrize(
+    ("method", "choose", "message"),
+    [
+        (
+            "structural SVM",
+            {"over": ["repetition"]},
+            "choose.path: goes with a choice within each training only",
+        ),
+        (
+            "SVM",
+            {"over": ["round"], "with": {"cost": [1.0]}},
+            "choose.with: goes with a choice by validation_",
+        ),
+        ("SVM", {"by": "inner_loss"}, "methods.SVM.choose.by: is the loss of a problem"),
+        ("structural SVM", {"over": ["rond"], "path": False}, "choose.over[0]: unknown value 'rond'"),
+    ],
+)
+def test_a_choice_over_runs_that_cannot_be_is_a_fault(tmp_path, method, choose, message):
+    config = yaml.safe_load((HERE / "configs" / "measures.yaml").read_text(encoding="utf-8"))
+    config["methods"][method]["choose"] |= choose
+    with pytest.raises(ConfigError) as error:
+        load(project(tmp_path, config, "measures"))
+    assert message in str(error.value)

@@ -79,14 +79,14 @@ def test_options_are_set_in_a_copy_and_C_has_one_value():
 def test_a_choice_says_where_it_is_made_and_what_is_best():
     given = {"option": "solver_options.epochs", "among": [1, 2], "with": {"C": [0.1, 1.0]}, "by": "inner_{m}"}
     choice = Choice.parse({**given, "largest": True, "ties": "middle"})
-    assert choice.in_training and choice.within_training_set and not choice.over_all_runs
+    assert choice.in_training and choice.within_training_set and not choice.between_runs
     assert choice.measure_name({"m": "f1"}) == "inner_f1"
     assert choice.columns == {"solver_options.epochs": "epochs", "C": "C"}
     measured = {(1, 0.1): 5.0, (1, 1.0): 7.0, (2, 0.1): 7.0, (2, 1.0): 7.0}
     assert choice.best(measured) == (2, 0.1)
     assert Choice.parse({**given, "largest": True}).best(measured) == (1, 1.0)
     assert Choice.parse(given).best(measured) == (1, 0.1)
-    assert Choice.parse({**given, "by": "test_error"}).over_all_runs
+    assert Choice.parse({**given, "by": "test_error"}).between_runs
     described = Method.parse("m", {**RIVAL, "choose": given}).describe()
     assert described.endswith(
         "C 3.0, solver_options.epochs chosen among [1, 2] and C chosen among [0.1, 1.0] by inner_{m}"

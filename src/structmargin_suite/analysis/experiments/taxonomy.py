@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +13,60 @@ from structmargin_suite.results import ExperimentResults
 METHODS = ("flt 0/1", "tax 0/1", "flt delta", "tax delta")
 
 
-@functools.cache  # used by three statements and a figure
-def predicted(experiment: ExperimentResults, run: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(truth, prediction, loss matrix) of a run on its test set."""
+class Predicted(NamedTuple):
+    """Truth and prediction of the test documents of a run, the loss matrix, and which documents they are."""
+
+    y: np.ndarray
+    yhat: np.ndarray
+    losses: np.ndarray
+    tested: np.ndarray | None
+
+    @property
+    def right(self) -> np.ndarray:
+        """100 for a document that is classified correctly, else 0."""
+        return 100.0 * (self.y == self.yhat)
+
+    @property
+    def tree_loss(self) -> np.ndarray:
+        """The tree loss of each document."""
+        loss: np.ndarray = self.losses[self.y, self.yhat]
+        return loss
+
+
+@functools.cache  # used by many statements and a figure
+def predicted(experiment: ExperimentResults, run: str) -> Predicted:
+    """What a run predicts of its test set."""
     split: Any = experiment.split(run)
     y, yhat = np.asarray(split.test.Y), np.asarray(experiment.model(run).predict(split.test.X))
-    return y, yhat, np.asarray(split.problem["loss"])
+    return Predicted(y, yhat, np.asarray(split.problem["loss"]), split.tested)
+
+
+def by_cross_validation(
+    rounds: Mapping[int, tuple[np.ndarray, np.ndarray]], folds: int
+) -> np.ndarray:  # fmt: skip
+    """Values of documents over rounds as an array of shape (cross-validations, documents).
+
+    Parameters
+    ----------
+    rounds : mapping of int to (documents, values)
+        For each round the documents that it tests and what was measured of each.
+    folds : int
+        So many rounds make a cross-validation, in which a document has the mean of its values.
+
+    Returns
+    -------
+    ndarray
+        Of the cross-validations that test every document; where there is none, of all rounds taken together,
+        with the documents that they test.
+    """
+    n = 1 + max(int(documents.max()) for documents, _ in rounds.values())
+    sums, counts = (np.zeros((1 + max(rounds) // folds, n)) for _ in range(2))
+    for number, (documents, values) in rounds.items():
+        sums[number // folds, documents] += values
+        counts[number // folds, documents] += 1
+    tested = counts.sum(axis=0) > 0
+    sums, counts = sums[:, tested], counts[:, tested]
+    whole = (counts > 0).all(axis=1)
+    if whole.any():
+        return np.asarray(sums[whole] / counts[whole])
+    return np.asarray(sums.sum(axis=0, keepdims=True) / counts.sum(axis=0))

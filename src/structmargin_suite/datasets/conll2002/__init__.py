@@ -1,8 +1,9 @@
 """Named entities in Spanish news: CoNLL-2002, three columns per token (word, part of speech, tag), IOB2.
 
 A corpus is a draw of sentences, random by the seed or the first of the file (whole articles, which is
-easier), and optionally a test set. A view is one of `folds` folds of the draw, or its first n_train sentences
-against the test set. The paper's set-up (jmlr05 5.2, Altun et al. 2003) is 300 sentences.
+easier), and optionally test sets. A view is one of `folds` folds of the draw, or its first n_train sentences
+against the test set. With n_testa, models of folds are also tested on esp.testa, the same for every draw.
+The paper's set-up (jmlr05 5.2, Altun et al. 2003) is 300 sentences.
 
 Tokens are seen as words, for generative models, or as rows of binary features of the token and its two
 neighbours (`linear`), or as those under the degree-2 map (`degree 2`); `features.py` has both. About
@@ -13,6 +14,7 @@ not comparable.
 from __future__ import annotations
 
 import codecs
+import functools
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,10 +39,13 @@ FILES = (
         url="https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/conll2002.zip",
     ),
 )
+POOL = 8323
+"""Sentences of esp.train, from which random draws are made."""
 PREPARE: Schemas = {
     "draw": {"enum": ["random", "first"]},
     "n_sentences": {"type": "integer", "minimum": 2},
     "n_test": {"type": "integer", "minimum": 1},
+    "n_testa": {"type": "integer", "minimum": 1},
     "repetition": {"type": "integer", "minimum": 0},
 }
 VIEW: Schemas = {
@@ -70,24 +75,29 @@ def refuse(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> str | None:
 
 def parse(
     files: Mapping[str, Path], seed: int, *, draw: str, n_sentences: int, n_test: int | None = None,
-    repetition: int = 0,
+    n_testa: int | None = None, repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """A draw of sentences from esp.train, and the first n_test of esp.testb.
+    """A draw of sentences from esp.train, the first n_test of esp.testb and the first n_testa of esp.testa.
 
-    A user's own file may also be plain text in the three columns; its last n_test sentences are then
-    the test set, and the others are drawn from.
+    A user's own file may also be plain text in the three columns; its last n_test + n_testa sentences are
+    then these test sets, in this order, and the others are drawn from.
     """
-    path = files[FILES[0].name]
+    path, wanted = files[FILES[0].name], (n_test or 0, n_testa or 0)
     if zipfile.is_zipfile(path) or path.suffix == ".zip":
-        pool = read(path, "conll2002/esp.train")
-        test = read(path, "conll2002/esp.testb")[:n_test] if n_test else []
+        at = path.stat().st_mtime_ns
+        pool = read(path, "conll2002/esp.train", at)
+        test, testa = (
+            read(path, f"conll2002/{name}", at)[:n] if n else []
+            for name, n in zip(("esp.testb", "esp.testa"), wanted, strict=True)
+        )
     else:
         whole = sentences(str(path), path.read_bytes())
-        pool, test = (whole[:-n_test], whole[-n_test:]) if n_test else (whole, [])
-    if len(pool) < n_sentences or (n_test and len(test) < n_test):
+        ends = np.cumsum([max(len(whole) - sum(wanted), 0), *wanted])
+        pool, test, testa = (whole[begin:end] for begin, end in zip([0, *ends], ends, strict=False))
+    if len(pool) < n_sentences or (len(test), len(testa)) != wanted:
         raise DataError(
-            f"{path} has {len(pool)} sentences to draw from and {len(test)} to test on, but n_sentences is "
-            f"{n_sentences} and n_test {n_test or 0}; lower them"
+            f"{path} has {len(pool)} sentences to draw from and {len(test)} and {len(testa)} to test on, but "
+            f"n_sentences is {n_sentences}, n_test {wanted[0]} and n_testa {wanted[1]}; lower them"
         )
     chosen = np.arange(n_sentences)
     if draw == "random":
@@ -95,11 +105,13 @@ def parse(
     return {
         **_sentence_arrays("pool", [pool[i] for i in chosen]),
         **(_sentence_arrays("test", test) if test else {}),
+        **(_sentence_arrays("testa", testa) if testa else {}),
     }
 
 
-def read(archive: Path, member: str) -> list[Sentence]:
-    """The sentences of one member of a zip file."""
+@functools.lru_cache(maxsize=3)  # many draws come from the same members
+def read(archive: Path, member: str, changed: int = 0) -> list[Sentence]:
+    """The sentences of one member of a zip file; `changed` tells versions of the file apart."""
     contents = zip_files(archive, lambda name: name == member)
     if member not in contents:
         raise DataError(f"{archive} has no member {member}; use the archive of CoNLL-2002")
@@ -154,17 +166,27 @@ def _token(where: str, text: str, before: str | None) -> tuple[str, str]:
 
 
 def synthesize(
-    seed: int, *, draw: str, n_sentences: int, n_test: int | None = None, repetition: int = 0
+    seed: int,
+    *,
+    draw: str,
+    n_sentences: int,
+    n_test: int | None = None,
+    n_testa: int | None = None,
+    repetition: int = 0,
 ) -> dict[str, np.ndarray]:
     """Sentences of a hidden Markov model with word-like tokens; the language is always the same one.
 
-    `first` is one fixed set of sentences, `random` follows the seed.
+    `first` is one fixed set of sentences, `random` follows the seed; the n_testa further ones are always the
+    same.
     """
     language = made_up_language()
     rng = np.random.default_rng(0 if draw == "first" else seed)
     arrays = _sentence_arrays("pool", [language.speak(rng) for _ in range(n_sentences)])
     if n_test:
         arrays.update(_sentence_arrays("test", [language.speak(rng) for _ in range(n_test)]))
+    if n_testa:
+        fixed = np.random.default_rng(1)
+        arrays.update(_sentence_arrays("testa", [language.speak(fixed) for _ in range(n_testa)]))
     return arrays
 
 
@@ -185,14 +207,13 @@ def view(
     else:
         train = _take("pool", arrays, np.arange(n_train or 0))
         test = _take("test", arrays, np.arange(len(arrays["test_lengths"])))
-    Y, Y_test = (_by_sentence(tags, lengths) for _, tags, lengths in (train, test))
-    if features == "words":
-        X, X_test = (_by_sentence(words, lengths) for words, _, lengths in (train, test))
-        return Split(Examples(X, Y), Examples(X_test, Y_test))
-    A, B = _rows(features, train, test)
-    X, X_test = (_by_sentence(M, lengths) for M, (_, _, lengths) in ((A, train), (B, test)))
-    problem = {"n_labels": len(TAGS), "n_features": A.shape[1]}
-    return Split(Examples(X, Y), Examples(X_test, Y_test), problem=problem)
+    beside = {}
+    if fold is not None and "testa_lengths" in arrays:
+        testa = _take("testa", arrays, np.arange(len(arrays["testa_lengths"])))
+        beside = {"testa": lambda: _examples(features, train, testa)[1]}
+    learnt, tested = _examples(features, train, test)
+    known = {"n_labels": len(TAGS), "n_features": learnt.X[0].shape[1]} if features != "words" else {}
+    return Split(learnt, tested, problem=known, beside=beside)
 
 
 Tokens = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -201,7 +222,7 @@ _remembered: list[tuple[str, Tokens, Tokens, Rows]] = []
 
 
 def _rows(features: str, train: Tokens, test: Tokens) -> Rows:
-    """The features of the tokens of both subsets; the last two splits are remembered, since methods of a job
+    """The features of the tokens of both subsets; the last four pairs are remembered, since methods of a job
     often see the same one."""
     for name, old_train, old_test, rows in _remembered:
         if name == features and all(
@@ -213,8 +234,24 @@ def _rows(features: str, train: Tokens, test: Tokens) -> Rows:
     if features == "degree 2":
         rows = merged(*degree2(*rows))
     _remembered.append((features, train, test, rows))
-    del _remembered[:-2]
+    del _remembered[:-4]
     return rows
+
+
+def _examples(features: str, train: Tokens, test: Tokens) -> tuple[Examples, Examples]:
+    """Both subsets by sentence, the second in the features of the first."""
+    rows = (train[0], test[0]) if features == "words" else _rows(features, train, test)
+    both = [
+        Examples(_by_sentence(M, lengths), _by_sentence(tags, lengths))
+        for M, (_, tags, lengths) in zip(rows, (train, test), strict=True)
+    ]
+    return both[0], both[1]
+
+
+def keep(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """The number of wrong labels of every sentence, and its length."""
+    wrong = [int(np.sum(np.asarray(y) != np.asarray(yhat))) for y, yhat in zip(Y, Yhat, strict=True)]
+    return {"wrong": np.array(wrong), "tokens": np.array([len(y) for y in Y])}
 
 
 def score(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, float]:

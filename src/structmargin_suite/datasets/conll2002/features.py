@@ -42,7 +42,10 @@ def binary(
 
     Columns are those that some training token has.
     """
-    vocabulary, kind = np.unique(np.concatenate([train[0], test[0]]), return_inverse=True)
+    vocabulary = np.unique(train[0])  # these first, so that columns do not depend on the test set
+    vocabulary = np.concatenate([vocabulary, np.setdiff1d(test[0], vocabulary)])
+    order = np.argsort(vocabulary)
+    kind = order[np.searchsorted(vocabulary, np.concatenate([train[0], test[0]]), sorter=order)]
     column: dict[str, int] = {EDGE: 0}
     rows = [[column.setdefault(name, len(column)) for name in spelling(str(word))] for word in vocabulary]
     rows.append([column[EDGE]])

@@ -225,7 +225,9 @@ def _fell_on(choice: Choice, runs: pd.DataFrame) -> list[str]:
         values = records(runs[[key]]) if key in runs else [{key: among[0]}] * len(runs)
         times = Counter(cell(row[key]) for row in values)
         often = ", ".join(f"{value} ({n})" for value, n in times.most_common())
-        sentences.append(f"{key} chosen by {choice.by}, in {len(runs)} runs: {often}")
+        edge = sum(choice.at_edge(option, row[key]) for row in values)
+        at_edge = f"; at the edge of its grid in {edge}" if edge else ""
+        sentences.append(f"{key} chosen by {choice.by}, in {len(runs)} runs: {often}{at_edge}")
     return sentences
 
 

@@ -1,8 +1,9 @@
 """Classes in taxonomies (jmlr05 Section 5.1, Table 1).
 
-The rounds of the patents are folds of cross-validations, which share documents: intervals over rounds are
-corrected for it (Nadeau and Bengio). The rounds of the newsgroups have one test set: intervals are by a
-bootstrap over its postings crossed with the rounds.
+The unit is a document. The rounds of the patents are folds: a cross-validation tests every document once (or
+as often, where one fold is trained on), and a document counts with its mean in each. The rounds of the
+newsgroups have one test set. Both ways documents are resampled crossed with the training sets' draws, which
+are cross-validations or rounds.
 """
 
 from __future__ import annotations
@@ -11,16 +12,15 @@ import functools
 
 import numpy as np
 
-from structmargin_suite.analysis.estimates import Estimate, NotTestable, bootstrap, corrected_t
-from structmargin_suite.analysis.experiments.taxonomy import predicted
+from structmargin_suite.analysis.estimates import Estimate, NotTestable, bootstrap
+from structmargin_suite.analysis.experiments.taxonomy import Predicted, by_cross_validation, predicted
 from structmargin_suite.datasets.patents import FOLDS
 from structmargin_suite.results import column
 from structmargin_suite.statements.cases import Case, effect
 
-FOLDED = ("patents", "margin")
-ONE_TEST_SET = "newsgroups"
+STUDIES = ("patents", "margin", "one fold", "made up", "newsgroups")
 FLAT, TREE_FEATURES, FLAT_DELTA, BOTH = "flt 0/1", "tax 0/1", "flt delta", "tax delta"
-ACCURACY, LOSS = "test_accuracy", "test_loss"
+ACCURACY, LOSS = "accuracy", "tree loss"
 
 COMPARED = {
     "taxonomy-best-accuracy-{}": (ACCURACY, BOTH, FLAT),
@@ -33,38 +33,39 @@ COMPARED = {
     "taxonomy-loss-{}-tax": (LOSS, BOTH, TREE_FEATURES),
 }
 """Statement, for so many documents per class: (measure, the method that it says is better, the other)."""
-SIGN = {ACCURACY: 1.0, LOSS: -1.0}
-"""A higher accuracy is better, and a lower loss."""
 
 
 def lead(measure: str, size: int, better: str, other: str, case: Case) -> Estimate:
     """By how much one method is better than another: percent of documents, or tree loss."""
-    if len(case.runs(ONE_TEST_SET, better)):
-        return bootstrap(_by_document(case, measure, size, better, other), case.level)
-    by_round = case.paired(FOLDED, measure, better, other, "round", instances_per_class=size)
-    return corrected_t(SIGN[measure] * by_round, case.level, 1.0 / (FOLDS[size] - 1))
+    return bootstrap(_by_document(case, measure, size, better, other), case.level)
 
 
 def _by_document(case: Case, measure: str, size: int, better: str, other: str) -> np.ndarray:
-    """The same for every round and test document, an array of shape (rounds, documents)."""
+    """The same for every draw of training sets and test document, an array of shape (draws, documents)."""
     by_method = []
     for method in (better, other):
-        runs = case.runs(ONE_TEST_SET, method, instances_per_class=size)
+        runs = case.runs(STUDIES, method, instances_per_class=size)
         rounds = zip(column(runs, "round", 0), runs["run"], strict=True)
-        by_method.append({number: _measured(case, measure, run) for number, run in rounds})
+        by_method.append({int(number): predicted(case.experiment, run) for number, run in rounds})
     common = [number for number in by_method[0] if number in by_method[1]]
     if len(common) < 2:  # one training set says nothing of others
         raise NotTestable(f"{len(common)} rounds with {size} per class; at least 2 are needed")
-    return SIGN[measure] * np.array([by_method[0][k] - by_method[1][k] for k in common])
+    gains = {k: _gain(measure, by_method[0][k], by_method[1][k]) for k in common}
+    if by_method[0][common[0]].tested is None:
+        return np.array(list(gains.values()))
+    tested = {k: np.asarray(by_method[0][k].tested) for k in common}
+    return by_cross_validation({k: (tested[k], gains[k]) for k in common}, FOLDS[size])
 
 
-def _measured(case: Case, measure: str, run: str) -> np.ndarray:
-    y, yhat, losses = predicted(case.experiment, run)
-    return 100.0 * (y == yhat) if measure == ACCURACY else losses[y, yhat]
+def _gain(measure: str, better: Predicted, other: Predicted) -> np.ndarray:
+    """By how much one is better than another on each document: a higher accuracy, or a lower tree loss."""
+    if measure == ACCURACY:
+        return better.right - other.right
+    return other.tree_loss - better.tree_loss
 
 
 for _id, (_measure, _better, _other) in COMPARED.items():
     for _size in FOLDS:
-        effect(_id.format(_size), study=(*FOLDED, ONE_TEST_SET), methods=[_better, _other])(
+        effect(_id.format(_size), study=STUDIES, methods=[_better, _other])(
             functools.partial(lead, _measure, _size, _better, _other)
         )

@@ -1,0 +1,56 @@
+"""One value of an option for several runs: which one does best over all of them.
+
+Every value is a run of its own. They are compared by the choice's measure, averaged over the runs for which
+one value is chosen: those that differ only in the value and in the settings that the choice names (`over`),
+or all runs of a method under one reading on one corpus, where the test set chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from structmargin_suite.methods.choice import Choice
+from structmargin_suite.planning.plan import Experiment
+from structmargin_suite.results import column, has_value
+
+
+def mark_chosen(experiment: Experiment, runs: pd.DataFrame) -> None:
+    """Set `chosen` to False for the runs of values that others are better than."""
+    choices = {(run.method, run.reading): run.configured.choice for run in experiment.runs}
+    varied = list(dict.fromkeys(key for run in experiment.runs for key in run.varied))
+    read = column(runs, "reading", "")
+    for (method, reading), choice in choices.items():
+        if choice is None or not choice.between_runs:
+            continue
+        of_method = runs[(runs["method"] == method) & (read == reading)]
+        for _, candidates in of_method.groupby(_apart(choice, varied), dropna=False):
+            _mark_best(choice, candidates, runs)
+
+
+def _apart(choice: Choice, varied: Sequence[str]) -> list[str]:
+    """The settings of which every value has a choice of its own."""
+    together = {"method", "reading", "corpus", choice.columns[choice.option], *choice.over}
+    return ["corpus", *(key for key in varied if choice.over and key not in together)]
+
+
+def _mark_best(choice: Choice, candidates: pd.DataFrame, runs: pd.DataFrame) -> None:
+    """Mark the runs of the best value among runs that differ in the value, and in what is averaged over."""
+    option = choice.columns[choice.option]
+    done = candidates[candidates["status"] == "done"]
+    means = {}
+    for value in choice.among:
+        measured = done[_tried(done, option, value)][choice.by] if choice.by in done else []
+        if len(measured):
+            means[value] = choice.sign * float(np.mean(np.asarray(measured, dtype=float)))
+    if means:
+        best = min(means, key=lambda value: means[value])
+        runs.loc[candidates.index, "chosen"] = _tried(candidates, option, best)
+
+
+def _tried(runs: pd.DataFrame, option: str, value: Any) -> pd.Series:
+    """Which runs have an option's value; those without a column or value of it have the only one there is."""
+    return has_value(runs, option, value) | column(runs, option).isna()
