@@ -33,13 +33,13 @@ def _size(case: Case) -> int:
     return int(case.statement.id.rpartition("-")[2])
 
 
-@compared(*(f"align-small-n-{n}" for n in (1, 2, 4, 10, *LARGE)))
+@compared(*(f"align-small-n-{n}" for n in (1, 2, 4, 5, 10, *LARGE)))
 def excess(case: Case) -> Estimate:
     """The generative model's test error minus SVM2's."""
     return t_interval(_excess(case, _size(case)), case.level)
 
 
-@compared(*(f"align-small-n-{n}" for n in (1, 2, 4, 10, *LARGE)), cause="baseline")
+@compared(*(f"align-small-n-{n}" for n in (1, 2, 4, 5, 10, *LARGE)), cause="baseline")
 def excess_at_the_printed_gap(case: Case) -> Estimate:
     """The same against the generative model with the paper's gap score, not with the best of several."""
     found = t_interval(_excess(case, _size(case), gap_score=PRINTED_GAP, **TRIED), case.level)
