@@ -307,6 +307,11 @@ class Dual:
         self.C = C
         self.measure()
 
+    def begin_again(self) -> None:
+        """Back to alpha = 0, where w = 0, with the cuts that are held."""
+        self._alpha[: self.m] = 0.0
+        self.store.scale(0.0)
+
     def admit(self, X: Any, Y: Any, C: float) -> None:
         """Go on with more examples, the known ones first, at a C for all of them.
 

@@ -73,6 +73,9 @@ class NSlack(Trainable):
     gains : bool, default=False
         Variants 'a' and 'b' note for every cut by how much it raised the dual, in `Fit.gains`: to be held
         against Propositions 14-17 (`Formulation.min_gain`). 'b' then measures the dual after every cut.
+    restart : bool, default=True
+        Variants 'a' and 'b' re-optimise over all cuts from the current alpha. False: from alpha = 0 each
+        time, to see what restarting saves (Section 3.2).
     """
 
     variant: str = "batch"
@@ -84,6 +87,7 @@ class NSlack(Trainable):
     all_labels: bool = True
     by_rows: bool = True
     gains: bool = False
+    restart: bool = True
 
     name: ClassVar[str] = "n_slack"
     needs: ClassVar[Needs] = Needs()
@@ -95,6 +99,8 @@ class NSlack(Trainable):
             raise ValueError(f"n_slack has the engines 'ascent' and 'cvxopt', not {self.engine!r}")
         if self.gains and self.variant == "batch":
             raise ValueError("gains are noted for one cut at a time: choose variant 'a' or 'b' of n_slack")
+        if not self.restart and self.variant == "batch":
+            raise ValueError("restart=False is for one cut at a time: choose variant 'a' or 'b' of n_slack")
 
     def solve(self, task: Task) -> Fit:
         dual = task.dual(task.n, self.engine)
@@ -199,4 +205,6 @@ class NSlack(Trainable):
         dual.measure()
         floor = task.floor(dual, ONE_BY_ONE)
         if dual.relaxed_gap > floor:
+            if not self.restart:
+                dual.begin_again()
             dual.ascend(floor, seed=task.seed)

@@ -4,17 +4,19 @@ n_classes classes form groups of `siblings`. The mean of a class is its group's 
 with all coordinates normal; examples scatter around it. The losses, for VIEW's `loss`:
     zero_one   1 for every wrong class
     tree       1 for a wrong class of the right group, 2 for one of another group
-each times `loss_scale`. A constant feature serves as intercept.
+each times `loss_scale`. A constant feature serves as intercept. With VIEW's `outputs` there are that many
+classes to choose from: those beyond n_classes are of no example, and each is a group of its own. So the
+number of outputs can grow while examples, norms and the largest loss stay as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from structmargin_suite.datasets import Examples, Schemas, Split
-from structmargin_suite.datasets._pool import refuse
+from structmargin_suite.datasets import Examples, Schemas, Split, _pool
 from structmargin_suite.fetching.fetch import Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "refuse", "score", "synthesize", "view"]
@@ -33,7 +35,16 @@ VIEW: Schemas = {
     "n_train": {"type": "integer", "minimum": 1},
     "loss": {"enum": ["zero_one", "tree"]},
     "loss_scale": {"type": "number", "exclusiveMinimum": 0},
+    "outputs": {"type": "integer", "minimum": 2},
 }
+
+
+def refuse(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> str | None:
+    """Why these parameters do not go together, or None."""
+    classes, outputs = prepare["n_classes"], view.get("outputs")
+    if outputs is not None and outputs < classes:
+        return f"outputs is {outputs}, but there are {classes} classes; raise outputs"
+    return _pool.refuse(prepare, view)
 
 
 def synthesize(
@@ -60,9 +71,12 @@ def view(
     n_train: int,
     loss: str = "zero_one",
     loss_scale: float = 1.0,
+    outputs: int | None = None,
 ) -> Split:
     """The first n_train examples of the pool, the whole test set, and the problem's shape and loss."""
     groups = arrays["groups"]
+    more = 0 if outputs is None else outputs - len(groups)
+    groups = np.concatenate([groups, groups[-1] + 1 + np.arange(more)])
     losses = 1.0 - np.eye(len(groups))
     if loss == "tree":
         losses += groups[:, None] != groups[None, :]

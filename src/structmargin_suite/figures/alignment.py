@@ -13,6 +13,9 @@ from structmargin_suite.figures._grouped import mean_curve, published
 from structmargin_suite.figures._style import COLOURS, GREY, Series, number_ticks, stamp
 from structmargin_suite.results import ExperimentResults, column
 
+PRINTED_GAP = -0.2
+"""The gap score that the paper reports."""
+
 
 def _series(results: ExperimentResults, study: str) -> list[tuple[str, str, Series]]:
     """(method, reading, looks) of what a study runs; the looks are the same in every figure."""
@@ -39,16 +42,44 @@ def _bounds(runs: pd.DataFrame, key: str) -> tuple[list[float], list[float]]:
 @figure("learning_curve")
 def learning_curve(results: ExperimentResults, fig: Any) -> None:
     """Test error against the number of training examples, ours and the paper's."""
-    ax = fig.add_subplot()
+    pairs = results.pairs("sizes")
+    methods = list(dict.fromkeys(name for name, _ in pairs))
     papers = results.published("alignment")
-    for name, reading, series in _series(results, "sizes"):
-        line = mean_curve(results.select("sizes", method=name, reading=reading), "n_train", "test_error")
-        series.ours(ax, *line, results.label(name, reading))
-    _paper(results, ax, "test_error")
-    ax.set(xscale="log", xlabel="training examples n", ylabel="test error (%)", ylim=(0, None))
-    number_ticks(ax.xaxis, sorted(papers["n_train"].unique()))
-    fig.set_size_inches(6.4, 4.6)
-    fig.legend(loc="outside lower center", ncols=2)
+    fig.set_size_inches(7.2, 4.6)
+    axes = fig.subplots(1, len(methods), sharey=True, squeeze=False)[0]
+    for ax, method in zip(axes, reversed(methods), strict=True):
+        readings = [reading for name, reading in pairs if name == method]
+        for k, reading in enumerate(readings):
+            runs = results.select("sizes", method=method, reading=reading)
+            Series(k).ours(ax, *mean_curve(runs, "n_train", "test_error"), results.reading_label(reading))
+        x, value = published(papers, "n_train", method=method, measure="test_error")
+        Series(len(readings)).paper(ax, x, value, "the paper")
+        ax.set(xscale="log", xlabel="training examples n", ylim=(0, None), title=results.label(method))
+        number_ticks(ax.xaxis, sorted(papers["n_train"].unique()))
+        ax.legend()
+    axes[0].set_ylabel("test error (%)")
+
+
+@figure("gap_score")
+def gap_score(results: ExperimentResults, fig: Any) -> None:
+    """Test error of the generative model against its gap score, a line for each n."""
+    name = "generative"
+    runs = results.select("sizes", done=False, method=name, reading=results.primary(name), status="done")
+    sizes = sorted(runs["n_train"].unique())
+    ax = fig.add_subplot()
+    for k, n in enumerate(sizes):
+        Series(k).ours(ax, *mean_curve(runs[runs["n_train"] == n], "gap_score", "test_error"), f"n = {n}")
+    ax.axvline(PRINTED_GAP, color=GREY, linewidth=0.8, linestyle=":")
+    ax.annotate(
+        "the paper's ",
+        (PRINTED_GAP, 0.97),
+        xycoords=("data", "axes fraction"),
+        va="top",
+        ha="right",
+        fontsize=8,
+    )
+    ax.set(xlabel="gap score δ", ylabel="test error (%)", ylim=(0, None))
+    fig.legend(loc="outside lower center", ncols=4)
 
 
 @figure("constraints")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from scipy import stats
+
 from structmargin.problems.grammar.trees import brackets
 from structmargin_suite.analysis.experiments.parsing import predicted
 from structmargin_suite.figures import figure
@@ -13,6 +16,15 @@ from structmargin_suite.results import ExperimentResults
 
 OPEN = ("gum", "craft", "synthetic")
 """Corpora whose terms allow a picture of a tree; only tags are drawn, never words."""
+PAPERS_SENTENCES = 163
+"""In the paper's test set."""
+
+
+def exact_interval(percent: float) -> tuple[float, float]:
+    """The exact 95% interval, in percent, of a share of the paper's 163 test sentences."""
+    right = round(PAPERS_SENTENCES * percent / 100.0)
+    interval = stats.binomtest(right, PAPERS_SENTENCES).proportion_ci(method="exact")
+    return 100.0 * interval.low, 100.0 * interval.high
 
 
 @figure("table_5")
@@ -39,9 +51,12 @@ def table_5(results: ExperimentResults, fig: Any) -> None:
         of_measure = papers[(papers["split"] == "test") & (papers["measure"] == measure)]
         paper = dict(zip(of_measure["method"], of_measure["value"], strict=True))
         printed = [pair for pair in pairs if named[pair] in paper]
-        ax.plot(
-            [paper[named[pair]] for pair in printed], [pairs.index(pair) for pair in printed],
-            linestyle="none", marker="o", color=GREY, markerfacecolor="white", label="the paper",
+        values = [paper[named[pair]] for pair in printed]
+        ends = np.array([exact_interval(value) for value in values]).reshape(-1, 2).T
+        reach = np.abs(ends - values) if measure == "accuracy" else None
+        ax.errorbar(
+            values, [pairs.index(pair) for pair in printed], xerr=reach, linestyle="none", marker="o",
+            color=GREY, markerfacecolor="white", linewidth=0.8, label="the paper",
         )  # fmt: skip
         ax.set(xlabel=label)
     panels[0].set_yticks(range(len(pairs)), [results.label(*pair) for pair in pairs])
@@ -52,36 +67,36 @@ def table_5(results: ExperimentResults, fig: Any) -> None:
 
 @figure("choice_of_c")
 def choice_of_c(results: ExperimentResults, fig: Any) -> None:
-    """F1 on the training and the test set against C, a row of panels for each reading."""
-    pairs = results.pairs("C")
-    readings = list(dict.fromkeys(reading for _, reading in pairs))
-    fig.set_size_inches(7.2, 2.8 * len(readings))
-    panels = fig.subplots(len(readings), 2, sharey=True, squeeze=False)
-    for line, reading in zip(panels, readings, strict=True):
-        methods = [name for name, of_method in pairs if of_method == reading]
+    """F1 on the training and the test set against C, a row of panels for each corpus and reading."""
+    runs = results.select(("C", "C, splits"))
+    lines = list(dict.fromkeys(zip(runs["corpus"], runs["reading"], strict=True)))
+    fig.set_size_inches(7.2, 2.4 * max(len(lines), 1))
+    panels = fig.subplots(max(len(lines), 1), 2, sharex=True, sharey="row", squeeze=False)
+    for line, (corpus, reading) in zip(panels, lines, strict=False):
+        of_line = runs[(runs["corpus"] == corpus) & (runs["reading"] == reading)]
         for ax, subset in zip(line, ("train", "test"), strict=True):
-            for k, name in enumerate(methods):
-                runs = results.select("C", method=name, reading=reading)
-                Series(k).ours(ax, *mean_curve(runs, "C", f"{subset}_f1"), name)
+            for k, (name, of_method) in enumerate(of_line.groupby("method", sort=False)):
+                Series(k).ours(ax, *mean_curve(of_method, "C", f"{subset}_f1"), str(name))
             where = "training set" if subset == "train" else "test set"
-            ax.set(xscale="log", xlabel="C", title=f"{results.reading_label(reading)}, {where}")
-            number_ticks(ax.xaxis, sorted(results.select("C")["C"].unique()))
+            ax.set(xscale="log", title=f"{corpus}, {results.reading_label(reading)}, {where}")
+            number_ticks(ax.xaxis, sorted(runs["C"].unique()))
         line[0].set_ylabel("F1 over brackets (%)")
+    for ax in panels[-1]:
+        ax.set_xlabel("C")
     panels[0][0].legend(loc="lower right")
 
 
 @figure("constraints")
 def constraints(results: ExperimentResults, fig: Any) -> None:
     """Constraints added against n, with a line at two per sentence, a panel for each reading."""
-    pairs = results.pairs("sizes")
-    readings = list(dict.fromkeys(reading for _, reading in pairs))
-    fig.set_size_inches(2.6 * len(readings), 3.4)
-    sizes = sorted(results.select("sizes")["n_train"].unique())
+    of_sizes = results.select(("sizes", "sizes, schedule"))
+    readings, methods = (list(dict.fromkeys(of_sizes[key])) for key in ("reading", "method"))
+    fig.set_size_inches(2.1 * len(readings), 3.4)
+    sizes = sorted(of_sizes["n_train"].unique())
     axes = fig.subplots(1, len(readings), sharey=True, squeeze=False)[0]
-    methods = list(dict.fromkeys(name for name, _ in pairs))
     for ax, reading in zip(axes, readings, strict=True):
         for k, name in enumerate(methods):
-            runs = results.select("sizes", method=name, reading=reading)
+            runs = of_sizes[(of_sizes["method"] == name) & (of_sizes["reading"] == reading)]
             if len(runs):
                 Series(k).ours(ax, *mean_curve(runs, "n_train", "constraints"), name)
         twice = [2 * n for n in sizes]
@@ -173,9 +188,11 @@ def parsing_time(results: ExperimentResults, fig: Any) -> None:
     runs = results.select("table 5")
     corpus = "" if runs.empty else runs["corpus"].iloc[0]
     papers = results.published("parsing")
-    papers = papers[papers["measure"] == "cpu_hours"]
-    hours = dict(zip(papers["method"], papers["value"], strict=True))
-    fig.set_size_inches(6.4, 0.9 + 0.34 * len(pairs))
+    hours, share = (
+        dict(zip(of["method"], of["value"], strict=True))
+        for of in (papers[papers["measure"] == measure] for measure in ("cpu_hours", "percent_in_qp"))
+    )
+    fig.set_size_inches(7.2, 0.9 + 0.34 * len(pairs))
     ax = fig.add_subplot()
     for place, (name, reading) in enumerate(pairs):
         timed = results.timed(results.select("table 5", method=name, reading=reading, corpus=corpus))
@@ -192,12 +209,15 @@ def parsing_time(results: ExperimentResults, fig: Any) -> None:
                 label=label if place == 0 else None,
             )  # fmt: skip
             left += spent
-        paper = hours.get(results.methods[name].published_as)
-        text = f" {left:.1f} s" + (f" (the paper: {paper:g} h)" if paper else "")
+        paper = results.methods[name].published_as
+        in_qp = 100.0 * clock["fit_seconds_qp"] / clock["fit_seconds_loop"]
+        text = f" {left:.1f} s, {in_qp:.0f}% QP"
+        if paper in hours:
+            text += f" (the paper: {hours[paper]:g} h, {share[paper]:.0f}%)"
         ax.annotate(text, (left, place), va="center", color=GREY, fontsize=8)
     ax.set_yticks(range(len(pairs)), [results.label(*pair) for pair in pairs])
     ax.invert_yaxis()
-    ax.margins(x=0.35)
+    ax.margins(x=0.6)
     ax.set_axisbelow(True)
     ax.set(xlabel=f"CPU seconds of one training, {corpus}")
     fig.legend(loc="outside upper center", ncols=3)

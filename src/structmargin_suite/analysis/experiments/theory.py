@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from structmargin import FORMULATIONS
-from structmargin.formulation import Formulation
 from structmargin_suite.results import ExperimentResults, column, has_value
 
 ROUNDING = 1e-9
@@ -48,23 +47,22 @@ def power_of_slacks(name: str) -> int:
     return FORMULATIONS[name].p
 
 
-def least_gain(formulation: Formulation, C: float, n: int, eps: float, radius: float, delta: float) -> float:
-    """By how much a constraint raises the dual at least (Propositions 14 to 17).
+def gains_of_cuts(experiment: ExperimentResults, run: Any) -> pd.DataFrame:
+    """What each constraint of a training `raised` the dual by, and the `least` that it may.
 
-    `radius` bounds |deltaPsi| and `delta` the loss. For SVM1 with margin re-scaling this is what Theorem 18
-    rests on, the smaller of Proposition 17's gain and C eps / (2n).
+    `run` is a row of the experiment's runs. Propositions 14 to 17 hold with a bound on |deltaPsi| and on the
+    loss over the outputs of the constraint's own example: here classes, so that |deltaPsi|^2 <= 2 |x|^2.
     """
-    largest = delta if formulation.H.power > 0.0 else 1.0
-    scaled = 1.0 if formulation.H.s0 == 1.0 else largest
-    if formulation.p == 2:
-        return 0.5 * eps**2 / (scaled * radius**2 + n / C)
-    return min(C * eps / (2 * n), eps**2 / (8 * scaled**2 * radius**2))
-
-
-def pass_gains(trace: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """(what each pass of a training raised the dual by, how many constraints it added)."""
-    dual, added = (np.diff(trace[name].to_numpy(float), prepend=0.0) for name in ("dual", "constraints"))
-    return dual, added
+    split, formulation = experiment.split(run.run), FORMULATIONS[run.formulation]
+    radius = np.sqrt(2.0) * np.linalg.norm(np.asarray(split.train.X), axis=1)
+    largest = np.asarray(split.problem["loss"]).max(axis=1)[np.asarray(split.train.Y)]
+    least = [
+        formulation.min_gain(run.C, len(radius), run.eps, float(R), float(delta))
+        for R, delta in zip(radius, largest, strict=True)
+    ]
+    cuts = experiment.gains(run.run)
+    of_example = np.asarray(least, dtype=float)[cuts["example"].to_numpy(int)]
+    return pd.DataFrame({"raised": cuts["dual_after"] - cuts["dual_before"], "least": of_example})
 
 
 def gain_of_one(loss: float, radius: float, cap: float) -> float:

@@ -20,6 +20,32 @@ def growth(case: Case) -> Estimate:
     return t_interval(slopes(case.runs("growth"), "n_train", "constraints"), case.level)
 
 
+@effect("one-slack-n-C", study="growth with C")
+def growth_with_c(case: Case) -> Estimate:
+    """The power of C with which constraints grow, one slope per fresh sample."""
+    return t_interval(slopes(case.runs("growth with C"), "C", "constraints"), case.level)
+
+
+@effect("one-slack-n-eps", study="growth with precision")
+def growth_with_precision(case: Case) -> Estimate:
+    """The power of 1/eps with which constraints grow, one slope per fresh sample."""
+    runs = case.runs("growth with precision")
+    runs = runs.assign(inverse=1.0 / runs["eps"].astype(float))
+    return t_interval(slopes(runs, "inverse", "constraints"), case.level)
+
+
+@effect("one-slack-n-outputs", study="outputs", methods=["1-slack"])
+def growth_with_outputs(case: Case) -> Estimate:
+    """The power of the number of outputs with which constraints grow, one slope per fresh sample."""
+    return t_interval(slopes(case.runs("outputs", "1-slack"), "outputs", "constraints"), case.level)
+
+
+@effect("bound-constraints-outputs", study="outputs", methods=["n-slack"])
+def growth_of_algorithm_1_with_outputs(case: Case) -> Estimate:
+    """The same for Algorithm 1, variant (a)."""
+    return t_interval(slopes(case.runs("outputs", "n-slack"), "outputs", "constraints"), case.level)
+
+
 @effect("one-slack-n-thousand")
 def below_a_thousand(case: Case) -> Estimate:
     """Training sets on which all trainings of the 1-slack solver need fewer than 1000 constraints, or not."""

@@ -30,8 +30,11 @@ from structmargin_suite.datasets._treebanks import TEST_SHARE
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements.cases import Case, effect
 
-TABLE = ("table 5", "splits")
-TRAININGS = (*TABLE, "sizes")
+SPLITS = ("splits", "splits, schedule")
+TABLE = ("table 5", *SPLITS)
+TRAININGS = (*TABLE, "sizes", "sizes, schedule")
+ALONG_C = ("C", "C, splits")
+VARIANTS = "variants"
 PCFG, ZERO_ONE, SLACK, MARGIN = "PCFG", "SVM2", "SVM2 slack", "SVM2 margin"
 TEST_TO_TRAIN = 1.0 / (TEST_SHARE - 1)
 F1, TREES = "test_f1", "test_accuracy"
@@ -62,13 +65,17 @@ def gain(measure: str, better: str, other: str, case: Case) -> Estimate:
     by_split = case.paired(TABLE, measure, better, other)
     if len(by_split) > 1:
         return corrected_t(by_split, case.level, TEST_TO_TRAIN)
+    return _resampled(case, measure, [_first_run(case, method) for method in (better, other)], case.level)
+
+
+def _resampled(case: Case, measure: str, runs: Sequence[str], level: float) -> Estimate:
+    """A measure of the first of two runs on one test set minus that of the second, resampled by document."""
     counts, share = COUNTS[measure]
-    runs = [_first_run(case, method) for method in (better, other)]
     both = np.hstack([by_document(case.experiment, run, counts(case.experiment, run)) for run in runs])
     if len(both) < MIN_UNITS:
         raise NotTestable(f"a test set of {len(both)} units; at least {MIN_UNITS} are needed for a bootstrap")
     k = both.shape[1] // 2
-    return bootstrap(both, case.level, lambda sums: 100.0 * (share(sums[:, :k]) - share(sums[:, k:])))
+    return bootstrap(both, level, lambda sums: 100.0 * (share(sums[:, :k]) - share(sums[:, k:])))
 
 
 def more_sentences(better: str, other: str, case: Case) -> Estimate:
@@ -118,10 +125,10 @@ def _seconds(case: Case, method: str, part: str) -> pd.Series:
     return runs.assign(repetition=column(runs, "repetition", 0)).groupby("repetition")[part].mean()
 
 
-def share_of_time(part: str, method: str, case: Case) -> Estimate:
-    """Percent of the CPU time of training that goes into a part."""
-    shares = 100.0 * _seconds(case, method, part) / _seconds(case, method, "fit_seconds")
-    return _over_trainings(case, shares.tolist())
+def share_of_time(in_qp: bool, method: str, case: Case) -> Estimate:
+    """Percent of the algorithm's own CPU time that goes into the QP, or into all else."""
+    shares = 100.0 * _seconds(case, method, "fit_seconds_qp") / _seconds(case, method, "fit_seconds_loop")
+    return _over_trainings(case, (shares if in_qp else 100.0 - shares).tolist())
 
 
 def log_ratio(part: str, above: str, below: str, case: Case) -> Estimate:
@@ -133,18 +140,44 @@ def log_ratio(part: str, above: str, below: str, case: Case) -> Estimate:
 
 
 def choice_of_c(method: str, case: Case) -> Estimate:
-    """Test F1 at the value of C where it is farthest from that at C = 1, over random splits."""
-    values = sorted(set(case.runs("C", method)["C"]))
+    """Test F1 at the value of C where it is farthest from that at C = 1.
+
+    Over random splits, or resampled by document where a corpus has one training and one test set.
+    """
+    runs = case.runs(ALONG_C, method)
+    values = sorted(set(runs["C"]))
     if PRINTED_C not in values or not (values and values[0] <= C_RANGE[0] and values[-1] >= C_RANGE[1]):
         raise NotTestable(f"{method} was not trained for C from 0.1 to 100")
-    base = case.values("C", F1, method, C=PRINTED_C)
+    base = case.values(ALONG_C, F1, method, C=PRINTED_C)
     level, others = shared(case.level, len(values) - 1), [C for C in values if C != PRINTED_C]
     found = []
     for C in others:
-        there = case.values("C", F1, method, C=C)
+        there = case.values(ALONG_C, F1, method, C=C)
         differences = [there[split] - base[split] for split in there if split in base]
-        found.append(corrected_t(differences, level, TEST_TO_TRAIN).noted(f"at C = {C:g}"))
+        if len(differences) > 1:
+            estimate = corrected_t(differences, level, TEST_TO_TRAIN)
+        else:
+            estimate = _resampled(
+                case,
+                F1,
+                [str(runs.loc[runs["C"] == value, "run"].iloc[0]) for value in (C, PRINTED_C)],
+                level,
+            )
+        found.append(estimate.noted(f"{estimate.effect:+.2f} points at C = {C:g}, the farthest of {others}"))
     return farthest(found)
+
+
+@effect("algorithm-variants-time", study=VARIANTS)
+def variants(case: Case) -> Estimate:
+    """The logarithm of variant (b)'s time over variant (a)'s, averaged over formulations, by split."""
+    runs = case.experiment.timed(case.runs(VARIANTS))
+    if runs.empty:
+        raise NotTestable("no clock of these runs")
+    runs = runs.assign(repetition=column(runs, "repetition", 0), seconds=np.log(runs["fit_seconds_loop"]))
+    keys = ["repetition", "method"]
+    a, b = (runs[runs["solver"] == f"n_slack_{name}"].set_index(keys)["seconds"] for name in "ab")
+    by_split = (b - a).dropna().groupby("repetition").mean()
+    return corrected_t(by_split.to_numpy(), case.level, TEST_TO_TRAIN)
 
 
 @effect("parse-features-spans", study="richer", methods=["SVM2 margin, spans", MARGIN])
@@ -155,7 +188,7 @@ def spans(case: Case) -> Estimate:
 
 
 def _register(name: str, study: Sequence[str], methods: Sequence[str], function: Callable[..., Estimate],
-              *given: str) -> None:  # fmt: skip
+              *given: object) -> None:  # fmt: skip
     among = by_algorithm_1 if study == TRAININGS else None
     effect(name, study=study, methods=methods, among=among)(functools.partial(function, *given))
 
@@ -164,12 +197,12 @@ for _id, (_measure, _better, _other) in COMPARED.items():
     _register(_id, TABLE, [_better, _other], gain, _measure, _better, _other)
 for _kind, _method in (("slack", SLACK), ("margin", MARGIN)):
     _register(f"parse-f1-{_kind}-mcnemar", TABLE, [_method, PCFG], more_sentences, _method, PCFG)
-    _register(f"parse-time-{_kind}", TRAININGS, [_method], share_of_time, "fit_seconds_search", _method)
+    _register(f"parse-time-{_kind}", TRAININGS, [_method], share_of_time, False, _method)
     _both = [_method, ZERO_ONE]
-    _register(f"parse-time-faster-{_kind}", TRAININGS, _both, log_ratio, "fit_seconds", *_both)
+    _register(f"parse-time-faster-{_kind}", TRAININGS, _both, log_ratio, "fit_seconds_loop", *_both)
     _register(f"parse-time-qp-{_kind}", TRAININGS, _both, log_ratio, "fit_seconds_qp", *_both)
 for _kind, _method in (("zero-one", ZERO_ONE), ("slack", SLACK), ("margin", MARGIN)):
     _register(f"parse-constraints-{_kind}", TRAININGS, [_method], per_sentence, _method)
     _register(f"parse-iterations-{_kind}", TRAININGS, [_method], passes, _method)
-    _register(f"parse-c-{_kind}", ["C"], [_method], choice_of_c, _method)
-_register("parse-time-zero-one", TRAININGS, [ZERO_ONE], share_of_time, "fit_seconds_qp", ZERO_ONE)
+    _register(f"parse-c-{_kind}", ALONG_C, [_method], choice_of_c, _method)
+_register("parse-time-zero-one", TRAININGS, [ZERO_ONE], share_of_time, True, ZERO_ONE)

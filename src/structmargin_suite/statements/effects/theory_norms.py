@@ -1,8 +1,9 @@
-"""Norms of joint features (jmlr05 Section 4): Propositions 20, 24 and 25, Section 4.4.3, Corollary 23."""
+"""Norms of joint features (jmlr05 Section 4): Propositions 20, 24, 25, Corollary 23, alignments and trees."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +17,9 @@ from structmargin_suite.statements.cases import Case, effect
 
 DRAWN = 200
 SEED = 24
-"""Of the output features that are drawn at random."""
+"""Of the output features and trees that are drawn at random."""
+LONGEST = 20
+"""Words of the longest sentences that get trees at random."""
 TAXONOMY = "tax "
 """How methods with the features of a taxonomy begin."""
 
@@ -132,3 +135,36 @@ def alignments(case: Case) -> Estimate:
         squared.append(support_distances(model.fit_))
         allowed.append((8.0 * longest**2)[model.fit_.support.example])
     return _counted(allowed, squared)
+
+
+@effect("norm-bounds-trees")
+def trees(case: Case) -> Estimate:
+    """Pairs of binary trees over the same words that are farther apart than Section 4.5.3 allows."""
+    rng = np.random.default_rng(SEED)
+    broken, pairs, nearest = 0, 0, 0.0
+    for N in range(2, LONGEST + 1):
+        allowed = 4.0 * N**2 + 4.0 * (N - 1) ** 2
+        for _ in range(DRAWN):
+            tags = rng.integers(0, rng.integers(1, 4), size=N).tolist()
+            one, other = (_rules(rng, tags, rng.integers(0, 3, size=rng.integers(1, 4))) for _ in range(2))
+            squared = sum((one[rule] - other[rule]) ** 2 for rule in {**one, **other})
+            pairs, nearest = pairs + 1, max(nearest, squared / allowed)
+            broken += squared > allowed or squared >= 8.0 * N**2
+    return counterexamples(int(broken), pairs, f"at most {nearest:.2g} of the squared bound")
+
+
+def _rules(rng: np.random.Generator, tags: Sequence[int], labels: np.ndarray) -> Counter[Any]:
+    """How often each rule stands in a binary tree over these tags: splits and labels at random."""
+    counts: Counter[Any] = Counter()
+
+    def grow(lo: int, hi: int) -> int:
+        label = int(rng.choice(labels))
+        if hi - lo == 1:
+            counts[label, tags[lo]] += 1
+        else:
+            middle = int(rng.integers(lo + 1, hi))
+            counts[label, grow(lo, middle), grow(middle, hi)] += 1
+        return label
+
+    grow(0, len(tags))
+    return counts
