@@ -25,7 +25,7 @@ from structmargin_suite.storage.yaml_text import Key
 
 MAX_RUNS = 5_000
 """Of one experiment at one scale; the papers' largest has a thousand. All scales are planned before anything
-runs: with so many runs at each of the three that takes two seconds, and every job plans its own scale again."""
+runs: with so many runs at each of the three that takes two seconds. Every job plans its own scale again."""
 
 
 def expand(checks: Checks) -> list[Run]:
