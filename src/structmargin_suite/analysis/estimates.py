@@ -239,16 +239,16 @@ def sign_interval(won: int, lost: int, level: float) -> Estimate:
 
     Ties are dropped. The effect lies between -1 and 1.
     """
-    from scipy.stats import binomtest  # takes most of a second to load, and few reports need it
-
     n = won + lost
     if n == 0:
         raise NotTestable("the two never differ")
-    share = binomtest(won, n).proportion_ci(confidence_level=level, method="exact")
+    tail = (1.0 - level) / 2  # Clopper and Pearson (1934), by quantiles of the beta distribution
+    low = float(special.betaincinv(won, lost + 1, tail)) if won else 0.0
+    high = float(special.betaincinv(won + 1, lost, 1.0 - tail)) if lost else 1.0
     effect = (won - lost) / n
     se = math.sqrt(max(1.0 - effect * effect, 0.0) / n)
     note = f"{won} won, {lost} lost"
-    return Estimate(effect, 2 * share.low - 1, 2 * share.high - 1, n, "exact binomial", se, False, note=note)
+    return Estimate(effect, 2 * low - 1, 2 * high - 1, n, "exact binomial", se, False, note=note)
 
 
 def counterexamples(broken: int, n: int, note: str = "") -> Estimate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 from structmargin_suite.methods.kinds import LibraryModel, kernel_of
@@ -20,7 +20,8 @@ class Refusal(NamedTuple):
 
 def refusal(model: LibraryModel) -> Refusal:
     """Why a model of the library cannot be trained, if so."""
-    decisive = {**asdict(model), "C": None, "C_per_example": None, "price": None, "training": {}}
+    given = {setting.name: getattr(model, setting.name) for setting in fields(model)}
+    decisive = {**given, "C": None, "C_per_example": None, "price": None, "training": {}}
     return _refusal(json.dumps(plain(decisive), sort_keys=True))
 
 

@@ -268,13 +268,18 @@ def _equal(
 
 def _varying(settings: Sequence[Mapping[str, object]], order: Sequence[str]) -> list[str]:
     """The keys that take more than one value, those of `order` first."""
-    seen: dict[str, set[str]] = {}
+    seen: dict[str, set[object]] = {}
     for run in settings:
         for key, value in run.items():
-            seen.setdefault(key, set()).add(digest(value))
+            seen.setdefault(key, set()).add(_told_apart(value))
     missing = {key for run in settings for key in seen if key not in run}
     varying = [key for key in seen if len(seen[key]) > 1 or key in missing]
     return sorted(varying, key=lambda key: (order.index(key) if key in order else len(order), key))
+
+
+def _told_apart(value: object) -> object:
+    """What is equal for equal values and only for these: a digest, or at less cost a value with its type."""
+    return (type(value), value) if isinstance(value, (str, int)) else digest(value)
 
 
 def slug(value: object) -> str:

@@ -23,8 +23,9 @@ from structmargin_suite.planning.runs import Run, column_names, grid, last_name
 from structmargin_suite.storage.names import NameClash
 from structmargin_suite.storage.yaml_text import Key
 
-MAX_RUNS = 10_000
-"""Of one experiment at one scale; the papers' largest has a thousand."""
+MAX_RUNS = 5_000
+"""Of one experiment at one scale; the papers' largest has a thousand. All scales are planned before anything
+runs: with so many runs at each of the three that takes two seconds. Every job plans its own scale again."""
 
 
 def expand(checks: Checks) -> list[Run]:
@@ -159,12 +160,14 @@ class Expansion:
             vary[choice.option] = choice.among
         if not self.fits(study, vary):
             return []
+        settled = base
+        for key, value in given.get("fixed", {}).items():
+            settled = self.with_option(settled, module, ("studies", study, "fixed", key), key, value)
         runs = []
         for point in grid(vary):
-            run = replace(base, prepare={**base.prepare}, view={**base.view})
-            for source, values in (("fixed", given.get("fixed", {})), ("vary", point)):
-                for key, value in values.items():
-                    run = self.with_option(run, module, ("studies", study, source, key), key, value)
+            run = replace(settled, prepare={**settled.prepare}, view={**settled.view})
+            for key, value in point.items():
+                run = self.with_option(run, module, ("studies", study, "vary", key), key, value)
             price_fault = run.configured.price_fault()
             if price_fault is not None and base.configured.price_fault() is None:
                 self.checks.fault(("studies", study), f"the method {method.name!r} {price_fault}")

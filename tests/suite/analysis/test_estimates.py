@@ -125,6 +125,8 @@ def test_wins_and_losses_are_mcnemars_exact_test():
         decided = found.low > 0 or found.high < 0
         tail = stats.binom.cdf(min(won, 20 - won), 20, 0.5)
         assert decided == (tail < 0.025)
+        exact = stats.binomtest(won, 20).proportion_ci(0.95, "exact")
+        assert (found.low, found.high) == pytest.approx((2 * exact.low - 1, 2 * exact.high - 1), abs=1e-11)
         mirrored = sign_interval(20 - won, won, 0.95)
         assert (mirrored.low, mirrored.high) == pytest.approx((-found.high, -found.low))
 

@@ -11,6 +11,7 @@ import os
 import re
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +59,16 @@ def test_damaged_configs_are_planned_or_refused_in_sentences(root, kind):
 def test_undamaged_they_have_no_fault(root, name):
     assert sentences(root, name, text_of(name).encode()) == []
     assert sentences(root, name, b"\xef\xbb\xbf" + text_of(name).encode()) == [], "a BOM is no fault"
+
+
+def test_the_largest_plan_that_is_allowed_takes_seconds(root):
+    """56 runs for each repetition, at all three scales; with one repetition more they are refused."""
+    config = yaml.safe_load(text_of("theory")) | {"scales": {"smoke": {}, "standard": {}, "paper": {}}}
+    for repetitions, refused in ((5000 // 56, 0), (5000 // 56 + 1, 1)):
+        config["repetitions"] = repetitions
+        with bounded(cpu_seconds=5.0):
+            said = sentences(root, "theory", yaml.safe_dump(config, sort_keys=False).encode())
+        assert sum("let fewer values vary: at most 5000" in line for line in said) == len(said) == refused
 
 
 NUMBERS = {
@@ -230,7 +241,7 @@ def test_more_runs_than_can_be_planned_are_refused_before_they_are_listed(root, 
     write_config(root, config)
     with (
         bounded(cpu_seconds=5.0),
-        pytest.raises(ValueError, match="runs; let fewer values vary: at most 10000"),
+        pytest.raises(ValueError, match="runs; let fewer values vary: at most 5000"),
     ):
         load(root)
     write_config(root, TOY)
