@@ -25,9 +25,7 @@ from samples import forest, forest_file, many_digits
 
 CASES = (
     ("digits", 2_000, 1.0),
-    ("digits", 3_823, 1.0),
     ("digits", 10_000, 1.0),
-    ("digits", 3_823, 100.0),
     ("digits", 10_000, 100.0),
     ("forest", 10_000, 1.0),
     ("forest", 10_000, 10.0),

@@ -20,7 +20,7 @@ from race import AS_IN_THE_PAPERS, solvers
 from samples import tagged_file
 from tasks import TASKS, ocr_file
 
-LIMIT = float(os.environ.get("STRUCTMARGIN_BENCH_LIMIT") or 30.0)
+LIMIT = float(os.environ.get("STRUCTMARGIN_BENCH_LIMIT") or 20.0)
 
 
 def passed(trace: list[dict[str, float]], gap: float) -> dict[str, float] | None:

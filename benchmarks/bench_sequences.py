@@ -25,7 +25,7 @@ from race import OutOfTime, solvers, within
 
 L, C_PER_EXAMPLE = 6, 0.1
 LONG = bool(os.environ.get("STRUCTMARGIN_BENCH_LONG"))
-LIMIT = None if LONG else 45.0
+LIMIT = None if LONG else 30.0
 
 
 class Tokens(NamedTuple):

@@ -20,7 +20,7 @@ from tasks import TASKS
 RUN = str(Path(__file__).resolve().parent / "run.py")
 LIMIT = 60.0
 """CPU seconds that a training may take."""
-PEER_LIMIT = 120.0
+PEER_LIMIT = 60.0
 """Seconds on the wall that a row of a peer may take, with writing its files and repeating short trainings."""
 COLUMNS = [
     "program", "asked for", "relative gap", "CPU s", "ours, CPU s", "times", "peak MB", "grew MB",
