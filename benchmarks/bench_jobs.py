@@ -1,7 +1,7 @@
 """The time on the wall with one job and with two: on threads, and in processes for a problem in Python.
 
-One process does all trainings, one job and two in turn, and shows the best of three of each; that the models
-are the same to the bit is checked on the way. Trees are GUM's where the data are there, else made up.
+One process does all trainings, one job and two in turn, and shows the best of REPEATS of each; that the
+models are the same to the bit is checked on the way. Trees are GUM's where the data are there, else made up.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from structmargin.problems import Grammar, Sequence
 from structmargin_suite.datasets import gum, pcfg
 from structmargin_suite.datasets._treebanks import view
 
-REPEATS, N_TREES = 3, 500
+REPEATS, N_TREES, N_CHAINS, N_ORDERS = 2, 500, 350, 120
 JOBS = (1, 2)
 
 
@@ -85,11 +85,11 @@ def trainings() -> list[Training]:
     ]
     chain = StructuredSVM(Sequence(26, 128), C_per_example=0.1, gap_tol=1e-3)
     by_squares = StructuredSVM(Sequence(26, 128), "SVM2 slack", C_per_example=0.1, gap_tol=1e-2)
-    sequences = chains(700, 26, 128)
+    sequences = chains(N_CHAINS, 26, 128)
     rows += [
         Training("chains, SVM1 margin", chain, *sequences),
         Training("chains, SVM2 slack", by_squares, *sequences),
-        Training("orders, a loop in Python", StructuredSVM(Orders(), C_per_example=0.1), *ranked(300)),
+        Training("orders, a loop in Python", StructuredSVM(Orders(), C_per_example=0.1), *ranked(N_ORDERS)),
     ]
     return rows
 

@@ -73,7 +73,8 @@ def measure(problem: Sequence, X: list[Any], Y: list[np.ndarray]) -> list[dict[s
     w, total = np.zeros(problem.n_weights), np.zeros(problem.n_weights)
     for _ in range(10):
         for chunk in np.array_split(np.arange(n), 20):
-            w += batch.search(LinearScorer(problem, w), chunk, margin).rows.sum(axis=0).A1 / len(chunk)
+            found = batch.search(LinearScorer(problem, w), chunk, margin)
+            w += np.asarray(batch.rows(found.example, found.outputs).sum(axis=0)).ravel() / len(chunk)
             total += w
     f = LinearScorer(problem, total / 200)
     offsets, y, scale = batch.tokens.offsets, batch.y, np.ones(n)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fresh import in_fresh_process
+from kept import kept, load
 from peers import known
 from race import solvers
 from tasks import TASKS
@@ -19,6 +20,8 @@ from tasks import TASKS
 RUN = str(Path(__file__).resolve().parent / "run.py")
 LIMIT = 60.0
 """CPU seconds that a training may take."""
+PEER_LIMIT = 60.0
+"""Seconds on the wall that a row of a peer may take, with writing its files and repeating short trainings."""
 COLUMNS = [
     "program", "asked for", "relative gap", "CPU s", "ours, CPU s", "times", "peak MB", "grew MB",
     "passes", "error %", "note",
@@ -39,7 +42,9 @@ def peer_row(task: str, name: str, setting: float, n: int = 0) -> dict[str, Any]
     if missing is not None:
         return {"program": name, "note": missing}
     try:
-        row = in_fresh_process(RUN, task, str(n), "peer", name, repr(setting))
+        row = in_fresh_process(RUN, task, str(n), "peer", name, repr(setting), limit=PEER_LIMIT)
+    except TimeoutError as late:
+        row = {"note": str(late)}
     except RuntimeError as failed:
         row = {"note": f"failed: {str(failed).strip().splitlines()[-1][:200]}"}
     return {**head, **row, "note": row.get("note") or peer.remark}
@@ -58,8 +63,13 @@ def relative_gap(primal: float, dual: float) -> float:
 
 def compare(task: str, names: list[str] | None = None) -> list[dict[str, Any]]:
     """The rows of a task's table: peers, then our solvers, or those named."""
+    with kept():
+        return _compared(task, names)
+
+
+def _compared(task: str, names: list[str] | None) -> list[dict[str, Any]]:
     goal, default = TASKS[task], "n_slack"
-    problem = goal.load(None).problem
+    problem = load(task).problem
     names = names or solvers(problem, goal.formulation)
     first = default if default in names else names[0]
     dual = ours(task, first, [min(goal.gaps)])[0]["dual"]
@@ -109,6 +119,11 @@ def tabled(row: dict[str, Any]) -> dict[str, Any]:
 
 def growth(task: str, names: list[str] | None = None) -> list[dict[str, Any]]:
     """CPU seconds and memory for growing numbers of examples, with the exponent from size to size."""
+    with kept():
+        return _grown(task, names)
+
+
+def _grown(task: str, names: list[str] | None) -> list[dict[str, Any]]:
     goal = TASKS[task]
     rows: list[dict[str, Any]] = []
     before: dict[str, tuple[int, float]] = {}
@@ -122,10 +137,10 @@ def growth(task: str, names: list[str] | None = None) -> list[dict[str, Any]]:
             before[name] = (n, row["cpu"])
         rows.append({"n": n, **tabled(row)})
 
+    names = names or solvers(load(task, goal.sizes[0]).problem, goal.formulation)
     for n in goal.sizes:
-        problem = goal.load(n).problem
         duals = []
-        for name in names or solvers(problem, goal.formulation):
+        for name in names:
             row = ours(task, name, [max(goal.gaps)], n)[0]
             duals.append(row["dual"])
             add(n, our_row(name, row))

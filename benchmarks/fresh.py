@@ -86,10 +86,14 @@ def launched(command: list[str], limit: float | None = None) -> Ended | None:
         return Ended(**json.loads(report.read_text()), stdout=stdout, stderr=stderr)
 
 
-def in_fresh_process(script: str, *arguments: str) -> Any:
-    """Run a script with one thread and return what it prints as its last line, in JSON."""
-    done = launched([sys.executable, script, *arguments])
-    assert done is not None
+def in_fresh_process(script: str, *arguments: str, limit: float | None = None) -> Any:
+    """Run a script with one thread and return what it prints as its last line, in JSON.
+
+    Raises TimeoutError after `limit` seconds on the wall.
+    """
+    done = launched([sys.executable, script, *arguments], limit)
+    if done is None:
+        raise TimeoutError(f"not within {limit:g} s")
     if done.status:
         raise RuntimeError(f"{script} {' '.join(arguments)} failed:\n{done.stderr[-2000:]}")
     return json.loads(done.stdout.strip().split("\n")[-1])

@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from fresh import measured
+from kept import load
 from peers import PeerFailed, known
 from race import error, gaps_of, primal, small, trained
 from tasks import TASKS
@@ -20,7 +21,7 @@ from tasks import TASKS
 def main(name: str, n: str, what: str, *rest: str) -> Any:
     """The measurement that the words ask for."""
     task = TASKS[name]
-    data = task.load(int(n) or None)
+    data = load(name, int(n) or None)
     if what == "ours":
         solver, limit, *gaps = rest
         return gaps_of(data, task, solver, [float(gap) for gap in gaps], float(limit))

@@ -16,9 +16,11 @@ from bench_literature import fastest, passed
 from curves import curve, draw
 from duel import compare, peer_row, relative_gap
 from fresh import in_fresh_process, launched, measured
+from kept import kept as data_kept
+from kept import load
 from ledger import Ledger, read
 from peers import Data, PeerFailed, known, program, svm_hmm, svm_perf
-from race import AS_IN_THE_PAPERS, LEFT_OUT, primal, solvers, trained
+from race import AS_IN_THE_PAPERS, LEFT_OUT, OutOfTime, primal, solvers, trained, within
 from readme import main as write_readme
 from readme import number
 from tasks import TASKS, Task
@@ -215,6 +217,44 @@ def test_a_training_ends_when_its_time_is_over_also_within_a_pass() -> None:
     row = trained(data, task, "n_slack", 1e-9, limit=0.2)
     assert row["gap"] is None and row["model"] is None and row["trace"] == []
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_time_that_is_over_as_compiled_code_returns_is_told_from_other_errors() -> None:
+    with pytest.raises(OutOfTime), within(60.0):
+        raise SystemError("returned a result with an exception set") from OutOfTime()
+    with pytest.raises(SystemError, match="something else"), within(60.0):
+        raise SystemError("something else") from ValueError()
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_data_are_read_once_while_they_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[int | None] = []
+
+    def read(n: int | None) -> Data:
+        reads.append(n)
+        return chains()._replace(Y=[np.array([0])] * (n or 5))
+
+    monkeypatch.setitem(TASKS, "toy", Task("", "", read, "SVM1 margin", 0.5))
+    with data_kept():
+        sizes = [len(load("toy", n).Y) for n in (None, None, 3, None, 3)]
+        assert np.array_equal(np.vstack(load("toy").X), np.vstack(chains().X))
+    assert sizes == [5, 5, 3, 5, 3] and reads == [None, 3]
+    load("toy")
+    assert reads == [None, 3, None]
+
+
+def test_a_peer_that_takes_too_long_is_a_row_that_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    endless = tmp_path / "endless.py"
+    endless.write_text("import time\ntime.sleep(60)\n")
+    monkeypatch.setattr("duel.RUN", str(endless))
+    monkeypatch.setattr("duel.PEER_LIMIT", 0.3)
+    assert peer_row("digits", "LinearSVC", 0.1) == {
+        "program": "LinearSVC",
+        "asked for": "tol 0.1",
+        "note": "not within 0.3 s",
+    }
 
 
 class SlowTags:

@@ -172,7 +172,7 @@ def _drawn(
     """(example, output, where it is from) for the chosen examples."""
     problem, X, Y = separation.problem, separation.X, separation.Y
     if separation.explicit:
-        random = LinearScorer(problem, rng.normal(size=problem.n_weights(X, Y)))
+        random = LinearScorer(problem, rng.uniform(-1.0, 1.0, size=problem.n_weights(X, Y)))
         for i in map(int, chosen):
             yield i, problem.argmax(random, X[i]), "the best output under random weights"
     if problem.draw is not None:

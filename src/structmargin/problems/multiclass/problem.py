@@ -106,9 +106,15 @@ class Multiclass(MulticlassData):
 
     def psi(self, x: Matrix, y: int) -> sp.csr_matrix:
         """Psi(x, y), a sparse row of shape (1, n_weights)."""
-        row = sp.csr_matrix(x) if sp.issparse(x) else sp.csr_matrix(np.reshape(x, (1, -1)))
-        columns = row.indices * self.K + int(y)
-        return sp.csr_matrix((row.data.astype(float), columns, row.indptr), shape=(1, self.n_weights))
+        if sp.issparse(x):
+            row = x.tocsr()
+            features, values, ends = row.indices, row.data, row.indptr
+        else:
+            values = np.ravel(x)
+            features = np.flatnonzero(values).astype(np.int32)
+            values, ends = values[features], np.array([0, len(features)], dtype=np.int32)
+        columns = features * self.K + int(y)
+        return sp.csr_matrix((values.astype(float), columns, ends), shape=(1, self.n_weights))
 
     def losses(self) -> np.ndarray:
         """The loss as a matrix (n_classes, n_classes)."""
