@@ -237,7 +237,7 @@ def test_the_edge_of_a_grid_is_its_least_and_greatest_number():
             "choose.with: goes with a choice by validation_",
         ),
         ("SVM", {"by": "inner_loss"}, "methods.SVM.choose.by: is the loss of a problem"),
-        ("structural SVM", {"over": ["rond"], "path": False}, "choose.over[0]: unknown value 'rond'"),
+        ("structural SVM", {"over": ["rond"], "path": False}, "choose.over.0: unknown value 'rond'"),
     ],
 )
 def test_a_choice_over_runs_that_cannot_be_is_a_fault(tmp_path, method, choose, message):
