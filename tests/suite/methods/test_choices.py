@@ -123,6 +123,18 @@ def test_a_path_along_C_starts_from_the_cuts_before_and_ends_from_nothing():
             "methods.SVM.choose.with: goes with a choice by validation_... or inner_...",
         ),
         ("structural SVM", {"ties": "last"}, "unknown value 'last'"),
+        (
+            "structural SVM",
+            {"over": ["repetition"]},
+            "choose.path: goes with a choice within each training only",
+        ),
+        (
+            "SVM",
+            {"over": ["round"], "with": {"cost": [1.0]}},
+            "choose.with: goes with a choice by validation_",
+        ),
+        ("SVM", {"by": "inner_loss"}, "methods.SVM.choose.by: is the loss of a problem"),
+        ("structural SVM", {"over": ["rond"], "path": False}, "choose.over.0: unknown value 'rond'"),
     ],
 )
 def test_a_choice_that_cannot_be_is_a_fault(tmp_path, method, choose, message):
@@ -221,28 +233,3 @@ def test_the_edge_of_a_grid_is_its_least_and_greatest_number():
     assert [choice.at_edge("C", C) for C in (0.1, 1.0, 10.0)] == [True, False, True]
     two = Choice.parse({"option": "C", "among": [1.0, 0.1], "by": "inner_error"})
     assert not two.at_edge("C", 1.0)  # a grid of two has no inside
-
-
-@pytest.mark.parametrize(
-    ("method", "choose", "message"),
-    [
-        (
-            "structural SVM",
-            {"over": ["repetition"]},
-            "choose.path: goes with a choice within each training only",
-        ),
-        (
-            "SVM",
-            {"over": ["round"], "with": {"cost": [1.0]}},
-            "choose.with: goes with a choice by validation_",
-        ),
-        ("SVM", {"by": "inner_loss"}, "methods.SVM.choose.by: is the loss of a problem"),
-        ("structural SVM", {"over": ["rond"], "path": False}, "choose.over[0]: unknown value 'rond'"),
-    ],
-)
-def test_a_choice_over_runs_that_cannot_be_is_a_fault(tmp_path, method, choose, message):
-    config = yaml.safe_load((HERE / "configs" / "measures.yaml").read_text(encoding="utf-8"))
-    config["methods"][method]["choose"] |= choose
-    with pytest.raises(ConfigError) as error:
-        load(project(tmp_path, config, "measures"))
-    assert message in str(error.value)
