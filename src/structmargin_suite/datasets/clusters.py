@@ -41,9 +41,9 @@ VIEW: Schemas = {
 
 def refuse(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> str | None:
     """Why these parameters do not go together, or None."""
-    classes, outputs = prepare["n_classes"], view.get("outputs")
-    if outputs is not None and outputs < classes:
-        return f"outputs is {outputs}, but there are {classes} classes; raise outputs"
+    outputs = view.get("outputs")
+    if outputs is not None and outputs < prepare["n_classes"]:
+        return f"outputs is {outputs}, but there are {prepare['n_classes']} classes; raise outputs"
     return _pool.refuse(prepare, view)
 
 

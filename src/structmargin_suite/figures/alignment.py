@@ -54,10 +54,10 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
             Series(k).ours(ax, *mean_curve(runs, "n_train", "test_error"), results.reading_label(reading))
         x, value = published(papers, "n_train", method=method, measure="test_error")
         Series(len(readings)).paper(ax, x, value, "the paper")
-        ax.set(xscale="log", xlabel="training examples n", ylim=(0, None), title=results.label(method))
+        ax.set(xscale="log", xlabel="training examples n", title=results.label(method))
         number_ticks(ax.xaxis, sorted(papers["n_train"].unique()))
         ax.legend()
-    axes[0].set_ylabel("test error (%)")
+    axes[0].set(ylabel="test error (%)", ylim=(0, None))
 
 
 @figure("gap_score")

@@ -194,6 +194,7 @@ def parsing_time(results: ExperimentResults, fig: Any) -> None:
     )
     fig.set_size_inches(7.2, 0.9 + 0.34 * len(pairs))
     ax = fig.add_subplot()
+    longest = 1e-9
     for place, (name, reading) in enumerate(pairs):
         timed = results.timed(results.select("table 5", method=name, reading=reading, corpus=corpus))
         if timed.empty:
@@ -209,6 +210,7 @@ def parsing_time(results: ExperimentResults, fig: Any) -> None:
                 label=label if place == 0 else None,
             )  # fmt: skip
             left += spent
+        longest = max(longest, left)
         paper = results.methods[name].published_as
         in_qp = 100.0 * clock["fit_seconds_qp"] / clock["fit_seconds_loop"]
         text = f" {left:.1f} s, {in_qp:.0f}% QP"
@@ -217,7 +219,7 @@ def parsing_time(results: ExperimentResults, fig: Any) -> None:
         ax.annotate(text, (left, place), va="center", color=GREY, fontsize=8)
     ax.set_yticks(range(len(pairs)), [results.label(*pair) for pair in pairs])
     ax.invert_yaxis()
-    ax.margins(x=0.6)
+    ax.set_xlim(0.0, 2.1 * longest)
     ax.set_axisbelow(True)
     ax.set(xlabel=f"CPU seconds of one training, {corpus}")
     fig.legend(loc="outside upper center", ncols=3)

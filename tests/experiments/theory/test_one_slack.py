@@ -67,7 +67,36 @@ def test_other_formulations_are_not_bounded_so():
     assert lines(formulation="SVM2", gap=9.0)["cutting-plane-precision-gap"]["verdict"] == "not testable"
 
 
-def test_what_no_study_shows_says_so():
-    for name in ("one-slack-n-C", "one-slack-n-eps", "one-slack-n-outputs"):
-        line = lines()[name]
-        assert line["verdict"] == "not testable" and line["evidence"].startswith("No study")
+ALONG = {
+    "one-slack-n-C": ("growth with C", "1-slack", "C", (1.0, 10.0, 100.0), 1.0),
+    "one-slack-n-eps": ("growth with precision", "1-slack", "eps", (0.1, 0.01, 0.001), -1.0),
+    "one-slack-n-outputs": ("outputs", "1-slack", "outputs", (6, 24, 96), 1.0),
+    "bound-constraints-outputs": ("outputs", "n-slack", "outputs", (6, 24, 96), 1.0),
+}
+"""Of a statement: the study, the method, the setting, its values, and the sign of the power in it."""
+
+
+@pytest.mark.parametrize("name", ALONG)
+@pytest.mark.parametrize("other", [0.0, 2.0])
+def test_growth_along_each_setting_is_judged_by_its_own_runs(name, other):
+    """The statement's own study grows with a power; the same study's other method grows otherwise."""
+    study, method, key, values, sign = ALONG[name]
+    slow, fast = (0.02, 0.3) if key == "outputs" else (0.5, 1.5)
+    verdicts = []
+    for power in (slow, fast):
+        rows = [
+            row(study, f"{one} {value} {r}", method=one, corpus="clusters", data="clusters", repetition=r,
+                solver="one_slack", formulation="SVM1 margin",
+                constraints=50.0 * value ** (sign * (p + 0.01 * (r - 2))), **{key: value})
+            for one, p in ((method, power), ({"1-slack": "n-slack", "n-slack": "1-slack"}[method], other))
+            for value in values
+            for r in range(5)
+        ]  # fmt: skip
+        methods = {one: {"formulation": "SVM1 margin"} for one in ("1-slack", "n-slack")}
+        if key != "outputs":  # a study of one method
+            rows = [one for one in rows if one["method"] == method]
+        results = {"theory": Fake("theory", {"methods": methods}, rows)}
+        found = {one["id"]: one for one in judgements(results, "theory", "one-slack-n", "bound-constraints")}
+        assert found[name]["effect"] == pytest.approx(power) and found[name]["n"] == 5
+        verdicts.append(found[name]["verdict"])
+    assert verdicts == ["reproduced", "contradicted"]

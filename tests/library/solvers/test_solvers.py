@@ -13,6 +13,7 @@ from helpers import references
 from helpers.sameness import CLOCKS
 from helpers.toy_chain import ToyChain, chains
 from structmargin import ConvergenceWarning, registry
+from structmargin.dual.working_set import Dual
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import LinearKernel, Product
 from structmargin.problem import best_of
@@ -207,3 +208,39 @@ def test_a_perfect_start_ends_at_once() -> None:
             Multiclass(1, 2), (np.ones((3, 2)), np.zeros(3, dtype=int)), FORMULATIONS["SVM1 margin"]
         )
         assert (fit.primal, fit.dual, fit.gap, fit.n_constraints) == (0.0, 0.0, 0.0, 0)
+
+
+@pytest.mark.parametrize("solver", ["n_slack_a", "n_slack_b"])
+@pytest.mark.parametrize("formulation", ["SVM1 slack", "SVM2 margin"])
+@pytest.mark.parametrize("space", [Linear(), Joint(Product(LinearKernel()))], ids=["explicit", "kernel"])
+def test_without_restarting_every_qp_begins_at_zero_and_ends_at_the_same_optimum(
+    solver: str, formulation: str, space: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[float] = []
+    ascend = Dual.ascend
+
+    def watched(self: Dual, *given: Any, **options: Any) -> None:
+        before = float(np.abs(self.alpha).sum())
+        ascend(self, *given, **options)
+        begun.append(before)
+        if before == 0.0:  # w was 0 as well: else it would not be the combination of the new alpha
+            w_norm2 = self.norm2
+            self.refresh()
+            assert self.norm2 == pytest.approx(w_norm2, rel=1e-9, abs=1e-12)
+
+    monkeypatch.setattr(Dual, "ascend", watched)
+    X, Y = sample()
+    fits = {}
+    for restart in (True, False):
+        begun.clear()
+        fits[restart] = registry.solver(solver, restart=restart).train(
+            Multiclass(K, D), (X, Y), FORMULATIONS[formulation], space, C=10.0, eps=1e-4
+        )
+        assert len(begun) > 2 and any(before > 0.0 for before in begun) == restart
+    assert fits[True].converged and fits[False].converged
+    assert fits[False].primal == pytest.approx(fits[True].primal, rel=1e-3)
+
+
+def test_a_batch_of_cuts_has_no_cold_start() -> None:
+    with pytest.raises(ValueError, match="restart=False is for one cut at a time: choose variant 'a' or 'b'"):
+        registry.solver("n_slack", restart=False)
