@@ -1,7 +1,7 @@
 """JKSE that learns some labels later, without training again for the others (jkse09 Section 2).
 
-Labels below `first` are learnt from their own examples; then the examples of the other labels are learnt alone
-and put beside them (`JKSE.add` with retrain=False). The rows of X are inputs of a multiclass problem, so the
+Labels below `first` are learnt from their own examples; then those of the other labels are learnt alone and
+put beside them (`JKSE.add` with retrain=False). The rows of X are inputs of a multiclass problem, so the
 features of different labels have no weight in common.
 """
 

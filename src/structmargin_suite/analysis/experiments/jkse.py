@@ -26,6 +26,8 @@ TOLERANCE = 1e-12
 """Of the reference solver of the ball."""
 ROUNDING = 1e-9
 """Lengths and distances closer than this share of the longest are the same."""
+NU_TOLERANCE = 1e-6
+"""A C belongs to nu if its own nu differs by at most this share."""
 
 
 class Apart(NamedTuple):
@@ -88,12 +90,15 @@ def plane_and_binary(experiment: ExperimentResults, one_class: str, binary: str)
     Over the sum S of its coefficients a binary solution with C is in P(nu') with nu' = S / C, and its gap
     there is at most g / S^2. Where nu' misses nu by a little: for nu < nu' and the share t = (1/nu - 1/nu')
     / (1/nu - 1), (1 - t) alpha + t/n is in P(nu') for every alpha in P(nu), so the two optima differ by at
-    most t (v - v(nu)), with v the objective at alpha = 1/n.
+    most t (v - v(nu)), with v the objective at alpha = 1/n. A C that misses nu by more is not
+    nu's: nothing is allowed then.
     """
     K = products(experiment, one_class)
     plane, other = (experiment.model(run).fit_ for run in (one_class, binary))
     total = float(other.alpha.sum())
     low, high = sorted((plane.nu, total / other.C))
+    if high > low * (1.0 + NU_TOLERANCE):
+        return _apart(K, plane.alpha, other.alpha / total, 0.0)
     share = (1.0 / low - 1.0 / high) / (1.0 / low - 1.0) if high > low else 0.0
     drift = max(share * 0.5 * (float(K.mean()) - float(plane.alpha @ K @ plane.alpha)), 0.0)
     gaps = (max(plane.gap, 0.0), max(other.gap, 0.0) / total**2, drift)
