@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from structmargin_suite.analysis.experiments.ocr import errors_along_nu, kernel_terms
+from structmargin_suite.analysis.experiments.ocr import Terms, errors_along_nu, kernel_terms
 from structmargin_suite.datasets.ocr.handwriting import FIRST_LETTER, HEIGHT, WIDTH
-from structmargin_suite.figures import figure
+from structmargin_suite.figures import _jkse, figure
 from structmargin_suite.figures._grouped import mean_curve
 from structmargin_suite.figures._style import COLOURS, GREY, Series, grey_matrix, number_ticks
 from structmargin_suite.results import ExperimentResults, column
@@ -54,18 +54,21 @@ def _papers(results: ExperimentResults) -> dict[str, float]:
 def nu(results: ExperimentResults, fig: Any) -> None:
     """JKSE's error on the validation folds, every rotation and their mean, and where each chose."""
     ax = fig.add_subplot()
-    errors = errors_along_nu(results, results.select("folds", method="JKSE"))
-    lines = np.array(list(errors.values())).T.reshape(-1, len(errors))
-    series = Series(4)
-    for k, line in enumerate(lines):
-        ax.plot(list(errors), line, color=GREY, linewidth=0.6, label="one rotation" if k == 0 else None)
-        best = int(np.argmin(line))
-        ax.plot(
-            [list(errors)[best]], [line[best]], "o", color=series.colour, markersize=5,
-            markerfacecolor="none", label="its choice" if k == 0 else None,
-        )  # fmt: skip
-    if len(lines):
-        ax.plot(list(errors), lines.mean(axis=0), color=series.colour, linewidth=1.8, label="mean")
+    for place, reading in enumerate(name for method, name in results.pairs("folds") if method == "JKSE"):
+        errors = errors_along_nu(results, results.select("folds", method="JKSE", reading=reading))
+        lines = np.array(list(errors.values())).T.reshape(-1, len(errors))
+        series = Series(4 + place)
+        for k, line in enumerate(lines):
+            first = k == 0 and place == 0
+            ax.plot(list(errors), line, color=GREY, linewidth=0.6, label="one rotation" if first else None)
+            best = int(np.argmin(line))
+            ax.plot(
+                [list(errors)[best]], [line[best]], "o", color=series.colour, markersize=5,
+                markerfacecolor="none", label="its choice" if first else None,
+            )  # fmt: skip
+        if len(lines):
+            name = f"mean, {results.reading_label(reading)}" if reading else "mean"
+            ax.plot(list(errors), lines.mean(axis=0), color=series.colour, linewidth=1.8, label=name)
     paper = _papers(results).get("JKSE")
     if paper is not None:
         ax.axhline(paper, color=GREY, linestyle=":", linewidth=1.0, label="the paper's test error")
@@ -73,38 +76,70 @@ def nu(results: ExperimentResults, fig: Any) -> None:
     ax.legend(loc="lower left")
 
 
+@figure("scale_and_nu")
+def scale_and_nu(results: ExperimentResults, fig: Any) -> None:
+    """JKSE over the grid of scale and nu, between the S-SVM and what the paper has."""
+    ax = fig.add_subplot()
+    _jkse.grid_lines(ax, results.select("scale and nu"), "test_letter_error")
+    ssvm = results.select("folds", method="S-SVM")["test_letter_error"]
+    if len(ssvm):
+        ax.axhline(float(ssvm.mean()), color=COLOURS[-1], linewidth=1.2, label="S-SVM")
+    paper = _papers(results).get("JKSE")
+    if paper is not None:
+        ax.axhline(paper, color=GREY, linestyle=":", linewidth=1.0, label="the paper's JKSE")
+    ax.set(xlabel="nu", ylabel="test letter error (%)", ylim=(0, 100), xlim=(0, 1.02))
+    ax.legend(ncols=3, loc="lower left")
+
+
+@figure("outliers")
+def outliers(results: ExperimentResults, fig: Any) -> None:
+    """Outliers below nu, coefficients above 0 over it."""
+    _jkse.draw_outliers(results.select("scale and nu"), fig)
+
+
+@figure("ball")
+def ball(results: ExperimentResults, fig: Any) -> None:
+    """Centres of balls and normals of hyperplanes, for equal and for unequal lengths."""
+    _jkse.draw_balls(results, results.select("ball"), fig)
+
+
 def _first_run(results: ExperimentResults, method: str) -> str:
-    """The run of a method on the first rotation there is."""
-    runs = results.select("folds", method=method)
+    """The run of a method, as primarily read, on the first rotation there is."""
+    runs = results.select("folds", method=method, reading=results.primary(method))
     return str(runs.loc[column(runs, "rotation", 0).idxmin(), "run"])
+
+
+def _labelled(results: ExperimentResults) -> dict[str, Terms]:
+    """The terms of k_seq by how the test words are labelled."""
+    matrices = kernel_terms(results, _first_run(results, "JKSE"))
+    return {"true": matrices.true, "shuffled": matrices.shuffled, "shifted": matrices.shifted}
 
 
 @figure("kernel_matrices")
 def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
-    """k_seq itself, with true and with shuffled labels."""
-    fig.set_size_inches(7.2, 3.4)
-    matrices = kernel_terms(results, _first_run(results, "JKSE"))
-    pair = [terms["data"] + terms["history"] for terms in (matrices.true, matrices.shuffled)]
-    axes, top = fig.subplots(1, 2), float(max(M.max() for M in pair))
-    for ax, M, name in zip(axes, pair, ("true", "shuffled"), strict=True):
-        image = grey_matrix(ax, M, top, f"test words with {name} labels (mean {M.mean():.0f})")
-    axes[0].set(ylabel="training words", xlabel="test words")
-    axes[1].set(xlabel="test words")
+    """k_seq itself, with true, shuffled and cyclically shifted labels."""
+    fig.set_size_inches(7.2, 2.8)
+    labelled = _labelled(results)
+    sums = {name: terms["data"] + terms["history"] for name, terms in labelled.items()}
+    axes, top = fig.subplots(1, len(sums)), float(max(M.max() for M in sums.values()))
+    for ax, (name, M) in zip(axes, sums.items(), strict=True):
+        image = grey_matrix(ax, M, top, f"{name} labels (mean {M.mean():.0f})")
+        ax.set(xlabel="test words")
+    axes[0].set(ylabel="training words")
     fig.colorbar(image, ax=list(axes), shrink=0.9)
 
 
 @figure("kernel_terms")
 def both_terms(results: ExperimentResults, fig: Any) -> None:
     """The data term above, the history term below; each row on one grey scale."""
-    fig.set_size_inches(7.2, 6.4)
-    matrices = kernel_terms(results, _first_run(results, "JKSE"))
-    pair = (matrices.true, matrices.shuffled)
-    axes = fig.subplots(2, 2)
+    fig.set_size_inches(7.2, 5.0)
+    labelled = _labelled(results)
+    axes = fig.subplots(2, len(labelled))
     for line, term in zip(axes, ("data", "history"), strict=True):
-        top = float(max(terms[term].max() for terms in pair))
-        for ax, terms, name in zip(line, pair, ("true", "shuffled"), strict=True):
+        top = float(max(terms[term].max() for terms in labelled.values()))
+        for ax, (name, terms) in zip(line, labelled.items(), strict=True):
             M = terms[term]
-            image = grey_matrix(ax, M, top, f"{term} term, {name} labels (mean {M.mean():.3g})")
+            image = grey_matrix(ax, M, top, f"{term}, {name} (mean {M.mean():.3g})")
         line[0].set(ylabel="training words")
         fig.colorbar(image, ax=list(line), shrink=0.9)
     for ax in axes[1]:

@@ -127,13 +127,15 @@ def test_every_run_of_the_small_experiment_keeps_its_word(small):
     assert [r["reason"] for r in rows if r["status"] != "done"] == []
     assert {r["data"] for r in rows} == {"ocr (synthetic)"}
     table = {r["method"]: r for r in records(small["ocr"].table("ocr")) if r["measure"] == "letter_error"}
+    assert {r["reading"] for r in rows if r["method"] == "JKSE"} == {"raw pixels", "pixels over 128"}
     assert table["JKSE"]["published"] == 88.3 and table["S-SVM"]["published"] == 21.1
     assert table["S-SVM"]["value"] < table["JKSE"]["value"]
     certified = [r for r in rows if r["relative_gap"] is not None and "OLaRank" not in r["method"]]
     assert len(certified) >= 12 and all(r["relative_gap"] <= 0.1 for r in certified)
     verdicts = {r["id"]: r["verdict"] for r in records(small.statements()) if r["experiment"] == "ocr"}
     sure = ("jkse-binary-hard", "jkse-binary-separable", "jkse-one-class-nu", "jkse-one-class-optimum",
-            "jkse-label-space-solution", "jkse-label-space-search")  # fmt: skip
+            "jkse-label-space-solution", "jkse-label-space-search", "jkse-one-class-ball",
+            "jkse-binary-slack")  # fmt: skip
     assert {name: verdicts[name] for name in sure} == dict.fromkeys(sure, "reproduced")
     # the stand-in does not decide a statement about real data, and is too small for one about size
     assert verdicts["jkse-ocr-fails-worst"] == verdicts["jkse-scale-kernel"] == "not testable"
@@ -159,11 +161,37 @@ def test_the_error_figure_has_our_means_and_the_papers(small):
 
 def test_matrices_are_drawn_on_one_scale(small):
     fig = drawn(small, "both_terms")
-    images = [ax.images[0] for ax in fig.axes[:4]]
-    assert images[0].get_clim() == images[1].get_clim() and images[2].get_clim() == images[3].get_clim()
-    assert images[2].get_array().mean() > images[3].get_array().mean()
-    whole = [ax.images[0].get_array() for ax in drawn(small, "kernel_matrices").axes[:2]]
-    assert np.allclose(whole[0], images[0].get_array() + images[2].get_array())
+    images = [ax.images[0] for ax in fig.axes[:6]]
+    for line in (images[:3], images[3:]):
+        assert len({image.get_clim() for image in line}) == 1
+    true, shuffled, shifted = (image.get_array().mean() for image in images[3:])
+    assert true > shifted > shuffled  # the history term, which cyclic shifts keep
+    whole = [ax.images[0].get_array() for ax in drawn(small, "kernel_matrices").axes[:3]]
+    for k in range(3):
+        assert np.allclose(whole[k], images[k].get_array() + images[3 + k].get_array())
+
+
+def test_the_grid_of_scale_and_nu_is_drawn_and_tabulated(small):
+    runs, table = small["ocr"].select("scale and nu"), records(small["ocr"].table("ocr_scales"))
+    errors = {(r["base_scale"], r["nu"]): r["value"] for r in table if r["measure"] == "letter_error"}
+    assert set(errors) == {(1, 0.1), (1, 0.5), (128, 0.1), (128, 0.5)}
+    lines = {line.get_label(): list(line.get_ydata()) for line in drawn(small, "scale_and_nu").axes[0].lines}
+    for scale in (1, 128):
+        assert lines[f"scale {scale}"] == pytest.approx([errors[scale, nu] for nu in (0.1, 0.5)])
+    below, above = drawn(small, "outliers").axes
+    for ax, measure in ((below, "outliers"), (above, "support")):
+        shares = {line.get_label(): line.get_ydata() for line in ax.lines}
+        of_raw = runs[runs["base_scale"] == 1].sort_values("nu")[measure]
+        assert list(shares["scale 1"]) == pytest.approx(list(of_raw))
+    assert all(run.outliers <= 100.0 * run.nu + 1e-9 <= run.support + 2e-9 for run in runs.itertuples())
+
+
+def test_balls_are_drawn_beside_hyperplanes(small):
+    lines = {line.get_label(): line.get_ydata() for line in drawn(small, "ball").axes[0].lines}
+    (unequal,) = (y for name, y in lines.items() if name.startswith("linear"))
+    assert min(unequal) > 0.01 and max(lines["Gaussian kernel: equal lengths"]) < 1e-4
+    whole = {line.get_label() for line in drawn(small, "nu").axes[0].lines}
+    assert {"mean, raw pixels", "mean, inner products over 128"} <= whole
 
 
 def test_words_are_shown_with_what_was_read(small):
@@ -177,7 +205,7 @@ def test_words_are_shown_with_what_was_read(small):
         assert shown[: 1 + len(yhat[i])] == ["S-SVM", *(chr(97 + k) for k in yhat[i])]
         assert np.array_equal(1.0 - np.asarray(ax.images[0].get_array()).ravel(), test.X[i][0])
         underlined = len(ax.lines)
-        others = mine.model("JKSE").predict([test.X[i]])[0]
+        others = mine.model("JKSE,reading=raw-pixels").predict([test.X[i]])[0]
         assert underlined == np.sum(yhat[i] != test.Y[i]) + np.sum(others != test.Y[i])
 
 

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from helpers.made_up_results import Fake, judged, row
+from helpers.made_up_results import Fake, judgements, row
 from structmargin_suite.analysis import estimates
+from structmargin_suite.analysis.experiments.jkse import Apart
 from structmargin_suite.analysis.experiments.ocr import (
     KernelTerms,
     kernel_terms,
@@ -16,6 +17,7 @@ from structmargin_suite.analysis.experiments.ocr import (
     words_read,
 )
 from structmargin_suite.datasets import Examples, ocr
+from structmargin_suite.statements.effects import jkse_studies
 from structmargin_suite.statements.effects import ocr as effects
 from structmargin_suite.storage.frames import frame_of
 
@@ -25,10 +27,13 @@ LETTERS = np.tile(np.arange(LENGTH) % 8, N_WORDS)
 READINGS = {
     "averaged": {"evidence": "e", "chosen": "before", "primary": True},
     "last weights": {"evidence": "e", "chosen": "after first look"},
+    "raw pixels": {"evidence": "e", "chosen": "before", "primary": True},
+    "pixels over 128": {"evidence": "e", "chosen": "after first look", "uses": ["jkse-ocr-fails-chance"]},
 }
 WORLD = {
     "errors": {"S-SVM": 21.0, "OLaRank": 25.0, "Perceptron": 48.0, "JKSE": 84.0},
     "last weights": 60.0,
+    "pixels over 128": 82.0,
     "answers": (0,),  # JKSE's, where it is wrong
     "kept": {"data": 0.7, "history": 0.3, "shifted": 0.8},
     "blocks": 2.0,
@@ -42,6 +47,10 @@ WORLD = {
     "converged": True,
     "sizes": (10_000, 1_000_000),
     "seconds": 20.0,
+    "ball": {"linear": 0.5, "Gaussian": 0.0},  # how far it is from the hyperplane
+    "binary": 0.0,
+    "synonyms": {"S-SVM": (20.0, 40.0), "JKSE": (50.0, 55.0)},  # errors with one and two right labels
+    "added": (50.0, 50.2),  # at once, in two steps
 }
 
 
@@ -50,7 +59,7 @@ class Words(Fake):
 
     def __init__(self, world):
         self.world, self.read, self.clocks = world, {}, []
-        rows = list(self.table_2()) + list(self.mirror()) + list(self.labels())
+        rows = list(self.table_2()) + list(self.mirror()) + list(self.labels()) + list(self.studies())
         for study, name, size in zip(
             ("many, kernel", "many, linear"), ("k", "l"), world["sizes"], strict=True
         ):
@@ -60,15 +69,18 @@ class Words(Fake):
         for made in rows:
             made.update(corpus="ocr", data="ocr", reading=made.get("reading", ""))
         methods = {made["method"]: {"baseline": "hmm"} for made in rows}
-        methods["Perceptron"]["readings"] = list(READINGS)
+        methods["Perceptron"]["readings"] = list(READINGS)[:2]
+        methods["JKSE"]["readings"] = list(READINGS)[2:]
         config = {"methods": methods, "readings": READINGS, "data": {"ocr": {"papers_own": True}}}
         super().__init__("ocr", config, rows)
         self.summary["data"] = [{"corpus": "ocr", "label": "ocr", "asked": "auto", "kind": "real"}]
 
     def table_2(self):
-        errors = [(name, "", rate) for name, rate in self.world["errors"].items() if name != "Perceptron"]
-        errors += [("Perceptron", "averaged", self.world["errors"]["Perceptron"])]
+        rates = self.world["errors"]
+        errors = [(name, "", rates[name]) for name in ("S-SVM", "OLaRank")]
+        errors += [("Perceptron", "averaged", rates["Perceptron"]), ("JKSE", "raw pixels", rates["JKSE"])]
         errors += [("Perceptron", "last weights", self.world["last weights"])]
+        errors += [("JKSE", "pixels over 128", self.world["pixels over 128"])]
         for method, reading, rate in errors:
             for r in range(ROTATIONS):
                 run = f"{method},{reading},{r}"
@@ -96,8 +108,33 @@ class Words(Fake):
                     seconds = (n / 26) ** (power + 0.01 * r)
                     self.clocks.append({"run": f"{method}{n}{r}", "fit_seconds": seconds})
 
+    def studies(self):
+        """Studies of JKSE itself; the errors of single letters are spread evenly over them."""
+        for kernel in ("linear", "Gaussian"):
+            for nu in (0.1, 0.5):
+                ends = {"nu": nu, "C": 3.0, "letters": 300}
+                yield row("ball,slack", f"p{kernel}{nu}", method=f"one-class, {kernel}", **ends)
+                yield row("slack", f"q{kernel}{nu}", method=f"binary, {kernel}", **ends)
+        for method, rates in self.world["synonyms"].items():
+            for m, rate in enumerate(rates, 1):
+                self.read[f"{method}{m}"] = "letters", rate, 0
+                yield row("several labels", f"{method}{m}", method=f"{method}, synonyms", synonyms=m)
+        ways = ("JKSE, single letters", "JKSE in two steps")
+        for method, rate in zip(ways, self.world["added"], strict=True):
+            self.read[f"added {method}"] = "letters", rate, 0
+            yield row("added labels", f"added {method}", method=method)
+
+    def apart(self, _, *runs):
+        """How far two solutions are apart; the Gaussian kernel gives all pairs one length."""
+        kernel = runs[0][1:].rstrip("0.15")
+        distance = self.world["ball"][kernel] if len(runs) == 1 else self.world["binary"]
+        return Apart(distance, 1e-4, 0.0 if kernel == "Gaussian" else 0.7)
+
     def kept_predictions(self, run):
         method, rate, _ = self.read[run]
+        if method == "letters":
+            wrong = np.arange(1000) * 37 % 1000 < 10 * rate
+            return {"labels": np.zeros(1000), "predicted": wrong.astype(float)}
         predicted = LETTERS.copy()
         wrong = np.arange(len(LETTERS)) * 37 % 100 < rate  # every word has about as many wrong letters
         answers = self.world["answers"] if method == "JKSE" else (20,)
@@ -139,18 +176,20 @@ def verdicts(monkeypatch):
     """Verdicts by statement, of a world with some changes."""
     monkeypatch.setattr(estimates, "RESAMPLES", 400)
 
-    def of(*only, reading="averaged", **changes):
+    def of(*only, reading="", **changes):
         world = {**WORLD, **changes}
+        made = Words(world)
         monkeypatch.setattr(effects, "kernel_terms", lambda *_: terms(world["kept"], world["blocks"]))
-        return judged({"ocr": Words(world)}, "ocr", reading, only)
+        for name in ("ball_and_plane", "plane_and_binary"):
+            monkeypatch.setattr(jkse_studies, name, made.apart)
+        rows = judgements({"ocr": made}, "ocr", only=only)
+        primary = ("", "averaged", "raw pixels")
+        return {r["id"]: r["verdict"] for r in rows if r["reading"] in ((reading,) if reading else primary)}
 
     return of
 
 
-LEFT = {
-    "jkse-binary-slack", "jkse-one-class-ball", "jkse-scale-libsvm", "jkse-scale-same-effort",
-    "jkse-several-labels-help", "jkse-several-labels-extend", "jkse-several-labels-extrapolate",
-}  # fmt: skip
+LEFT = {"jkse-scale-libsvm", "jkse-scale-same-effort", "jkse-several-labels-extrapolate"}
 
 
 def test_what_the_paper_says_is_reproduced_by_results_like_its_own(verdicts):
@@ -174,7 +213,14 @@ OTHERWISE = {
         ["jkse-ocr-fails-ssvm-perceptron", "jkse-ocr-fails-olarank-perceptron"],
     ),
     "S-SVM and JKSE swapped": (
-        errors(ssvm=84.0, JKSE=21.0), "contradicted", ["jkse-ocr-fails-worst", "jkse-ocr-fails-chance"],
+        errors(ssvm=84.0, JKSE=21.0), "contradicted",
+        ["jkse-ocr-fails-worst", "jkse-ocr-fails-chance", "jkse-ocr-fails-jkse-ssvm"],
+    ),
+    "OLaRank and JKSE swapped": (
+        errors(OLaRank=84.0, JKSE=25.0), "contradicted", ["jkse-ocr-fails-jkse-olarank"],
+    ),
+    "perceptron and JKSE swapped": (
+        errors(Perceptron=84.0, JKSE=48.0), "contradicted", ["jkse-ocr-fails-jkse-perceptron"],
     ),
     "alike": (
         errors(OLaRank=21.0, Perceptron=21.0), "inconclusive",
@@ -205,6 +251,19 @@ OTHERWISE = {
     ),
     "learns labels": ({"primal_of_labels": 1e-3}, "contradicted", ["jkse-label-space-solution"]),
     "searches": ({"calls": 7}, "contradicted", ["jkse-label-space-search"]),
+    "another ball": ({"ball": {"linear": 0.0, "Gaussian": 0.01}}, "contradicted", ["jkse-one-class-ball"]),
+    "another hyperplane": ({"binary": 0.01}, "contradicted", ["jkse-binary-slack"]),
+    "S-SVM and JKSE swapped, several labels": (
+        {"synonyms": {"S-SVM": (50.0, 55.0), "JKSE": (20.0, 40.0)}}, "contradicted",
+        ["jkse-several-labels-help"],
+    ),
+    "both lose alike": (
+        {"synonyms": {"S-SVM": (20.0, 30.0), "JKSE": (50.0, 60.0)}}, "inconclusive",
+        ["jkse-several-labels-help"],
+    ),
+    "worse with labels added": ({"added": (50.0, 55.0)}, "contradicted", ["jkse-several-labels-extend"]),
+    "better with labels added": ({"added": (55.0, 50.0)}, "reproduced", ["jkse-several-labels-extend"]),
+    "a point worse": ({"added": (50.0, 51.0)}, "inconclusive", ["jkse-several-labels-extend"]),
 }  # fmt: skip
 
 
@@ -218,6 +277,14 @@ def test_the_other_reading_of_the_perceptron_has_a_row_of_its_own(verdicts):
     name, better = "jkse-ocr-fails-ssvm-perceptron", errors(Perceptron=15.0)
     assert verdicts(name, **better) == {name: "contradicted"}
     assert verdicts(name, reading="last weights", **better) == {name: "reproduced"}
+
+
+def test_the_other_scale_of_the_base_kernel_has_rows_of_its_own(verdicts):
+    names = ("jkse-ocr-fails-worst", "jkse-ocr-fails-jkse-ssvm", "jkse-ocr-fails-chance")
+    worse = errors(JKSE=15.0)
+    assert verdicts(*names, **worse) == dict.fromkeys(names, "contradicted")
+    other = verdicts(*names, reading="pixels over 128", **worse)
+    assert other == dict.fromkeys(names[:2], "reproduced") | {"jkse-ocr-fails-chance": "used"}
 
 
 def test_words_are_found_again_in_every_rotation():
@@ -245,7 +312,6 @@ def test_words_are_found_again_in_every_rotation():
         assert words.predicted.sum() == words.true.sum() == words.length.sum()
         k = int(np.flatnonzero(tested)[0])
         assert words.true[k, first[k]] - words.predicted[k, first[k]] == 1.0
-    assert ocr.keep(np.array([1, 2]), np.array([1, 2])) == {}
 
 
 def test_letters_of_a_share_are_counted_as_evaluation_counts_them():

@@ -5,8 +5,11 @@ ends a word), word, position, fold, then 128 pixels (16 rows of 8), tab-separate
 were left out by those who made the data, since many are capitals.
 
 Rotation r trains on fold r, chooses parameters on fold r + 1, and is tested on the other eight. With
-`letters` a view is of single letters instead, rows of a matrix, as many as asked for, to measure how
-training grows with size.
+`base_scale` b the inner product of two letters is <x, z> / b: every pixel is divided by the root of b.
+
+With `letters` a view is of single letters instead, rows of a matrix, as many as asked for. With `synonyms` m
+each letter l then has m right labels, l, l + 26, ..., and every training example has one of them, drawn at
+random; a prediction is right if it is any of the letter's labels.
 
 The stand-in draws its words from a list with English letter frequencies and writes each letter by itself: a
 glyph, slanted, stretched and shifted at random, with pixels flipped.
@@ -40,6 +43,8 @@ PREPARE: Schemas = {"words_per_fold": {"type": "integer", "minimum": 1}}
 VIEW: Schemas = {
     "rotation": {"type": "integer", "minimum": 0, "maximum": FOLDS - 1},
     "letters": {"type": "integer", "minimum": 1},
+    "base_scale": {"type": "number", "exclusiveMinimum": 0},
+    "synonyms": {"type": "integer", "minimum": 1},
 }
 COLUMNS = ("id", "letter", "next_id", "word_id", "position", "fold")
 FLIPPED_SHARE = 0.02
@@ -99,13 +104,23 @@ def synthesize(seed: int, *, words_per_fold: int | None = None) -> dict[str, np.
     }
 
 
+def refuse(prepare: Mapping[str, object], view: Mapping[str, object]) -> str | None:
+    """Why these parameters do not go together, or None."""
+    if "synonyms" in view and "letters" not in view:
+        return "synonyms are of single letters, but the view is of words; set letters, or leave synonyms out"
+    if "base_scale" in view and "letters" in view:
+        return "base_scale is of words, but the view is of single letters; leave one of the two out"
+    return None
+
+
 def view(
-    arrays: Mapping[str, np.ndarray], seed: int, *, rotation: int = 0, letters: int | None = None
-) -> Split:
+    arrays: Mapping[str, np.ndarray], seed: int, *, rotation: int = 0, letters: int | None = None,
+    base_scale: float = 1.0, synonyms: int = 1,
+) -> Split:  # fmt: skip
     """Words of a rotation, or `letters` single letters to train on and a thousand more to test on."""
     if letters is not None:
-        return _single_letters(arrays, seed, letters)
-    pixels = np.unpackbits(arrays["pixels"], axis=1).astype(float)
+        return _single_letters(arrays, seed, letters, synonyms)
+    pixels = np.unpackbits(arrays["pixels"], axis=1) / np.sqrt(base_scale)
     ends = np.cumsum(arrays["lengths"])[:-1]
     X, Y = np.split(pixels, ends), np.split(arrays["labels"].astype(np.int64), ends)
     folds = arrays["folds"]
@@ -118,7 +133,7 @@ def view(
     return Split(subset(train), subset(~train & ~validation), subset(validation), problem=problem)
 
 
-def _single_letters(arrays: Mapping[str, np.ndarray], seed: int, n: int) -> Split:
+def _single_letters(arrays: Mapping[str, np.ndarray], seed: int, n: int, synonyms: int) -> Split:
     """Single letters in random order; beyond those there are, drawn again with some pixels flipped."""
     rng = np.random.default_rng(seed)
     N, n_test = len(arrays["labels"]), min(1000, len(arrays["labels"]) // 5)
@@ -133,13 +148,21 @@ def _single_letters(arrays: Mapping[str, np.ndarray], seed: int, n: int) -> Spli
             flips = rng.integers(0, again.size, size=int(FLIPPED_SHARE * again.size))
             again.reshape(-1)[flips] ^= 1
         subsets.append(Examples(bits.astype(float), arrays["labels"][chosen].astype(np.int64)))
-    return Split(subsets[0], subsets[1], problem={"n_classes": N_LABELS, "n_features": PIXELS})
+    train_letters, test_letters = subsets
+    if synonyms > 1:
+        drawn_labels = train_letters.Y + N_LABELS * rng.integers(0, synonyms, size=len(train_letters.Y))
+        train_letters = Examples(train_letters.X, drawn_labels)
+    problem = {"n_classes": synonyms * N_LABELS, "n_features": PIXELS}
+    return Split(train_letters, test_letters, problem=problem)
 
 
 def score(Y: Labels, Yhat: Labels) -> dict[str, float]:
     """`letter_error` and `word_error` in percent; `letters_predicted`, how many different letters occur among
-    the predictions; `letters_90`, the smallest number of them that make up nine tenths."""
+    the predictions; `letters_90`, the smallest number of them that make up nine tenths. Labels of single
+    letters that differ by 26 are synonyms."""
     y, yhat = _flat(Y), _flat(Yhat)
+    if not isinstance(Y, list):
+        y, yhat = y % N_LABELS, yhat % N_LABELS
     wrong = y != yhat
     begins = np.concatenate([[0], np.cumsum([len(word) for word in Y])[:-1]]) if isinstance(Y, list) else None
     whole = wrong if begins is None else np.add.reduceat(wrong, begins, dtype=np.int64) > 0
@@ -152,12 +175,13 @@ def score(Y: Labels, Yhat: Labels) -> dict[str, float]:
 
 
 def keep(Y: Labels, Yhat: Labels) -> dict[str, np.ndarray]:
-    """What statements need of a test set of words: `labels` and `predicted` (N,), end to end, and `lengths`;
-    nothing of single letters."""
+    """What statements need of a test set: `labels` and `predicted` (N,), of words end to end with their
+    `lengths`; of single letters without, a synonym as its letter."""
+    y, yhat = _flat(Y), _flat(Yhat)
     if not isinstance(Y, list):
-        return {}
-    letters = {"labels": _flat(Y).astype(np.uint8), "predicted": _flat(Yhat).astype(np.uint8)}
-    return {**letters, "lengths": np.array([len(word) for word in Y])}
+        return {"labels": (y % N_LABELS).astype(np.uint8), "predicted": (yhat % N_LABELS).astype(np.uint8)}
+    lengths = np.array([len(word) for word in Y])
+    return {"labels": y.astype(np.uint8), "predicted": yhat.astype(np.uint8), "lengths": lengths}
 
 
 def letters_90(y: np.ndarray) -> float:

@@ -55,6 +55,9 @@ DIFFERENCES = {
     "jkse-ocr-fails-ssvm-olarank": (OLARANK, SSVM),
     "jkse-ocr-fails-ssvm-perceptron": (PERCEPTRON, SSVM),
     "jkse-ocr-fails-olarank-perceptron": (PERCEPTRON, OLARANK),
+    "jkse-ocr-fails-jkse-ssvm": (JKSE, SSVM),
+    "jkse-ocr-fails-jkse-olarank": (JKSE, OLARANK),
+    "jkse-ocr-fails-jkse-perceptron": (JKSE, PERCEPTRON),
 }
 """The letter error of the first less that of the second."""
 
