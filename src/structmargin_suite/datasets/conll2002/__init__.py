@@ -27,6 +27,7 @@ from structmargin_suite.datasets.conll2002.features import binary, degree2, merg
 from structmargin_suite.datasets.conll2002.language import made_up_language
 from structmargin_suite.datasets.conll2002.tags import TAGS, Sentence
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.originals import Home
 from structmargin_suite.storage.errors import DataError
 
 FILES = (
@@ -36,6 +37,14 @@ FILES = (
         mirror="conll2002/conll2002.zip",
         url="https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/conll2002.zip",
     ),
+)
+HOME = Home(
+    title="CoNLL-2002, named entities in Spanish",
+    page="https://www.clips.uantwerpen.be/conll2002/ner/",
+    terms="research",
+    folder="conll2002",
+    version="nltk_data package conll2002",
+    megabytes=1.8,
 )
 PREPARE: Schemas = {
     "draw": {"enum": ["random", "first"]},
