@@ -42,7 +42,7 @@ HOME = Home(
     by_hand=(
         "accept WIPO's terms on its page, put the folders train and test of WIPO-alpha into "
         "data/own/wipo-alpha, and add the line wipo-alpha: {from: wipo_alpha, source: file, path: "
-        "data/own/wipo-alpha} to `data` in configs/taxonomy.yaml"
+        "data/own/wipo-alpha, papers_own: true} to `data` in configs/taxonomy.yaml"
     ),
 )
 PREPARE: Schemas = {}

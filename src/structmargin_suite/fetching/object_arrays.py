@@ -62,12 +62,12 @@ def _listed(pickled: bytes) -> Iterator[str]:
         if name == "MEMOIZE":
             memo[len(memo)] = last
         elif name in TO_MEMO:
-            memo[int(argument)] = last
+            memo[int(str(argument))] = last
         elif name == "EMPTY_LIST":
             inside, last = True, None
             lists += 1
         elif name in LITERALS or (name in FROM_MEMO and inside):
-            last = argument if name in LITERALS else memo[int(argument)]
+            last = argument if name in LITERALS else memo[int(str(argument))]
             if inside and not isinstance(last, str):
                 raise ValueError("the list holds something else than strings")
             pending += [str(last)] if inside else []

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
 import hashlib
-import http.server
-import io
 import lzma
 import os
 import pickle
 import re
 import tarfile
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,8 +15,15 @@ import numpy as np
 import pytest
 
 from helpers.foreign_files import tarred, zipped
-from helpers.originals import LAYOUTS, array_of_objects, below, with_originals, with_sums_of
-from helpers.pgm import write_pgm
+from helpers.originals import (
+    LAYOUTS,
+    array_of_objects,
+    below,
+    made_up,
+    serving,
+    with_originals,
+    with_sums_of,
+)  # fmt: skip
 from structmargin_suite.datasets import covertype, dataset
 from structmargin_suite.datasets.homstrad import releases
 from structmargin_suite.fetching.contents import Members, digest_of_members
@@ -39,64 +41,6 @@ PARAMS = {
         "stride": 8, "surf_scale": 1, "n_words": 4, "train_images": 2, "test_images": 2, "crops": 4,
     },
 }  # fmt: skip
-
-
-def made_up(name: str) -> dict[str, bytes]:
-    """Small files such as a mirror has, of a data set of this name."""
-    rng = np.random.default_rng(5)
-    tree = b"(ROOT (S (NP (NN a)) (VP (VB b)) (. .)))\n"
-    if name == "gum":
-        trees = {f"gum_const/GUM_{k}.ptb": tree * (k + 1) for k in (1, 2, 3)}
-        splits = b"## dev\n\n* GUM_2\n\n## train\n\n* GUM_1\n\n## test\n\n* GUM_3\n"
-        return {
-            "gum_const.tar.xz": tarred({**trees, "gum_const/LICENSE.txt": b"L"}, "w:xz"),
-            "splits.md": splits,
-        }
-    if name == "craft":
-        trees = {f"penn/{k}.tree": tree * k for k in (1, 2, 3)}
-        lists = {f"craft-ids-{s}.txt": f"{k}\n".encode() for k, s in enumerate(("train", "dev", "test"), 1)}
-        return {"craft_penn_trees.tar.xz": tarred(trees, "w:xz"), **lists}
-    if name == "covertype":
-        X, y = rng.integers(0, 99, size=(300, 54)), rng.integers(1, 8, size=300)
-        rows = "".join(",".join(map(str, [*row, label])) + "\n" for row, label in zip(X, y))
-        return {"covtype.20k.data.gz": gzip.compress(rows.encode())}
-    if name == "newsgroups":
-        text = b"From: me\nSubject: x\n\nengines and brakes of cars\n"
-        places = [
-            f"20news-bydate-{s}/{g}/{k}"
-            for s in ("train", "test")
-            for g in ("rec.autos", "sci.med")
-            for k in "123"
-        ]
-        return {"20news-bydate.tar.xz": tarred({place: text + place.encode() for place in places}, "w:xz")}
-    if name == "uiuc_cars":
-        folders = {
-            "TestImages/test": 2,
-            "TestImages_Scale/test": 2,
-            "TrainImages/pos": 2,
-            "TrainImages/neg": 2,
-        }
-        shapes = {"Test": (120, 200), "Trai": (40, 100)}
-        pictures = {
-            f"CarData/{head}-{k}.pgm": write_pgm(rng.integers(0, 256, size=shapes[head[:4]]))
-            for head, count in folders.items() for k in range(count)
-        }  # fmt: skip
-        pictures["CarData/trueLocations.txt"] = b"0: (10,20)\n1: (5,-3) (35,12)\n"
-        pictures["CarData/trueLocations_Scale.txt"] = b"0: (20,30,120)\n1: (10,10,90)\n"
-        return {"CarData.tar.xz": tarred(pictures, "w:xz")}
-    if name == "ambient":
-        return {
-            "topics.txt": b"ID\tdescription\n1\tjaguar\n", "subTopics.txt": b"ID\tdescription\n1.1\tcars\n",
-            "results.txt": b"ID\turl\ttitle\tsnippet\n1.1\tu\tJaguar cars\tThe car\n",
-            "STRel.txt": b"subTopicID\tresultID\n1.1\t1.1\n",
-        }  # fmt: skip
-    matrices = {}
-    for subset, n in (("train", 5), ("test", 3)):
-        out = io.BytesIO()
-        np.save(out, rng.normal(size=(n, 4)))
-        matrices[f"{subset}-D.npy"] = out.getvalue()
-        matrices[f"{subset}_label-D.txt"] = "".join(f"D01F0{k % 2}\n" for k in range(n)).encode()
-    return matrices
 
 
 def real(name: str) -> dict[str, bytes] | None:
@@ -213,40 +157,6 @@ def test_a_known_sum_comes_before_anything_is_read(tmp_path):
     (tmp_path / "raw" / "toy.tar.gz").write_bytes(below("toy", inside))
     with pytest.raises(DataError, match=r"toy\.tar\.gz must have 1111"):
         obtain_files(files, home, tmp_path / "raw", tmp_path)
-
-
-@contextlib.contextmanager
-def serving(contents: dict[str, bytes], cut: dict[str, int] | None = None):
-    """A web server with these files; `cut` is after how many bytes the first answer breaks off."""
-    asked: list[tuple[str, str | None]] = []
-    cut = dict(cut or {})
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            name, wanted = self.path[1:], self.headers.get("Range")
-            asked.append((name, wanted))
-            if name not in contents:
-                return self.send_error(404)
-            start = int(wanted[6:-1]) if wanted else 0
-            body = contents[name][start:]
-            self.send_response(206 if wanted else 200)
-            if wanted:
-                self.send_header(
-                    "Content-Range", f"bytes {start}-{len(contents[name]) - 1}/{len(contents[name])}"
-                )
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body[: cut.pop(name, len(body))])
-
-        def log_message(self, *args):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{running.server_port}", asked
-        running.shutdown()
-        thread.join()
 
 
 def test_an_original_is_fetched_from_the_first_address_that_answers_and_then_removed(tmp_path, monkeypatch):
