@@ -3,6 +3,7 @@
 structmargin list                     experiments, problems, solvers, formulations and what goes together
 structmargin explain alignment        what the config will run, and how long it took last time
 structmargin check                    configs and data, before anything runs
+structmargin fetch gum covertype      real data from their public homes, verified; all without a name
 structmargin compare results other    number by number; --exact for bytes outside what is volatile
 structmargin unpack alignment some/    the records, models and metrics of its runs, as files
 structmargin resources                write what jobs took to workflow/resources.yaml, for clusters
@@ -50,6 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     explain.add_argument("experiment")
     commands.add_parser("check", help="configs and data, before anything runs", parents=[shared])
+    fetch = commands.add_parser("fetch", help="real data from their public homes", parents=[shared])
+    fetch.add_argument("corpus", nargs="*", help="data sets by name (all)")
     compare = commands.add_parser("compare", help="two folders of results", parents=[shared])
     compare.add_argument("first", type=Path)
     compare.add_argument("second", type=Path)
@@ -193,39 +196,57 @@ def _explain(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from structmargin_suite.datasets import dataset
-    from structmargin_suite.fetching.fetch import at_hand
-    from structmargin_suite.planning.own_data import own_files_of
+    from structmargin_suite.planning.catalogue import Catalogue
     from structmargin_suite.planning.plan import load, load_statements
-    from structmargin_suite.storage.layout import Layout
+    from structmargin_suite.planning.sources import MISSING, sources
 
     suite = load(options.root, options.scale)
-    layout = Layout(options.root)
     stated = load_statements(options.root)
     print(f"configuration: {len(suite.experiments)} experiments, {len(stated)} statements, no fault")
-    missing = 0
-    for name, experiment in suite.experiments.items():
-        for corpus in experiment.corpora:
-            part = experiment.parts_of(corpus)[0]
-            files = dataset(part.module).FILES
-            if part.source == "file":
-                try:
-                    own_files_of(part, options.root)
-                    state = f"from {part.path}"
-                except DataError as error:
-                    missing += 1
-                    state = f"own file: {error}"
-            elif part.source == "synthetic" or not files:
-                state = "synthetic, needs nothing"
-            elif at_hand(files, layout.raw(part.module), suite.mirror):
-                state = "real, available"
-            else:
-                state = "real data not found: the public address will be tried" + (
-                    ", then the synthetic stand-in is used" if part.source == "auto" else ""
-                )
-            print(f"  {name}, {corpus}: {state}")
+    found = list(sources(suite))
+    print(*(f"  {source}" for source in found), sep="\n")
+    print("what has to be asked for or done by hand:")
+    for name in Catalogue(options.root, library=False).datasets:
+        home = dataset(name).HOME
+        if home.by_hand:
+            print(f"  {name}: {home.title} ({home.page}): {home.by_hand}")
+    missing = sum(source.state == MISSING for source in found)
     if missing:
         raise DataError(f"{missing} own file{'s are' if missing > 1 else ' is'} missing, as said above")
     return 0
+
+
+def _fetch(options: argparse.Namespace) -> int:
+    from structmargin_suite.datasets import dataset
+    from structmargin_suite.fetching.bar import Bar
+    from structmargin_suite.fetching.fetch import Unavailable
+    from structmargin_suite.fetching.originals import obtain_files
+    from structmargin_suite.planning.catalogue import Catalogue
+    from structmargin_suite.planning.config import unknown
+    from structmargin_suite.planning.plan import load
+    from structmargin_suite.planning.sources import HERE, offer, state_of
+    from structmargin_suite.storage.layout import Layout
+
+    suite = load(options.root, options.scale, library=False)
+    names = [name for name in Catalogue(options.root, library=False).datasets if dataset(name).FILES]
+    for name in options.corpus:
+        if name not in names:
+            raise ConfigError(unknown(name, names, "corpus with files"))
+    failures = 0
+    for name in options.corpus or names:
+        module, bar = dataset(name), Bar()
+        state, _ = state_of(suite, name)
+        print(f"{name}: {'here' if state == HERE else offer(module)}", flush=True)
+        try:
+            obtain_files(module.FILES, module.HOME, Layout(options.root).raw(name), suite.mirror, bar)
+        except Unavailable as error:
+            failures += 1
+            bar.close()
+            print(f"  not fetched: {error}")
+        else:
+            bar.close()
+            print(f"  verified, in {Layout(options.root).raw(name)}")
+    return 1 if failures else 0
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -322,6 +343,7 @@ COMMANDS = {
     "list": _list,
     "explain": _explain,
     "check": _check,
+    "fetch": _fetch,
     "compare": _compare,
     "unpack": _unpack,
     "resources": _resources,

@@ -20,11 +20,13 @@ from structmargin_suite.planning.own_data import own_files_of
 from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
 from structmargin_suite.planning.resources import Asked, Resources
 from structmargin_suite.planning.runs import Job
+from structmargin_suite.planning.sources import forecast, sources
 from structmargin_suite.rerun import job_keys, seeds
 from structmargin_suite.rerun.machine import THREAD_VARIABLES
 from structmargin_suite.rerun.unfit import unfit
 from structmargin_suite.storage.csv_files import read_csv
 from structmargin_suite.storage.errors import DataError
+from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.layout import ScaleLayout, tabulated
 from structmargin_suite.storage.seal import SEAL
 
@@ -121,7 +123,7 @@ class Pipeline:
                 lines.append(f"  smaller than the paper: {key} {new} instead of {old}")
             reasons = dict.fromkeys(run.skip for run in experiment.runs if run.skip)
             lines += [f"  left out: {reason}" for reason in reasons]
-        return "\n".join(lines)
+        return "\n".join([*lines, *forecast(list(sources(self.suite, self.asked)))])
 
     def outcome(self) -> str:
         """One line at the end: where to look, and how many statements have which verdict."""
@@ -133,7 +135,24 @@ class Pipeline:
         score = ", ".join(
             f"{n} {verdict}" for verdict, n in Counter(row["verdict"] for row in rows).most_common()
         )
-        return f"see {self.layout.page}: of {len(rows)} statements of the papers {score}"
+        return f"{self._kinds()}\nsee {self.layout.page}: of {len(rows)} statements of the papers {score}"
+
+    def _kinds(self) -> str:
+        """How many corpora were real, and which were not; stand-ins for real ones are marked."""
+        summaries = {name: self.layout.shown(name) / "summary.json" for name in self.asked}
+        data = [
+            (name, about)
+            for name, path in summaries.items()
+            if path.is_file()
+            for about in read_json(path, ("data",))["data"]
+        ]
+        synthetic = [
+            f"{name}: {about['corpus']}{' as a stand-in' if about['asked'] == 'auto' else ''}"
+            for name, about in data
+            if about["kind"] == "synthetic"
+        ]
+        listed = f" ({'; '.join(synthetic)})" if synthetic else ""
+        return f"real: {len(data) - len(synthetic)} corpora; synthetic: {len(synthetic)}{listed}"
 
     @property
     def experiments(self) -> list[str]:

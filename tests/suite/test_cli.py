@@ -7,11 +7,16 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
+from helpers.originals import LAYOUTS, made_up, serving, with_originals, with_sums_of
 from helpers.toy_project import TOY, project, write_config
 from structmargin_suite.cli import main
+from structmargin_suite.datasets import ambient, clusters
+from structmargin_suite.planning.plan import load
+from structmargin_suite.planning.sources import forecast, sources
 
 
 @pytest.fixture
@@ -84,3 +89,52 @@ def test_faults_of_the_suite_and_of_an_experiment_come_together(root, capsys):
         line = re.compile(rf"{file}, line \d+: {re.escape(key)}: .*{remedy}")
         assert sum(bool(line.search(fault)) for fault in faults) == 1, (key, faults)
     assert all(len(fault) < 400 for fault in faults)
+
+
+@pytest.fixture()
+def with_ambient(tmp_path, monkeypatch):
+    """A project whose clusters come from an original like AMBIENT's, made up, on a server of this machine."""
+    mirror = made_up("ambient")
+    originals = LAYOUTS["ambient"](mirror)
+    root = project(tmp_path, {**TOY, "data": {"clusters": {**TOY["data"]["clusters"], "source": "auto"}}})
+    monkeypatch.setenv("STRUCTMARGIN_DATA", str(tmp_path / "nowhere"))
+    with serving(originals) as (address, asked):
+        monkeypatch.setattr(clusters, "FILES", with_sums_of(ambient.FILES, mirror))
+        home = with_originals(ambient.HOME, originals, address)
+        monkeypatch.setattr(clusters, "HOME", home, raising=False)
+        yield root, mirror, asked
+
+
+def test_check_and_fetch_say_what_can_be_fetched_from_where_and_under_which_terms(with_ambient, capsys):
+    root, mirror, asked = with_ambient
+    given = ["--root", str(root)]
+    assert main([*given, "check"]) == 0
+    said = capsys.readouterr().out
+    address = clusters.HOME.originals[0].urls[0]
+    offered = f"AMBIENT, 2008, from {address}; size not known beforehand; terms: research"
+    assert f"toy, clusters: can be fetched: {offered} (structmargin fetch clusters)" in said and asked == []
+    assert (
+        "wipo_alpha: WIPO-alpha, the texts (https://www.wipo.int/" in said and "data/own/wipo-alpha" in said
+    )
+    assert forecast(list(sources(load(root)))) == ["to be fetched: clusters (toy)"]
+    assert main([*given, "fetch", "clusters"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith(f"clusters: {offered}\n") and "verified, in" in captured.out
+    assert "dataset.tar.gz [##############################]" in captured.err
+    fetched = root / "data" / "raw" / "clusters"
+    assert {name: (fetched / name).read_bytes() for name in mirror} == mirror
+    assert main([*given, "check"]) == 0 and "toy, clusters: here\n" in capsys.readouterr().out
+    assert main([*given, "fetch", "clusters"]) == 0 and len(asked) == 1
+    assert capsys.readouterr().out.startswith("clusters: here\n")
+
+
+def test_what_cannot_be_fetched_is_said_and_is_a_stand_in(with_ambient, capsys, monkeypatch):
+    root, _, _ = with_ambient
+    monkeypatch.setattr(clusters, "HOME", replace(ambient.HOME, originals=(), by_hand="ask its authors"))
+    (source,) = [source for source in sources(load(root)) if source.corpus == "clusters"]
+    assert str(source) == "toy, clusters: stand-in: ask its authors"
+    assert forecast([source]) == ["a synthetic stand-in replaces: clusters (toy)"]
+    assert main(["--root", str(root), "fetch", "clusters"]) == 1
+    assert "not fetched: topics.txt is neither in" in capsys.readouterr().out
+    assert main(["--root", str(root), "fetch", "clustres"]) == 1
+    assert "the nearest known is 'clusters'" in capsys.readouterr().err

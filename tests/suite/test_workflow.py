@@ -55,6 +55,7 @@ def test_it_runs_to_the_page_and_says_what_it_leaves_out(toy):
     counts = Counter(row["verdict"] for row in rows)
     assert counts["reproduced"] >= 2 and counts["not testable"] > 100
     score = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+    assert "real: 0 corpora; synthetic: 1 (toy: clusters)" in output
     assert f"see results/index.html: of {len(rows)} statements of the papers {score}" in output
     assert "toy: 10 runs in 3 jobs, scale standard" in output and "left out: solver 'bcfw'" in output
     assert planned(root) == set() and "made again" not in snakemake(root, "-n")

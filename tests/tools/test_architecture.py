@@ -52,7 +52,7 @@ SUITE = {
     "analysis": "storage datasets results structmargin",
     "figures": "storage datasets results analysis structmargin",
     "statements": "storage datasets baselines results analysis structmargin",
-    "publish": "storage methods planning rerun results analysis",
+    "publish": "storage fetching datasets methods planning rerun results analysis",
     "stages": "storage fetching datasets methods planning rerun results analysis figures statements publish",
     "workflow": "storage planning rerun",
     "cli": "storage fetching datasets methods planning rerun results publish structmargin",

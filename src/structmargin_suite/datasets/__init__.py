@@ -21,6 +21,7 @@ from typing import Any, Concatenate, NamedTuple, Protocol, cast
 import numpy as np
 
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.originals import NOWHERE, Home
 
 Schemas = Mapping[str, Mapping[str, object]]
 """Parameters by name, each with the JSON schema of its values."""
@@ -70,8 +71,8 @@ class Split:
 class DataSetModule(Protocol):
     """What a module of this folder must define; `DataSet` says what each member means.
 
-    A module may also define `parse` (it must if it has FILES or `own_folder`), `own_folder`, `predict`,
-    `keep` and `refuse`.
+    A module may also define `parse` (it must if it has FILES or `own_folder`), `HOME` (it must if it has
+    FILES), `own_folder`, `predict`, `keep` and `refuse`.
     """
 
     @property
@@ -110,6 +111,8 @@ class DataSet:
     parse : callable
         parse(files, seed, **prepare) returns named arrays; `files` has a path for each name in FILES, or is
         what `own_folder` returned. By default it raises ValueError: there are no files.
+    HOME : Home
+        Where the files come from; by default nowhere.
     own_folder : callable or None
         own_folder(folder, **prepare) returns the files that `parse` reads of a user's own folder
         (`source: file`), a path for each name; it raises DataError if some are missing. By default None: a
@@ -133,6 +136,7 @@ class DataSet:
     view: Callable[Concatenate[Mapping[str, np.ndarray], int, ...], Split]
     score: Callable[[Any, Any], dict[str, float]]
     parse: Callable[..., dict[str, np.ndarray]]
+    HOME: Home
     own_folder: Callable[..., dict[str, Path]] | None
     predict: Callable[[Any, Any], Any]
     keep: Callable[[Any, Any], dict[str, np.ndarray]]
@@ -183,8 +187,9 @@ def _refuse_nothing(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> None
     return None
 
 
-_DEFAULTS: dict[str, Callable[..., Any] | None] = {
+_DEFAULTS: dict[str, Callable[..., Any] | Home | None] = {
     "parse": _no_files,
+    "HOME": NOWHERE,
     "own_folder": None,
     "predict": predictions,
     "keep": _keep_nothing,

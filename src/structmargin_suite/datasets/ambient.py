@@ -21,9 +21,10 @@ from structmargin_suite.datasets import Schemas, collection
 from structmargin_suite.datasets._sparse import count_matrix
 from structmargin_suite.datasets._subtopics import VIEW, Collection, score, view
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.originals import Home, Original, members_of
 from structmargin_suite.storage.errors import DataError
 
-__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+__all__ = ["FILES", "HOME", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
 FILES = tuple(
     Remote(name, total, f"ambient/{name}")
@@ -33,6 +34,21 @@ FILES = tuple(
         ("results.txt", "beb059f5a40d93552f5950bf3afef30e0eb1e08ada18d1ca99f2c065c23a01c0"),
         ("STRel.txt", "81c4738af54d05fd51819467f0f7b5f4c6b5b47a68c4580364a046c8fc53ade9"),
     )
+)
+HOME = Home(
+    title="AMBIENT",
+    page="http://credo.fub.it/ambient/",
+    terms="research",
+    folder="ambient",
+    version="2008",
+    originals=(
+        Original(
+            "dataset.tar.gz",
+            ("http://credo.fub.it/ambient/dataset.tar.gz",),
+            tuple(file.name for file in FILES),
+            members_of({}, {file.name: rf"(?:.*/)?{re.escape(file.name)}" for file in FILES}),
+        ),
+    ),
 )
 PREPARE: Schemas = {"queries": {"type": "integer", "minimum": 8}}
 COLUMNS = {"topics.txt": 2, "subTopics.txt": 2, "results.txt": 4, "STRel.txt": 2}

@@ -18,17 +18,50 @@ import numpy as np
 
 from structmargin_suite.datasets import Schemas, _one_vs_rest
 from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
+from structmargin_suite.fetching.contents import Unpacked, first_lines
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.originals import Home, Original
 from structmargin_suite.storage.errors import DataError
 
-__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+__all__ = ["FILES", "HOME", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
+N_ROWS = 20_000
+"""The first rows of the original, in order."""
 FILES = (
     Remote(
         "covtype.20k.data.gz",
         "7bd0f4e969f175180a2d9ed05c779b413db4308d6872c508944d0107020abcff",
         "covertype/covtype.20k.data.gz",
+        contents=Unpacked("55ff5c8510624a2fe57838017f96caf86914223f131572edd35a038f3e85e43e"),
     ),
+)
+
+
+def first_rows(original: Path) -> dict[str, bytes]:
+    """The file that is read, of the whole data set."""
+    return {FILES[0].name: first_lines(original, N_ROWS)}
+
+
+HOME = Home(
+    title="Covertype (UCI 31)",
+    page="https://archive.ics.uci.edu/dataset/31/covertype",
+    terms="CC BY 4.0",
+    folder="covertype",
+    version="581,012 rows",
+    originals=(
+        Original(
+            "covtype.data.gz",
+            (
+                "https://archive.ics.uci.edu/ml/machine-learning-databases/covtype/covtype.data.gz",
+                "https://ndownloader.figshare.com/files/5976039",
+            ),
+            (FILES[0].name,),
+            first_rows,
+            sha256="614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
+            megabytes=11.2,
+        ),
+    ),
+    megabytes=11.2,
 )
 PREPARE: Schemas = {
     "n_train": {"type": "integer", "minimum": 100},

@@ -6,6 +6,7 @@ chosen on dev).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -23,19 +24,54 @@ from structmargin_suite.datasets._treebanks import (
     view,
 )
 from structmargin_suite.datasets.gum import documents
-from structmargin_suite.fetching.fetch import mirrored
+from structmargin_suite.fetching.contents import Members
+from structmargin_suite.fetching.fetch import Remote, mirrored
+from structmargin_suite.fetching.originals import Home, Original, members_of
 from structmargin_suite.storage.errors import DataError
 
-__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+__all__ = ["FILES", "HOME", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
-FILES = mirrored(
+TREES = Members(
+    r"(?:.*/)?penn/([0-9]+\.tree)", "penn", "d4ca1e01e8d336fe735d43da13840c9d6c6e8d3cba959c7bc5f8a910b08b4584"
+)
+LISTS = mirrored(
     "treebank-craft",
     {
-        "craft_penn_trees.tar.xz": "1d28cb9182a9d9d9257f27fe885debeb5eaaa7a38b1ba804f2667dfdf8a7731d",
         "craft-ids-train.txt": "9215bc144bb67f3f2c93555068e166fe9934d9f941e1df1ae1e842dac15ccae9",
         "craft-ids-dev.txt": "96e26a2a6e818a36b23ed14891ab195616f752c42abc686585b8a1d39bd3bafe",
         "craft-ids-test.txt": "9b86db4128e9314e24bcc1f910fdba01bc08686b1754adcdbe6eb39a730a0f33",
     },
+)
+FILES = (
+    Remote(
+        "craft_penn_trees.tar.xz",
+        "1d28cb9182a9d9d9257f27fe885debeb5eaaa7a38b1ba804f2667dfdf8a7731d",
+        "treebank-craft/craft_penn_trees.tar.xz",
+        contents=TREES,
+    ),
+    *LISTS,
+)
+COMMIT = "2abe82b8bb8089448b84937d5f61d8c218011322"
+HOME = Home(
+    title="CRAFT",
+    page="https://github.com/UCDenver-ccp/CRAFT",
+    terms="CC BY 3.0",
+    folder="treebank-craft",
+    version="v5.0.2",
+    originals=(
+        Original(
+            "CRAFT-v5.0.2.tar.gz",
+            (
+                f"https://github.com/UCDenver-ccp/CRAFT/archive/{COMMIT}.tar.gz",
+                "https://github.com/UCDenver-ccp/CRAFT/archive/refs/tags/v5.0.2.tar.gz",
+            ),
+            tuple(file.name for file in FILES),
+            members_of(
+                {"craft_penn_trees.tar.xz": TREES},
+                {file.name: rf"(?:.*/)?articles/ids/{re.escape(file.name)}" for file in LISTS},
+            ),
+        ),
+    ),
 )
 SUBSETS = {"train": 0, "dev": 1, "test": 1}
 N_TREES = 2395

@@ -25,21 +25,49 @@ from structmargin_suite.datasets._treebanks import (
     tree_arrays_by_subset,
     view,
 )
+from structmargin_suite.fetching.contents import Members
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.originals import Home, Original, members_of
 from structmargin_suite.storage.errors import DataError
 
-__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+__all__ = ["FILES", "HOME", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
+TREES = Members(
+    r"(?:.*/)?(?:gum_)?const/((?!GUM_reddit_)[A-Za-z0-9_-]+\.ptb)",
+    "gum_const",
+    "0cf2ec2e75d9ada618de00297ef6c32376018a7ffd7ba26ba15639f8d8c5eb0b",
+)
+"""The 263 documents; in the original those of Reddit have no words, which have to be asked for elsewhere."""
+COMMIT = "72ce5ac14978a324c2fd18d49484e65292cbe316"
 FILES = (
     Remote(
         "gum_const.tar.xz",
         "83a9fc2531184926c7eff56f3be1560ee8e5b83e18213a6c00b5c98f00b7dc1e",
         "treebank-gum/gum_const.tar.xz",
+        contents=TREES,
     ),
     Remote(
         "splits.md",
         "957bad1a952eefbccd5b4807e1fc90a82ceadbbbe3a8f7de371d68883a1b40a6",
         "treebank-gum/splits.md",
+    ),
+)
+HOME = Home(
+    title="GUM and GENTLE",
+    page="https://github.com/amir-zeldes/gum",
+    terms="annotations CC BY 4.0; texts under the licences of their sources",
+    folder="treebank-gum",
+    version="V11.1.0",
+    originals=(
+        Original(
+            "gum-V11.1.0.tar.gz",
+            (
+                f"https://github.com/amir-zeldes/gum/archive/{COMMIT}.tar.gz",
+                "https://github.com/amir-zeldes/gum/archive/refs/tags/V11.1.0.tar.gz",
+            ),
+            ("gum_const.tar.xz", "splits.md"),
+            members_of({"gum_const.tar.xz": TREES}, {"splits.md": r"[^/]+/splits\.md"}),
+        ),
     ),
 )
 SUBSETS = {"train": 0, "dev": 1, "test": 1}

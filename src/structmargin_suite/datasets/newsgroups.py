@@ -35,19 +35,46 @@ from structmargin_suite.datasets._archives import tar_files
 from structmargin_suite.datasets._sparse import csr_arrays, csr_of
 from structmargin_suite.datasets._words import counts_over, stem_counts
 from structmargin_suite.datasets.patents import score, tfidf, word_counts
+from structmargin_suite.fetching.contents import Members
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.originals import Home, Original, members_of
 from structmargin_suite.storage.errors import DataError
 
-__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+__all__ = ["FILES", "HOME", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
+POSTINGS = Members(
+    r"(?:.*/)?(20news-bydate-(?:train|test)/[a-z.-]+/[0-9]+)",
+    "",
+    "f00af3d96eebb37594022b305a96307906926ae05f60ed30c7f53a6589a76115",
+)
 FILES = (
     Remote(
         "20news-bydate.tar.xz",
         "3a5c29719aa8d898965136b4ebdb98ae634d4cb746f516fd39b9bfb5b44e3906",
         "newsgroups/20news-bydate.tar.xz",
-        "https://ndownloader.figshare.com/files/5975967",
-        packed="8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
+        contents=POSTINGS,
     ),
+)
+HOME = Home(
+    title="20 Newsgroups, by date",
+    page="http://qwone.com/~jason/20Newsgroups/",
+    terms="free",
+    folder="newsgroups",
+    version="20news-bydate",
+    originals=(
+        Original(
+            "20news-bydate.tar.gz",
+            (
+                "https://ndownloader.figshare.com/files/5975967",
+                "http://qwone.com/~jason/20Newsgroups/20news-bydate.tar.gz",
+            ),
+            (FILES[0].name,),
+            members_of({FILES[0].name: POSTINGS}),
+            sha256="8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
+            megabytes=14.5,
+        ),
+    ),
+    megabytes=14.5,
 )
 PREPARE: Schemas = {"postings_per_group": {"type": "integer", "minimum": 4}}
 VIEW: Schemas = {

@@ -14,24 +14,33 @@ import numpy as np
 from structmargin_suite.datasets import Schemas, _one_vs_rest
 from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.originals import Home
 from structmargin_suite.storage.errors import DataError
 
-__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+__all__ = ["FILES", "HOME", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
-HOME = "https://archive.ics.uci.edu/ml/machine-learning-databases/optdigits"
+ADDRESS = "https://archive.ics.uci.edu/ml/machine-learning-databases/optdigits"
 FILES = (
     Remote(
         "optdigits.tra",
         "f87ffe5149ece6d73cc08c296f180e695885849036c0b22a7973e74e3f35d3ee",
         "optdigits/optdigits.tra",
-        f"{HOME}/optdigits.tra",
+        f"{ADDRESS}/optdigits.tra",
     ),
     Remote(
         "optdigits.tes",
         "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8",
         "optdigits/optdigits.tes",
-        f"{HOME}/optdigits.tes",
+        f"{ADDRESS}/optdigits.tes",
     ),
+)
+HOME = Home(
+    title="Optical digits (UCI 80)",
+    page="https://archive.ics.uci.edu/dataset/80/optical+recognition+of+handwritten+digits",
+    terms="CC BY 4.0",
+    folder="optdigits",
+    version="1998",
+    megabytes=0.8,
 )
 PREPARE: Schemas = {"images": {"type": "integer", "minimum": 200}}
 N_DIGITS, N_COUNTS, MAX_COUNT = 10, 64, 16

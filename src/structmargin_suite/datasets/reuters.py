@@ -22,9 +22,10 @@ from structmargin_suite.datasets import Schemas, _one_vs_rest, abstracts
 from structmargin_suite.datasets._archives import tar_files
 from structmargin_suite.datasets._one_vs_rest import VIEW, score, view
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.originals import Home
 from structmargin_suite.storage.errors import DataError
 
-__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+__all__ = ["FILES", "HOME", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
 FILES = (
     Remote(
@@ -33,6 +34,14 @@ FILES = (
         "reuters/reuters21578.tar.gz",
         "https://archive.ics.uci.edu/ml/machine-learning-databases/reuters21578-mld/reuters21578.tar.gz",
     ),
+)
+HOME = Home(
+    title="Reuters-21578 (UCI 137)",
+    page="https://archive.ics.uci.edu/dataset/137/reuters+21578+text+categorization+collection",
+    terms="research",
+    folder="reuters",
+    version="1.0",
+    megabytes=8.2,
 )
 PREPARE: Schemas = {"stories": {"type": "integer", "minimum": 100}}
 SUBSETS = {"TRAIN": "train", "TEST": "test"}

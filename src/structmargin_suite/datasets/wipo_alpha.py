@@ -29,11 +29,22 @@ from structmargin_suite.datasets._xml import read_elements
 from structmargin_suite.datasets.patents import VIEW, score, view
 from structmargin_suite.fetching.fetch import Remote
 from structmargin_suite.fetching.folder import files_below
+from structmargin_suite.fetching.originals import Home
 from structmargin_suite.storage.errors import DataError
 
-__all__ = ["FILES", "PREPARE", "VIEW", "own_folder", "parse", "score", "synthesize", "view"]
+__all__ = ["FILES", "HOME", "PREPARE", "VIEW", "own_folder", "parse", "score", "synthesize", "view"]
 
 FILES: tuple[Remote, ...] = ()
+HOME = Home(
+    title="WIPO-alpha, the texts",
+    page="https://www.wipo.int/classifications/ipc/en/ITsupport/Categorization/dataset/",
+    terms="WIPO's own, to be accepted on its page",
+    by_hand=(
+        "accept WIPO's terms on its page, put the folders train and test of WIPO-alpha into "
+        "data/own/wipo-alpha, and add the line wipo-alpha: {from: wipo_alpha, source: file, path: "
+        "data/own/wipo-alpha, papers_own: true} to `data` in configs/taxonomy.yaml"
+    ),
+)
 PREPARE: Schemas = {}
 SECTION = "D"
 SUBSETS = ("train", "test")

@@ -20,20 +20,49 @@ import numpy as np
 from structmargin_suite.datasets import Schemas, Split, patents
 from structmargin_suite.datasets._sparse import csr_of
 from structmargin_suite.datasets.patents import score, tfidf
-from structmargin_suite.fetching.fetch import mirrored
+from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.object_arrays import strings_of
+from structmargin_suite.fetching.originals import Home, Original
 from structmargin_suite.storage.errors import DataError
 
-__all__ = ["FILES", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
+__all__ = ["FILES", "HOME", "PREPARE", "VIEW", "parse", "score", "synthesize", "view"]
 
-FILES = mirrored(
-    "wipo-d",
-    {
-        "train-D.npy": "eee105cfe6b91e04e3d964061a4cc2f04df2f53c1fadec063f9d902e467ab0b9",
-        "train_label-D.txt": "8d1dc8a848f7ccef934aaabec538d832a012d06e86306ef053cac136c946b0ee",
-        "test-D.npy": "57e4a0a7a293cd13402b80a9d7dd2ad21cbec7f1e580d5fb3a495479b72d692d",
-        "test_label-D.txt": "d6efdbc1c4c4350d33745938d9f681a68d21137f822012b00e64a31c082c8753",
-    },
+COMMIT = "21c14920c555c079c9b80e8b5b140ea597ec0afd"
+ADDRESS = f"https://raw.githubusercontent.com/ermlickw/AIT690/{COMMIT}/PatentPredictionProject"
+FILES = tuple(
+    Remote(name, total, f"wipo-d/{name}", f"{ADDRESS}/{name}" if name.endswith(".npy") else None)
+    for name, total in (
+        ("train-D.npy", "eee105cfe6b91e04e3d964061a4cc2f04df2f53c1fadec063f9d902e467ab0b9"),
+        ("train_label-D.txt", "8d1dc8a848f7ccef934aaabec538d832a012d06e86306ef053cac136c946b0ee"),
+        ("test-D.npy", "57e4a0a7a293cd13402b80a9d7dd2ad21cbec7f1e580d5fb3a495479b72d692d"),
+        ("test_label-D.txt", "d6efdbc1c4c4350d33745938d9f681a68d21137f822012b00e64a31c082c8753"),
+    )
 )
+
+
+def labels(original: Path) -> dict[str, bytes]:
+    """The file of labels, one per line, of an array of them; nothing is unpickled."""
+    return {f"{original.stem}.txt": "".join(f"{label}\n" for label in strings_of(original)).encode("utf-8")}
+
+
+HOME = Home(
+    title="WIPO-alpha, section D, as derived features",
+    page="https://github.com/ermlickw/AIT690",
+    terms="research",
+    folder="wipo-d",
+    version=f"commit {COMMIT[:12]}",
+    originals=tuple(
+        Original(
+            f"{subset}_label-D.npy", (f"{ADDRESS}/{subset}_label-D.npy",), (f"{subset}_label-D.txt",), labels,
+            sha256=total, megabytes=size,
+        )
+        for subset, total, size in (
+            ("train", "748f31aaa70c723d36b18e9638229b23acd512497abfb57bef4af2d3659c08e6", 0.02),
+            ("test", "b28aeac4a028cf0dfd097791654c5520dd3e2c39ba8267bebfd4b44ff166bba0", 0.01),
+        )
+    ),
+    megabytes=1.4,
+)  # fmt: skip
 PREPARE: Schemas = {}
 VIEW: Schemas = patents.VIEW
 N_DIMENSIONS, N_GROUPS = 100, 57

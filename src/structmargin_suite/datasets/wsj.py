@@ -32,9 +32,10 @@ from structmargin_suite.datasets._treebanks import (
 )
 from structmargin_suite.fetching.fetch import Remote
 from structmargin_suite.fetching.folder import files_below
+from structmargin_suite.fetching.originals import Home
 from structmargin_suite.storage.errors import DataError
 
-__all__ = ["FILES", "PREPARE", "VIEW", "own_folder", "parse", "score", "synthesize", "view"]
+__all__ = ["FILES", "HOME", "PREPARE", "VIEW", "own_folder", "parse", "score", "synthesize", "view"]
 
 FILES = (
     Remote(
@@ -42,6 +43,19 @@ FILES = (
         sha256="9da92d76c3666cfb6cddeaed0f7e86b344cce0f0928a286d439e555f19c37399",
         mirror="treebank-wsj/treebank.zip",
         url="https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/treebank.zip",
+    ),
+)
+HOME = Home(
+    title="Penn Treebank, the Wall Street Journal sample",
+    page="https://www.nltk.org/nltk_data/",
+    terms="LDC's sample, not for commercial use",
+    folder="treebank-wsj",
+    version="nltk_data package treebank",
+    megabytes=1.7,
+    by_hand=(
+        "the whole treebank, LDC99T42, is licensed by LDC (https://catalog.ldc.upenn.edu/LDC99T42): put the "
+        "sections 00 to 24 of parsed/mrg/wsj into data/own/wsj, and set source: file and path: data/own/wsj "
+        "for wsj in configs/parsing.yaml"
     ),
 )
 SECTION_RANGE = r"(?:[01]\d|2[0-4])(?:-(?:[01]\d|2[0-4]))?"

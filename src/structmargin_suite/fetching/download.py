@@ -21,6 +21,12 @@ from typing import IO, Any
 from structmargin_suite.storage.errors import one_line
 
 BLOCK = 1 << 16
+Told = Callable[[str, int, int | None], None]
+"""told(name, bytes so far, bytes in all or None): how far the download of a file is."""
+
+
+def silent(name: str, count: int, total: int | None) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,13 @@ class Refused(Exception):
 LIMITS = Limits()
 
 
-def download(url: str, out: IO[bytes], limits: Limits = LIMITS) -> None:
+def download(
+    url: str,
+    out: IO[bytes],
+    limits: Limits = LIMITS,
+    start: int = 0,
+    tell: Callable[[int, int | None], None] = lambda count, total: None,
+) -> None:
     """Write the file at an address to `out`.
 
     Parameters
@@ -63,8 +75,13 @@ def download(url: str, out: IO[bytes], limits: Limits = LIMITS) -> None:
     url : str
         An http or https address; redirections to such addresses are followed.
     out : file
-        Open for writing. After an error it may hold a part: the caller removes it.
+        Open for writing. After an error it may hold a part, which the caller keeps or removes.
     limits : Limits
+    start : int
+        How many bytes `out` already holds: the server is asked for the rest. One that sends the whole file
+        instead is taken at its word, and `out` begins anew.
+    tell : callable
+        tell(bytes so far, bytes in all or None), after every block.
 
     Raises
     ------
@@ -72,7 +89,7 @@ def download(url: str, out: IO[bytes], limits: Limits = LIMITS) -> None:
         With a reason, for whatever the network or the server did. An error of `out`, such as a full disk, is
         raised as it is.
     """
-    work = _Download(url, out, limits)
+    work = _Download(url, out, limits, start, tell)
     thread = threading.Thread(target=work.run, daemon=True)
     thread.start()
     answered = work.answered.wait(limits.patience)
@@ -92,8 +109,10 @@ def download(url: str, out: IO[bytes], limits: Limits = LIMITS) -> None:
 class _Download:
     """A download as its thread does it; `error` is what it ended with."""
 
-    def __init__(self, url: str, out: IO[bytes], limits: Limits) -> None:
-        self.url, self.out, self.limits = url, out, limits
+    def __init__(
+        self, url: str, out: IO[bytes], limits: Limits, start: int, tell: Callable[[int, int | None], None]
+    ) -> None:
+        self.url, self.out, self.limits, self.start, self.tell = url, out, limits, start, tell
         self.error: Exception | None = None
         self.answered = threading.Event()
         self.done = self.cancelled = False
@@ -113,7 +132,15 @@ class _Download:
         opener = urllib.request.OpenerDirector()
         for handler in HANDLERS:
             opener.add_handler(handler())
-        answer = _asked(lambda: opener.open(self.url, timeout=self.limits.silence))
+        asked = urllib.request.Request(self.url)
+        if self.start:
+            asked.add_header("Range", f"bytes={self.start}-")
+        try:
+            answer = _asked(lambda: opener.open(asked, timeout=self.limits.silence))
+        except Refused as reason:
+            if str(reason).startswith("status 416"):  # there is no rest: the part is no part of this file
+                self.restart()
+            raise
         with answer:
             self.answered.set()
             self.copy(answer)
@@ -121,14 +148,18 @@ class _Download:
     def copy(self, answer: http.client.HTTPResponse) -> None:
         """The body of an answer, block by block as it comes."""
         said = None if answer.chunked else answer.headers.get("Content-Length")
-        if answer.status != 200:
+        rest = str(answer.headers.get("Content-Range", "")).startswith(f"bytes {self.start}-")
+        if answer.status != 200 and not (answer.status == 206 and self.start and rest):
+            self.restart()
             raise Refused(f"status {answer.status}")
+        if answer.status == 200 and self.start:
+            self.restart()
         if said is not None and not (said.isascii() and said.isdecimal() and len(said) < 20):
             raise Refused(f"the length of the answer is {one_line(said, 40)!r}, which is no number")
-        length = None if said is None else int(said)
+        length = None if said is None else self.start + int(said)
         if length is not None and length > self.limits.bytes:
             raise Refused(f"the file has {length} bytes, more than the {self.limits.bytes} allowed")
-        began, count = time.monotonic(), 0
+        began, count = time.monotonic(), self.start
         while block := _asked(lambda: answer.read1(BLOCK)):
             count += len(block)
             if self.cancelled:
@@ -136,11 +167,19 @@ class _Download:
             if count > self.limits.bytes:
                 raise Refused(f"the file has more than the {self.limits.bytes} bytes allowed")
             seconds = time.monotonic() - began
-            if seconds > self.limits.patience and count < self.limits.slowest * seconds:
-                raise Refused(f"the server sent {count} bytes in {seconds:.0f} seconds, which is too slow")
+            sent = count - self.start
+            if seconds > self.limits.patience and sent < self.limits.slowest * seconds:
+                raise Refused(f"the server sent {sent} bytes in {seconds:.0f} seconds, which is too slow")
             self.out.write(block)
+            self.tell(count, length)
         if count == 0 or (length is not None and count != length):
             raise Refused(f"the answer ended after {count} of {'some' if length is None else length} bytes")
+
+    def restart(self) -> None:
+        """Forget the part that was there."""
+        self.start = 0
+        self.out.seek(0)
+        self.out.truncate()
 
 
 class Redirections(urllib.request.HTTPRedirectHandler):

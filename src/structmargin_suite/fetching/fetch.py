@@ -1,20 +1,24 @@
 """Where data come from: data/raw, the mirror folder, the public address, in this order.
 
-Every file is checked against its SHA-256 sum before use, wherever it was found; a mismatch is an error,
-never a reason to look further. The network gets one try within limits (fetching/download.py), and an address
-that failed is not asked again in the same run. What was taken is written down as provenance.
+Every file is checked before use, wherever it was found: by its SHA-256 sum, or where that differs, by what it
+holds (fetching/contents.py). A mismatch is an error, never a reason to look further. The network
+gets one try within limits (fetching/download.py), and an address that failed is not asked again in the same
+run; a download that broke off goes on the next time. What was taken is written down as provenance.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import urllib.parse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
-from structmargin_suite.fetching.download import LIMITS, Refused, download
+from structmargin_suite.fetching.contents import Contents
+from structmargin_suite.fetching.download import LIMITS, Refused, Told, download, silent
 from structmargin_suite.storage.errors import DamagedFile, DataError
 from structmargin_suite.storage.files import read_json, sha256, write_json, write_with
 
@@ -25,18 +29,19 @@ OwnFiles = str | Mapping[str, str]
 class Remote(NamedTuple):
     """A file of a data set: its name here, its SHA-256 sum, its place in a mirror, its public address.
 
-    `packed` is the sum of the file at the public address where that is the same content packed otherwise.
+    `contents` verifies a copy that was packed otherwise. A sum of None is not known beforehand: then what is
+    made from the file is verified.
     """
 
     name: str
-    sha256: str
+    sha256: str | None
     mirror: str
     url: str | None = None
-    packed: str | None = None
+    contents: Contents | None = None
 
 
 def mirrored(folder: str, sums: Mapping[str, str]) -> tuple[Remote, ...]:
-    """Files that only a mirror has, all in one folder of it: SHA-256 sums by name."""
+    """Files without an address of their own, all in one folder of a mirror: SHA-256 sums by name."""
     return tuple(Remote(name, total, f"{folder}/{name}") for name, total in sums.items())
 
 
@@ -44,46 +49,60 @@ class Unavailable(DataError):
     """A file is not available anywhere."""
 
 
-def obtain(remote: Remote, raw: Path, mirror: Path) -> Path:
+def obtain(remote: Remote, raw: Path, mirror: Path, tell: Told = silent, by_hand: str = "") -> Path:
     """The verified file in the folder `raw`, fetched from the mirror or the network if need be.
 
-    Raises DataError for a wrong sum and Unavailable, saying where it was looked for, if it is nowhere.
+    Raises DataError for a wrong sum and Unavailable, saying where it was looked for, if it is nowhere;
+    `by_hand` is what it then says has to be done by hand. `tell` is told how far a download is.
     """
-    here = raw / remote.name
-    if here.is_file():
-        verify(here, remote)
-        return here
+    target = raw / remote.name
+    if target.is_file():
+        verify(target, remote)
+        return target
     copy = mirror / remote.mirror
     if copy.is_file():
         verify(copy, remote)
-        _take(copy, here)
-        return here
+        _take(copy, target)
+        return target
     if remote.url is None:
         reason = "it has no public address"
     else:
-        failure = _download(remote.url, here, raw, remote)
+        failure = _download(remote.url, target, raw, remote, tell)
         if failure is None:
-            return here
+            return target
         reason = f"{remote.url} did not answer ({failure})"
     raise Unavailable(
         f"{remote.name} is neither in {raw} nor in the mirror at {copy}, and {reason}; put the file in one "
         "of these places (STRUCTMARGIN_DATA names the mirror folder) or use source: synthetic"
+        + (f" ({by_hand})" if by_hand else "")
     )
 
 
-def at_hand(files: Sequence[Remote], raw: Path, mirror: Path) -> bool:
-    """Whether all files are available without the network."""
-    return all((raw / file.name).is_file() or (mirror / file.mirror).is_file() for file in files)
+def here(remote: Remote, raw: Path, mirror: Path) -> bool:
+    """Whether a file is available without the network."""
+    return (raw / remote.name).is_file() or (mirror / remote.mirror).is_file()
 
 
-def verify(path: Path, remote: Remote) -> None:
-    """Raise unless the file has the sum that it should have."""
+def verify(path: Path, remote: Remote, subject: str = "") -> None:
+    """Raise unless the file has the sum that it should have, or holds what it should hold.
+
+    `subject` is what the error calls the file, by default its path.
+    """
+    if remote.sha256 is None:
+        return
     total = sha256(path)
-    if total not in (remote.sha256, remote.packed):
-        raise DataError(
-            f"{path} has the SHA-256 sum {total}, but {remote.name} must have {remote.sha256}; "
-            "delete the file and fetch it again, or use source: file if it is meant to differ"
-        )
+    if total == remote.sha256:
+        return
+    wrong = f"the SHA-256 sum {total}, but {remote.name} must have {remote.sha256}"
+    if remote.contents is not None:
+        fault = remote.contents.fault(path)
+        if fault is None:
+            return
+        wrong += f", and {fault}"
+    raise DataError(
+        f"{subject or path} has {wrong}; delete the file and fetch it again, or use source: file if it is "
+        "meant to differ"
+    )
 
 
 def own_files(
@@ -130,30 +149,60 @@ def _take(source: Path, target: Path) -> None:
     write_with(target, write)
 
 
-def _download(url: str, target: Path, raw: Path, remote: Remote) -> str | None:
+def _download(url: str, target: Path, raw: Path, remote: Remote, tell: Told) -> str | None:
     """Fetch one address into place; None when it worked, else why not."""
     host = urllib.parse.urlsplit(url).netloc
     known = _failures(raw)
     if host in known:
         return known[host]
-
-    def write(temporary: Path) -> None:
-        with open(temporary, "wb") as out:
-            download(url, out, LIMITS)
-        total = sha256(temporary)
-        if total not in (remote.sha256, remote.packed):
-            raise DataError(
-                f"{url} sent a file with the SHA-256 sum {total}, but {remote.name} must have "
-                f"{remote.packed or remote.sha256}; nothing was kept: fetch the file by another way and put "
-                "it in the mirror folder"
-            )
-
+    part = target.with_name(f".{target.name}.part")
     try:
-        write_with(target, write)
+        with _own_part(part, target) as out:
+            if out is not None:
+                _complete(url, out, part, remote, tell)
+                os.replace(part, target)
     except Refused as reason:
+        if part.is_file() and not 0 < part.stat().st_size <= LIMITS.bytes:
+            part.unlink()
         write_json(raw / UNREACHABLE, {"run": _run_id(), "hosts": {**known, host: str(reason)}})
         return str(reason)
     return None
+
+
+@contextlib.contextmanager
+def _own_part(part: Path, target: Path) -> Iterator[IO[bytes] | None]:
+    """The part of a file that is already there, open to be gone on with by this process alone.
+
+    None where another process completed the file in the meantime.
+    """
+    part.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with open(part, "ab") as out:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(out, fcntl.LOCK_EX)
+            if target.is_file():
+                part.unlink(missing_ok=True)
+                yield None
+                return
+            if os.fstat(out.fileno()).st_nlink:  # else another process removed it while this one waited
+                yield out
+                return
+
+
+def _complete(url: str, out: IO[bytes], part: Path, remote: Remote, tell: Told) -> None:
+    """Fetch the rest of a file and verify the whole; a whole file that is wrong is removed."""
+    download(url, out, LIMITS, out.tell(), lambda count, total: tell(remote.name, count, total))
+    out.flush()
+    os.fsync(out.fileno())
+    try:
+        verify(part, remote)
+    except DataError:
+        total = sha256(part)
+        part.unlink()
+        raise DataError(
+            f"{url} sent a file with the SHA-256 sum {total}, but {remote.name} must have {remote.sha256}; "
+            "nothing was kept: fetch the file by another way and put it in the mirror folder"
+        ) from None
 
 
 UNREACHABLE = ".unreachable.json"

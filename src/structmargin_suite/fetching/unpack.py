@@ -1,7 +1,8 @@
 """Archives opened safely: only plain files and folders, only inside the folder given.
 
 A zip or tar file can name absolute paths, climb with `..`, or carry links that later members are
-written through. Any such member makes the whole archive refused, before a byte is written.
+written through. Any such member makes the whole archive refused, before a byte is written. `read_members`
+refuses the same archives, and writes nothing at all: it returns the contents of the members asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
 
@@ -45,25 +46,60 @@ def unpack(archive: Path, folder: Path) -> Path:
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
+
+    def write(source: IO[bytes], name: str) -> None:
+        _write(source, temporary / name)
+
     try:
-        if zipfile.is_zipfile(archive):
-            _unzip(archive, temporary)
-        elif tarfile.is_tarfile(archive):
-            _untar(archive, temporary)
-        else:
-            raise UnsafeArchive(f"{archive} is neither a zip nor a tar archive; fetch it again")
+        _each_member(archive, write)
         os.replace(temporary, folder)
-    except UnsafeArchive:
-        raise
     except DAMAGED as error:
-        what = f"is damaged, cut short, encrypted or contradicts itself ({one_line(error, 100)})"
-        raise UnsafeArchive(f"{archive} {what}; fetch it again") from None
+        raise _damaged(archive, error) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return folder
 
 
-def _unzip(archive: Path, folder: Path) -> None:
+def read_members(archive: Path, name_of: Callable[[str], str | None]) -> dict[str, bytes]:
+    """The contents of the members for which name_of(name in the archive) is a name, by these names, sorted.
+
+    Raises UnsafeArchive for every archive that `unpack` refuses, and where two members get one name.
+    """
+    contents: dict[str, bytes] = {}
+
+    def keep(source: IO[bytes], member: str) -> None:
+        name = name_of(member)
+        if name in contents:
+            raise UnsafeArchive(f"{archive} has two members for {name}; do not use this file")
+        if name is not None:
+            contents[name] = source.read()
+
+    try:
+        _each_member(archive, keep)
+    except DAMAGED as error:
+        raise _damaged(archive, error) from None
+    return dict(sorted(contents.items()))
+
+
+def _each_member(archive: Path, take: Callable[[IO[bytes], str], None]) -> None:
+    """take(opened, name) of every file in an archive that is safe."""
+    if zipfile.is_zipfile(archive):
+        _unzip(archive, take)
+    elif tarfile.is_tarfile(archive):
+        _untar(archive, take)
+    else:
+        raise UnsafeArchive(f"{archive} is neither a zip nor a tar archive; fetch it again")
+
+
+def _damaged(archive: Path, error: Exception) -> UnsafeArchive:
+    """The error itself where it already says what is unsafe."""
+    if isinstance(error, UnsafeArchive):
+        return error
+    what = f"is damaged, cut short, encrypted or contradicts itself ({one_line(error, 100)})"
+    return UnsafeArchive(f"{archive} {what}; fetch it again")
+
+
+def _unzip(archive: Path, take: Callable[[IO[bytes], str], None]) -> None:
     with zipfile.ZipFile(archive) as opened:
         members = opened.infolist()
         for member in members:
@@ -77,10 +113,10 @@ def _unzip(archive: Path, folder: Path) -> None:
         for member in members:
             if not member.is_dir():
                 with opened.open(member) as source:
-                    _write(source, folder / member.filename)
+                    take(source, member.filename)
 
 
-def _untar(archive: Path, folder: Path) -> None:
+def _untar(archive: Path, take: Callable[[IO[bytes], str], None]) -> None:
     with tarfile.open(archive) as opened:
         members = []
         for member in opened:  # a list of all could be endless
@@ -97,7 +133,7 @@ def _untar(archive: Path, folder: Path) -> None:
             source = opened.extractfile(member) if member.isfile() else None
             if source is not None:
                 with source:
-                    _write(source, folder / member.name)
+                    take(source, member.name)
 
 
 def _inside(archive: Path, name: str) -> None:

@@ -2,6 +2,7 @@
 
     docs/readings.md       every experiment's readings and notes, from its config
     docs/api.md            every public name of the library with its docstring, read without importing it
+    docs/data.md           where each corpus comes from, from the records of the data sets
     docs/architecture.md   its two drawings (`structmargin_suite.publish.architecture`)
     README.md              its section on the snapshot (`structmargin_suite.publish.readme`)
 `structmargin docs` writes them; a test compares them with the configs and the modules.
@@ -15,8 +16,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from structmargin_suite.datasets import DataSet, dataset
+from structmargin_suite.fetching.fetch import Remote
 from structmargin_suite.methods.method import Method
 from structmargin_suite.methods.reading import readings_of
+from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.config import Faults, read
 from structmargin_suite.publish.architecture import architecture
 from structmargin_suite.publish.escapes import markdown, markdown_cell, markdown_with_code
@@ -25,6 +29,20 @@ from structmargin_suite.publish.readme import front
 
 LIBRARY = "structmargin"
 Named = ast.FunctionDef | ast.ClassDef
+DATA_INTRODUCTION = """# Where the data come from
+
+`structmargin docs` generates this page from the records of the data sets (`HOME` and `FILES` in
+`structmargin_suite/datasets`).
+
+Files are looked for in `data/raw/<data set>`, then in the folder that `STRUCTMARGIN_DATA` names, in the
+sub-folder given below, then at their public addresses; `structmargin fetch` does the same without a run,
+shows how far it is, and goes on where a download broke off. Originals may be put into the same folders by
+hand, under the names below. Every file is verified before it is read: by its SHA-256 sum, or where it was
+packed by somebody else, by a digest over its contents (`sha256sum` of the members, sorted by name, and the
+SHA-256 sum of that list). Archives with members that point elsewhere are refused, and nothing that was
+downloaded is unpickled. Data that are not available have a synthetic stand-in, and every table says so;
+`structmargin check` says of each corpus whether it is here, can be fetched, or is replaced.
+"""
 
 
 def documents(root: Path) -> dict[Path, str]:
@@ -33,6 +51,7 @@ def documents(root: Path) -> dict[Path, str]:
         root / "docs" / "readings.md": readings(root),
         root / "docs" / "api.md": api(root / "src" / LIBRARY),
         root / "docs" / "architecture.md": architecture(root),
+        root / "docs" / "data.md": data_page(root),
         root / "README.md": front(root),
     }
     return {path: text for path, text in texts.items() if text is not None}
@@ -102,6 +121,45 @@ def _configs(root: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for name in suite.values["experiments"]:
         yield name, read(root / "configs" / f"{name}.yaml", faults).values
     faults.done()
+
+
+def data_page(root: Path) -> str:
+    """The page: a table of all corpora, then the files of each, then what has to be done by hand."""
+    modules = {name: dataset(name) for name in Catalogue(root, library=False).datasets}
+    known = {name: module for name, module in modules.items() if module.HOME.title}
+    lines = [
+        DATA_INTRODUCTION,
+        "| data set | corpus | version | download | terms |",
+        "|---|---|---|---|---|",
+    ]
+    for name, module in known.items():
+        home = module.HOME
+        size = (
+            "by hand" if not module.FILES else "not known" if not home.megabytes else f"{home.megabytes} MB"
+        )
+        title = f"[{markdown_cell(home.title)}]({home.page})"
+        cells = [f"`{name}`", title, *(markdown_cell(text) for text in (home.version, size, home.terms))]
+        lines.append(f"| {' | '.join(cells)} |")
+    for name, module in known.items():
+        lines += ["", f"## {markdown_cell(module.HOME.title)}", ""]
+        if module.FILES:
+            lines += [f"In a mirror: the folder `{module.HOME.folder}`; here: `data/raw/{name}`.", ""]
+        lines += [f"- {_origin(file, module)}" for file in module.FILES]
+        if module.HOME.by_hand:
+            lines += [*([""] if module.FILES else []), f"By hand: {markdown_with_code(module.HOME.by_hand)}."]
+    return "\n".join(lines) + "\n"
+
+
+def _origin(file: Remote, module: DataSet) -> str:
+    """Where a file comes from, in one line."""
+    maker = module.HOME.maker(file)
+    if file.url is not None:
+        return f"`{file.name}` from <{file.url}>"
+    if maker is None:
+        return f"`{file.name}` has no public address"
+    places = ", or ".join(f"<{url}>" for url in maker.urls)
+    known = f", SHA-256 `{maker.sha256}`" if maker.sha256 else ""
+    return f"`{file.name}`, made from `{maker.name}` ({places}{known})"
 
 
 def api(package: Path) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from structmargin_suite.datasets import dataset
-from structmargin_suite.fetching.fetch import at_hand
+from structmargin_suite.fetching.originals import at_hand
 from structmargin_suite.planning.own_data import own_files_of
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Part
@@ -120,9 +120,9 @@ class Check:
             return OTHER
         if part.source == "file" and self._own_sums(part) != bundle.about.get("files"):
             return OTHER
-        files, raw = dataset(part.module).FILES, Layout(self.suite.root).raw(part.module)
+        module, raw = dataset(part.module), Layout(self.suite.root).raw(part.module)
         synthetic = part.source == "auto" and bundle.about.get("kind") == "synthetic"
-        if synthetic and files and at_hand(files, raw, self.suite.mirror):
+        if synthetic and module.FILES and at_hand(module.FILES, module.HOME, raw, self.suite.mirror):
             return "is synthetic, and the real data are available now"
         return None
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from structmargin_suite.datasets import DataSet, dataset
-from structmargin_suite.fetching.fetch import Unavailable, obtain
+from structmargin_suite.fetching.fetch import Unavailable
+from structmargin_suite.fetching.originals import obtain_files
 from structmargin_suite.planning.own_data import own_files_of
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.planning.runs import Part
@@ -48,6 +49,8 @@ def prepare(suite: Suite, experiment: str, corpus: str, layout: ScaleLayout | No
         "files": {name: sha256(path) for name, path in files.items()},
         "seeds": {part.name: part.seed for part in parts},
     }
+    if releases := _releases(module, files):
+        about["releases"] = releases
 
     def entries() -> Iterator[Entry]:
         for part in parts:
@@ -56,6 +59,16 @@ def prepare(suite: Suite, experiment: str, corpus: str, layout: ScaleLayout | No
 
     write_bundle(layout.corpus(experiment, corpus), about, entries())
     progress.close()
+
+
+def _releases(module: DataSet, files: dict[str, Path]) -> dict[str, str]:
+    """The files that are of another release than ours, and of which."""
+    named = {
+        remote.name: remote.contents.release(files[remote.name])
+        for remote in module.FILES
+        if remote.contents is not None and remote.name in files
+    }
+    return {name: release for name, release in named.items() if release}
 
 
 def _arrays(module: DataSet, part: Part, files: dict[str, Path], kind: str) -> dict[str, np.ndarray]:
@@ -77,14 +90,14 @@ def label(corpus: str, kind: str) -> str:
 
 def _files(suite: Suite, part: Part) -> tuple[dict[str, Path], str]:
     """(files by name, kind of data) under the rules of a part's source."""
-    files = dataset(part.module).FILES
+    module = dataset(part.module)
     if part.source == "synthetic":
         return {}, "synthetic"
     if part.source == "file":
         return own_files_of(part, suite.root), "file"
     try:
         raw = Layout(suite.root).raw(part.module)
-        return {remote.name: obtain(remote, raw, suite.mirror) for remote in files}, "real"
+        return obtain_files(module.FILES, module.HOME, raw, suite.mirror), "real"
     except Unavailable as reason:
         if part.source == "real":
             raise

@@ -49,6 +49,8 @@ def test_a_data_set_with_files_can_parse_them(name):
     assert isinstance(made, DataSet)
     own = list(inspect.signature(made.parse).parameters)[2:] == list(made.PREPARE)
     assert own is bool(made.FILES or made.own_folder)
+    assert bool(made.HOME.title and made.HOME.terms and made.HOME.page) is own
+    assert all(file.mirror == f"{made.HOME.folder}/{file.name}" for file in made.FILES)
 
 
 @pytest.mark.parametrize("name", CATALOGUE.datasets)

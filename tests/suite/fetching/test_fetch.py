@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import http.server
 import os
@@ -13,7 +14,8 @@ import pytest
 from helpers.toy_project import TOY, project
 from structmargin_suite.datasets import clusters, dataset
 from structmargin_suite.fetching import fetch
-from structmargin_suite.fetching.fetch import Remote, Unavailable, at_hand, obtain, own_files
+from structmargin_suite.fetching.contents import Unpacked
+from structmargin_suite.fetching.fetch import Remote, Unavailable, here, obtain, own_files
 from structmargin_suite.planning.plan import load
 from structmargin_suite.rerun.unfit import unfit
 from structmargin_suite.stages import prepare
@@ -63,9 +65,9 @@ def test_raw_goes_before_the_mirror_and_the_mirror_before_the_network(places, se
     raw, mirror = places
     address, asked = server
     remote = Remote("x.txt", SUM, "toy/x.txt", f"{address}/good")
-    assert not at_hand([remote], raw, mirror)
+    assert not here(remote, raw, mirror)
     (mirror / "toy" / "x.txt").write_bytes(CONTENT)
-    assert at_hand([remote], raw, mirror)
+    assert here(remote, raw, mirror)
     assert obtain(remote, raw, mirror) == raw / "x.txt" and asked == []
     (mirror / "toy" / "x.txt").write_bytes(b"changed in the mirror")
     assert obtain(remote, raw, mirror).read_bytes() == CONTENT and asked == []
@@ -95,14 +97,15 @@ def test_a_download_with_a_wrong_sum_is_an_error_and_keeps_nothing(places, serve
     assert not isinstance(caught.value, Unavailable) and list(raw.iterdir()) == []
 
 
-def test_the_public_copy_may_be_packed_otherwise(places, server):
+def test_a_copy_may_be_packed_otherwise_but_must_hold_the_same(places):
     raw, mirror = places
-    url, _ = server
-    remote = Remote("toy.txt", "0" * 64, "toy/toy.txt", f"{url}/good", packed=SUM)
-    assert obtain(remote, raw, mirror).read_bytes() == CONTENT
-    assert obtain(remote, raw, mirror).read_bytes() == CONTENT  # and is taken as it is the next time
-    with pytest.raises(DataError, match=f"must have {SUM}"):
-        obtain(remote._replace(name="other.txt", url=f"{url}/bad"), raw, mirror)
+    remote = Remote("toy.gz", "0" * 64, "toy/toy.gz", contents=Unpacked(SUM))
+    (mirror / "toy" / "toy.gz").write_bytes(gzip.compress(CONTENT, 1))
+    assert gzip.decompress(obtain(remote, raw, mirror).read_bytes()) == CONTENT
+    assert gzip.decompress(obtain(remote, raw, mirror).read_bytes()) == CONTENT  # and again from raw
+    (raw / "toy.gz").write_bytes(gzip.compress(CONTENT + b"x"))
+    with pytest.raises(DataError, match=f"its contents have the digest .* but should have {SUM}"):
+        obtain(remote, raw, mirror)
 
 
 def test_an_address_that_failed_is_not_asked_again_in_the_same_run(places, server, monkeypatch):

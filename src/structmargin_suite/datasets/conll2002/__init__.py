@@ -29,6 +29,7 @@ from structmargin_suite.datasets.conll2002.features import binary, degree2, merg
 from structmargin_suite.datasets.conll2002.language import made_up_language
 from structmargin_suite.datasets.conll2002.tags import TAGS, Sentence
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.originals import Home
 from structmargin_suite.storage.errors import DataError
 
 FILES = (
@@ -41,6 +42,14 @@ FILES = (
 )
 POOL = 8323
 """Sentences of esp.train, from which random draws are made."""
+HOME = Home(
+    title="CoNLL-2002, named entities in Spanish",
+    page="https://www.clips.uantwerpen.be/conll2002/ner/",
+    terms="research",
+    folder="conll2002",
+    version="nltk_data package conll2002",
+    megabytes=1.8,
+)
 PREPARE: Schemas = {
     "draw": {"enum": ["random", "first"]},
     "n_sentences": {"type": "integer", "minimum": 2},

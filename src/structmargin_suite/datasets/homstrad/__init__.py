@@ -34,7 +34,9 @@ from structmargin_suite.datasets.homstrad.pairs import (
     usable_pairs,
 )
 from structmargin_suite.datasets.homstrad.profiles import nearest, profile
+from structmargin_suite.datasets.homstrad.releases import ALIGNMENTS, from_release
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.originals import Home, Original
 from structmargin_suite.storage.errors import DataError
 
 FILES = (
@@ -42,6 +44,7 @@ FILES = (
         name="homstrad_ali.tar.xz",
         sha256="c1c9cd1b5e05a620c7273507cb194189ba7ac6816517f6e98a4933152d46bfd3",
         mirror="homstrad/homstrad_ali.tar.xz",
+        contents=ALIGNMENTS,
     ),
     Remote(
         name="homstrad_master_dssp.tsv.gz",
@@ -52,6 +55,27 @@ FILES = (
         name="homstrad_map.tar.xz",
         sha256="a50d5f560f2b91643f2627fab04d11afac277aa813008e270052f981baf1be21",
         mirror="homstrad/homstrad_map.tar.xz",
+    ),
+)
+ADDRESS = "https://homstrad.mizuguchilab.org/homstrad/data"
+HOME = Home(
+    title="HOMSTRAD",
+    page="https://homstrad.mizuguchilab.org/homstrad/",
+    terms="academic",
+    folder="homstrad",
+    version="1,009 families; of another release the same families, and its name is kept",
+    originals=(
+        Original(
+            "homstrad_ali_only.tar.gz",
+            tuple(f"{ADDRESS}/homstrad_ali_only_{date}.tar.gz" for date in ("2021_Feb_1", "2025_Dec_1")),
+            ("homstrad_ali.tar.xz",),
+            from_release,
+        ),
+    ),
+    by_hand=(
+        "homstrad_master_dssp.tsv.gz, which DSSP makes from the PDB files of a release, and "
+        "homstrad_map.tar.xz, the families with their homologues, have no public address: put them into "
+        "data/raw/homstrad"
     ),
 )
 PREPARE: Schemas = {
@@ -89,7 +113,7 @@ def parse(
     `longest` leaves out pairs with a longer chain.
     """
     structures = pir.structures(files["homstrad_master_dssp.tsv.gz"])
-    alignments = members(files["homstrad_ali.tar.xz"], None)
+    alignments = members(files["homstrad_ali.tar.xz"], None, ".ali")
     rng = np.random.default_rng(seed)
     chosen: dict[str, dict[str, AlignedPair]] = {}
     for family, pairs in _usable_families(alignments, structures, identity_below, longest):
@@ -137,12 +161,15 @@ def _usable_families(
             yield family, usable
 
 
-def members(archive: Path, wanted: set[str] | None) -> Iterator[tuple[str, str, bytes]]:
-    """(family, name for errors, content) of the wanted families' files in a tar archive, or of all files."""
+def members(archive: Path, wanted: set[str] | None, suffix: str = "") -> Iterator[tuple[str, str, bytes]]:
+    """(family, name for errors, content) of the wanted families' files in a tar archive, or of all files.
+
+    Only names that end in `suffix` count.
+    """
     left = None if wanted is None else set(wanted)
 
     def usable(name: str) -> bool:
-        return left is None or PurePosixPath(name).stem in left
+        return name.endswith(suffix) and (left is None or PurePosixPath(name).stem in left)
 
     for name, content in tar_files(archive, usable):
         family = PurePosixPath(name).stem

@@ -27,7 +27,9 @@ import numpy as np
 
 from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.datasets.ocr.handwriting import FIRST_LETTER, PIXELS, write_words
+from structmargin_suite.fetching.contents import Unpacked
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.originals import Home
 from structmargin_suite.storage.errors import DataError
 
 FILES: tuple[Remote, ...] = (
@@ -36,7 +38,16 @@ FILES: tuple[Remote, ...] = (
         "760e2b69f54109a2bd5e7c81bbea05d5ffc6e939420b1a8038e19f1ee79fd46d",
         "ocr/letter.data.gz",
         "https://ai.stanford.edu/~btaskar/ocr/letter.data.gz",
+        contents=Unpacked("535363d0b7bc34246b1f8731719540f526b6807b12dda5d430d011d160bc7882"),
     ),
+)
+HOME = Home(
+    title="Handwritten words (Kassel, Taskar)",
+    page="https://ai.stanford.edu/~btaskar/ocr/",
+    terms="free for research",
+    folder="ocr",
+    version="letter.data",
+    megabytes=1.2,
 )
 FOLDS, N_LABELS = 10, 26
 PREPARE: Schemas = {"words_per_fold": {"type": "integer", "minimum": 1}}

@@ -29,15 +29,42 @@ from structmargin_suite.datasets.uiuc_cars.detection import CRITERIA, overlap, p
 from structmargin_suite.datasets.uiuc_cars.drawing import crop, scene
 from structmargin_suite.datasets.uiuc_cars.images import ASPECT, WIDTH, Pictures, read_archive
 from structmargin_suite.datasets.uiuc_cars.surf import LENGTH, dense_surf
+from structmargin_suite.fetching.contents import Members
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.originals import Home, Original, members_of
 from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.files import sha256
 
+PICTURES = Members(
+    r"(?:.*/)?CarData/((?:Test|Train)Images(?:_Scale)?/[a-z]+-[0-9]+\.pgm|trueLocations(?:_Scale)?\.txt)",
+    "CarData",
+    "88a279a5d16e5c1e802330e22f7d15373d5e28998cdd00db0c1309eeea9c1085",
+)
 FILES: tuple[Remote, ...] = (
     Remote(
         "CarData.tar.xz",
         "3ac5785185320d593d309167eb3beca351c54432525afdbde209a98da9eba6ff",
         "uiuc-cars/CarData.tar.xz",
+        contents=PICTURES,
+    ),
+)
+HOME = Home(
+    title="UIUC image database for car detection",
+    page="https://cogcomp.cs.illinois.edu/Data/Car/",
+    terms="free for research",
+    folder="uiuc-cars",
+    version="CarData",
+    originals=(
+        Original(
+            "CarData.tar.gz",
+            (
+                "https://cogcomp.cs.illinois.edu/Data/Car/CarData.tar.gz",
+                "http://l2r.cs.uiuc.edu/~cogcomp/Data/Car/CarData.tar.gz",
+                "https://raw.githubusercontent.com/gcr/arc-evaluator/master/CarData.tar.gz",
+            ),
+            (FILES[0].name,),
+            members_of({FILES[0].name: PICTURES}),
+        ),
     ),
 )
 COUNTS = {"train": (108, 139), "test": (170, 200), "crops": (1050, 550)}
