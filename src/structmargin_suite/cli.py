@@ -161,7 +161,8 @@ def _combinations() -> list[str]:
 def _explain(options: argparse.Namespace) -> int:
     from structmargin_suite.planning.config import unknown
     from structmargin_suite.planning.plan import load
-    from structmargin_suite.publish.page import PAPERS, clocks
+    from structmargin_suite.publish.page.facts import clocks
+    from structmargin_suite.publish.papers import PAPERS
     from structmargin_suite.results import Results
 
     suite = load(options.root, options.scale)
@@ -169,7 +170,7 @@ def _explain(options: argparse.Namespace) -> int:
         raise ConfigError(unknown(options.experiment, list(suite.experiments), "experiment"))
     experiment = suite.experiments[options.experiment]
     config = experiment.config
-    print(f"{config['title']} ({PAPERS[config['paper']]}: {config['where']})\n{config['about']}")
+    print(f"{config['title']} ({PAPERS[config['paper']].short}: {config['where']})\n{config['about']}")
     for study, given in config["studies"].items():
         runs = [run for run in experiment.runs if study in run.studies]
         print(f"study {study!r}: {len(runs)} runs of {'; '.join(given['methods'])}")

@@ -64,6 +64,7 @@ TABLE_TYPES: dict[str, ColumnType] = {
     "asked": "integer",
     "distance": "float",
     "distance_unit": "text",
+    "printed": "text",
 }
 """The columns of a table after its keys."""
 TIMING_TYPES: dict[str, ColumnType] = {
@@ -623,7 +624,8 @@ class ExperimentResults:
         Returns
         -------
         DataFrame
-            One row per published number; empty where there are none.
+            One row per published number, with its value and, as `printed`, the text that the paper prints;
+            empty where there are none.
         """
         file = self.config["tables"][table].get("published")
         if file is None:
@@ -631,7 +633,12 @@ class ExperimentResults:
                 {"method": pd.Series(dtype="string"), "measure": pd.Series(dtype="string"),
                  "value": pd.Series(dtype="float64")}
             )  # fmt: skip
-        return read_frame(self.layout.published / file, PUBLISHED_TYPES)
+        path = self.layout.published / file
+        as_text = read_frame(path, {}, others="text")
+        spread = (" ± " + column(as_text, "spread", "").astype("string")).where(
+            column(as_text, "spread").notna(), ""
+        )
+        return read_frame(path, PUBLISHED_TYPES).assign(printed=as_text["value"] + spread)
 
 
 class Results(Mapping[str, ExperimentResults]):

@@ -20,6 +20,8 @@ from helpers.made_up_results import frame
 from helpers.toy_project import HERE
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish import tables
+from structmargin_suite.publish.layout import tabs
+from structmargin_suite.publish.printed import markdown
 from structmargin_suite.results import Results
 from structmargin_suite.statements.judging import COLUMNS, judge
 from structmargin_suite.storage.csv_files import write_csv
@@ -59,7 +61,7 @@ def made_up(root: Path, name: str, experiment) -> None:
         mine = [row for row in rows if spec["study"] in row["studies"].split("; ")]
         tidy = tables.tidy(spec, frame(mine), frame_of([]), experiment.methods)
         write_frame(folder / f"{table}.csv", tidy)
-        text = tables.markdown(spec["caption"], *tables.wide(spec, tidy, experiment.methods))
+        text = markdown(spec["caption"], tabs(spec, tidy, experiment.methods))
         write_text(folder / f"{table}.md", text)
     for figure in config.get("figures", {}):
         write_text(folder / "figures" / f"{figure}.svg", SQUARE)

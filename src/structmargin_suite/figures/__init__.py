@@ -5,7 +5,7 @@
 
 structmargin_suite/figures/<experiment>.py holds an experiment's own; its config lists which to draw and
 their captions. Every figure is written as SVG, PDF and PNG without dates, so equal results give
-equal bytes; a figure that shows a clock has a name that ends in _time.
+equal bytes, and what it plots as JSON; a figure that shows a clock has a name that ends in _time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from structmargin_suite.results import ExperimentResults
-from structmargin_suite.storage.files import write_with
+from structmargin_suite.storage.files import write_json, write_with
 
 Draw = Callable[[ExperimentResults, Any], None]
 _FIGURES: dict[str, Draw] = {}
@@ -41,6 +41,7 @@ def figure(name: str) -> Callable[[Draw], Draw]:
 def draw(results: ExperimentResults, name: str) -> None:
     """Draw one figure of an experiment and write it in every format."""
     importlib.import_module(f"structmargin_suite.figures.{results.name}")
+    from structmargin_suite.figures._plotted import plotted
     from structmargin_suite.figures._style import house
 
     with house() as plt:
@@ -50,6 +51,7 @@ def draw(results: ExperimentResults, name: str) -> None:
         fig.set_layout_engine(None)  # once for all formats
         for kind, metadata in PLAIN.items():
             _save(fig, results.figure(name, kind), metadata)
+        write_json(results.figure(name, "json"), plotted(fig))
         plt.close(fig)
 
 

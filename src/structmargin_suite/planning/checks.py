@@ -18,7 +18,8 @@ from structmargin_suite.methods.kinds import LibraryModel
 from structmargin_suite.methods.method import COMMON_KEYS, Method
 from structmargin_suite.methods.reading import Reading, readings_of
 from structmargin_suite.planning.catalogue import Catalogue
-from structmargin_suite.planning.config import Document, Faults, located, short, unknown, validate
+from structmargin_suite.planning.config import Document, Faults, located, repaired, short, unknown, validate
+from structmargin_suite.planning.layouts import layout_faults
 from structmargin_suite.planning.references import reference_faults
 from structmargin_suite.storage.names import OutsideError, alike, inside
 from structmargin_suite.storage.yaml_text import Key
@@ -229,7 +230,7 @@ class Checks:
                     self.fault(where, f"no method of the study names it: {said}")
 
     def check_tables(self) -> None:
-        """Studies and published files that tables name."""
+        """Studies and published files that tables name, and what their layouts do."""
         folder = self.catalogue.root / "data" / "published"
         for table, given in self.section("tables").items():
             studies = [given["study"]] if isinstance(given["study"], str) else given["study"]
@@ -244,6 +245,14 @@ class Checks:
             if not there:
                 files = sorted(path.name for path in folder.glob("*.csv"))
                 self.fault(("tables", table, "published"), unknown(published, files, "value"))
+            for key, message in layout_faults(self.config, table, self.studies_as_written):
+                self.fault(("tables", table, *key), message)
+
+    @property
+    def studies_as_written(self) -> Mapping[str, Any]:
+        """The studies of the file before a scale overrides them, without what is faulty."""
+        studies = repaired(self.document.values, self.schema, self.document).get("studies", {})
+        return studies if isinstance(studies, Mapping) else {}
 
     def check_figures(self) -> None:
         """Figures that exist."""

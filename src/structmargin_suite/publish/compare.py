@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from structmargin_suite.publish.page import volatile_blocks
+from structmargin_suite.publish.page.marks import volatile_blocks
 from structmargin_suite.publish.snapshot import RECORD
 from structmargin_suite.storage.csv_files import csv_bytes, read_csv, read_csv_lines
 from structmargin_suite.storage.errors import DamagedFile
@@ -91,7 +91,8 @@ def exact(first: Path, second: Path) -> list[Difference]:
     names = {*files, *other_files}
     for folder, held in ((first, files), (second, other_files)):
         if (folder / RECORD).is_file():
-            names &= set(held) - {"index.html", *read_json(folder / RECORD, ("replaced",))["replaced"]}
+            replaced = {*read_json(folder / RECORD, ("replaced",))["replaced"]}
+            names &= {name for name in held if not name.endswith(".html")} - replaced
     result = []
     for name in sorted(names):
         a, b = files.get(name), other_files.get(name)

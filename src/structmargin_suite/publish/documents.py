@@ -24,7 +24,7 @@ from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.config import Faults, read
 from structmargin_suite.publish.architecture import architecture
 from structmargin_suite.publish.escapes import markdown, markdown_cell, markdown_with_code
-from structmargin_suite.publish.page import PAPERS
+from structmargin_suite.publish.papers import PAPERS
 from structmargin_suite.publish.readme import front
 
 LIBRARY = "structmargin"
@@ -72,7 +72,7 @@ def readings(root: Path) -> str:
             "",
             f"## {markdown_cell(config['title'])} (`{name}`)",
             "",
-            f"{PAPERS[config['paper']]}: {markdown_cell(config['where'])}.",
+            f"{PAPERS[config['paper']].short}: {markdown_cell(config['where'])}.",
         ]
         lines += [*_readings_table(config), "", *(f"- {markdown_with_code(text)}" for text in _open(config))]
         notes = {

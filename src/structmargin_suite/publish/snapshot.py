@@ -1,11 +1,12 @@
 """The committed copy of results: results/ -> results/snapshot/, small files only, with a record of the run.
 
-    results/snapshot/<experiment>/    summary.json, runs.csv, timings.csv, the tables, the figures
+    results/snapshot/<experiment>/    index.html, summary.json, runs.csv, timings.csv, the tables, the figures
     results/snapshot/statements.csv, distances.svg, index.html, record.json
 Models, single runs, logs and PDF files stay behind. Every figure has an SVG file, so that the page and the
 notebooks find it: a large one holds the PNG picture instead, and one of which the config says
 `withhold: <why>` only the reason, unless it was drawn from synthetic data. Small figures have a PNG file
-too. The page is generated again from the copies, so that none of its links is broken.
+too, and what a figure plots is beside it unless it is withheld. The pages are generated again from the copies, so
+that none of their links is broken.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from typing import Any
 from structmargin_suite.analysis.published_numbers import misfits
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import Suite, load
-from structmargin_suite.publish.page import clocks, page, webp
+from structmargin_suite.publish.page import pages
+from structmargin_suite.publish.page.facts import clocks
+from structmargin_suite.publish.page.pictures import webp
 from structmargin_suite.rerun import machine
 from structmargin_suite.results import ExperimentResults, Results
 from structmargin_suite.storage.files import plain, write_bytes, write_json, write_text
@@ -55,17 +58,10 @@ def snapshot(root: Path) -> list[str]:
     copied = Results(root, beside)
     order = [name for name in suite.experiments if name in copied]
     claims, rows = _judged(layout, copied)
-    write_text(
-        beside / "index.html",
-        page(
-            [copied[name] for name in order],
-            claims,
-            rows,
-            suite,
-            (beside / layout.distances.name).read_bytes(),
-            misfits(layout.published),
-        ),
-    )
+    shown = [copied[name] for name in order]
+    distances = (beside / layout.distances.name).read_bytes()
+    for name, text in pages(shown, claims, rows, suite, distances, misfits(layout.published)).items():
+        write_text(beside / name, text)
     write_json(beside / RECORD, _record(suite, copied, replaced))
     shutil.rmtree(target, ignore_errors=True)
     beside.rename(target)
@@ -133,6 +129,9 @@ def _copied(results: ExperimentResults, folder: Path) -> dict[str, str]:
             write_text(copies["svg"], _notice(reason) if reason else _framed(pixels))
         else:
             write_bytes(copies["svg"], vector)
+        plotted = results.figure(figure, "json")
+        if not reason and plotted.is_file():
+            write_bytes(folder / "figures" / plotted.name, plotted.read_bytes())
         if not reason and len(pixels) <= LARGEST["png"]:
             write_bytes(copies["png"], pixels)
     return replaced

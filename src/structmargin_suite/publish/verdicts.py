@@ -26,7 +26,7 @@ def score(rows: Sequence[dict[str, Any]]) -> str:
 def causes(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
     """How many statements that are not reproduced have which cause, by their primary rows."""
     found = Counter(row["cause"].partition(":")[0] for row in rows if row["primary"] and row["cause"])
-    return dict(sorted(found.items()))
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def by_paper(claims: Sequence[Claim], rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

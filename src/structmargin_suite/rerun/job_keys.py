@@ -21,6 +21,8 @@ from structmargin_suite.storage.statements_file import STATEMENTS_FILE
 PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.job_keys"]
 METHODS = modules_in("structmargin_suite.methods")
 """Of these, each run counts what its own method uses, in training and in evaluation."""
+LOOKS = (".html", ".css", ".js")
+"""Endings of the files that pages are made of beside code."""
 
 
 def stage_code(name: str, *more: str) -> str:
@@ -172,10 +174,10 @@ def bundles(suite: Suite, name: str, layout: ScaleLayout) -> list[Path]:
 
 
 def report_key(suite: Suite) -> str:
-    """What the verdicts and the page depend on apart from the results themselves."""
+    """What the verdicts and the pages depend on apart from the results themselves."""
     checks = modules_in("structmargin_suite.statements.effects")
     folder = source_of("structmargin_suite.publish.page")[0].parent
-    looks = {path.name: sha256(path) for path in sorted(folder.glob("page.*"))}
+    looks = {path.name: sha256(path) for path in sorted(folder.glob("*.*")) if path.suffix in LOOKS}
     printed = {path.name: sha256(path) for path in published_files(suite)}
     return digest([stage_code("report", *checks), looks, suite.scale, printed])
 

@@ -48,7 +48,8 @@ def unfit(suite: Suite, names: Sequence[str]) -> Iterator[Unfit]:
         yield from Check(suite, suite.experiments[name], layout).faults()
     for path in _strays(suite.root, layout):
         yield Unfit(path, FOLDER, True, ())
-    for path in (layout.statements, layout.distances, layout.page, layout.results / SEAL, layout.complete):
+    pages = (layout.page, *(layout.page_of(name) for name in suite.experiments))
+    for path in (layout.statements, layout.distances, *pages, layout.results / SEAL, layout.complete):
         if (why := _no_file(path)) is not None:
             yield Unfit(path, why, True, (layout.results / SEAL, layout.complete))
     for why, damaged in _of_folder(layout.results, job_keys.page_key(suite, layout)):

@@ -1,7 +1,8 @@
-"""Stage 5: judge what the papers state and write the page. results/*/ -> statements.csv, index.html, ...
+"""Stage 6: judge what the papers state and write the pages. results/*/ -> statements.csv, index.html, */index.html
 
-Everything that has results is shown, whichever experiments were asked for this time; results made
-under an earlier configuration are shown with a note that says so.
+Every experiment of the configuration that has results is shown, whichever were asked for this time; results made
+under an earlier configuration are shown with a note that says so. An experiment without results has a page that
+says how to run it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from structmargin_suite.analysis.published_numbers import misfits
 from structmargin_suite.figures.suite import draw_distances
 from structmargin_suite.planning.plan import Suite, load
-from structmargin_suite.publish.page import page
+from structmargin_suite.publish.page import pages
 from structmargin_suite.publish.stability import Change, changes
 from structmargin_suite.rerun import job_keys, machine, seeds
 from structmargin_suite.results import Results
@@ -27,7 +28,7 @@ from structmargin_suite.storage.statements_file import STATEMENTS_FILE, read_sta
 
 
 def report(suite: Suite, layout: ScaleLayout | None = None) -> None:
-    """Judge every statement and write the page, from results that are as they were written."""
+    """Judge every statement and write the pages, from results that are as they were written."""
     layout = layout or ScaleLayout(suite.root, suite.scale)
     progress = Progress("report", 3)
     results = Results(suite.root, layout.results, base=layout.root)
@@ -40,17 +41,17 @@ def report(suite: Suite, layout: ScaleLayout | None = None) -> None:
     current = {name: plain(experiment.config) for name, experiment in suite.experiments.items()}
     stale = [name for name, shown in results.items() if shown.config != current.get(name)]
     order = [name for name in suite.experiments if name in results]
-    order += [name for name in results if name not in order]
     shown = [results[name] for name in order]
     draw_distances({name: results[name] for name in order}, layout.distances)
     progress.step(layout.distances.name)
     distances = layout.distances.read_bytes()
     wrong = misfits(suite.root / "data" / "published")
-    text = page(shown, claims, rows, suite, distances, wrong, stale, _changes(suite, rows))
-    write_text(layout.page, text)
-    progress.step("index.html")
-    written = (layout.statements, layout.distances, layout.page)
-    files = [path.relative_to(layout.results).as_posix() for path in written]
+    made = pages(shown, claims, rows, suite, distances, wrong, stale, _changes(suite, rows))
+    for name, text in made.items():
+        write_text(layout.results / name, text)
+    progress.step("the pages")
+    written = (layout.statements, layout.distances)
+    files = [*(path.relative_to(layout.results).as_posix() for path in written), *made]
     write_seal(layout.results, job_keys.page_key(suite, layout), files)
     progress.close()
 
@@ -65,7 +66,7 @@ def _changes(suite: Suite, rows: list[dict[str, object]]) -> list[Change] | None
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
-    options = arguments("report", "Judge what the papers state and write the page.").parse_args(argv)
+    options = arguments("report", "Judge what the papers state and write the pages.").parse_args(argv)
     machine.one_thread()
     suite = load(options.root, options.scale, library=False)
     report(suite, layout_of(options, suite))

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from structmargin_suite.planning.plan import Experiment, Suite, load
-from structmargin_suite.publish import tables
+from structmargin_suite.publish import printed, tables
+from structmargin_suite.publish.layout import tabs
 from structmargin_suite.rerun import job_keys, machine
 from structmargin_suite.results import RUN_TYPES, STUDY_SEPARATOR, ExperimentResults
 from structmargin_suite.stages._choosing import mark_chosen
@@ -258,10 +259,10 @@ def _table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> None:
     own = {data for data, corpus in corpora.items() if results.papers_own(corpus)}
     table = tables.tidy(spec, runs, results.published(name), methods, own)
     write_frame(results.folder / f"{name}.csv", table)
-    header, cells = tables.wide(spec, table, methods, results.readings)
+    shown = tabs(spec, table, methods, results.readings)
     caption = f"{spec['caption']} {note(results, spec)}"
-    write_text(results.folder / f"{name}.md", tables.markdown(caption, header, cells))
-    write_text(results.folder / f"{name}.tex", tables.latex(caption, name, header, cells))
+    write_text(results.folder / f"{name}.md", printed.markdown(caption, shown))
+    write_text(results.folder / f"{name}.tex", printed.latex(caption, name, shown))
 
 
 def note(results: ExperimentResults, spec: dict[str, Any]) -> str:

@@ -5,7 +5,8 @@
     results/scales/<scale>/<experiment>/jobs/   three bundles per job: trained, clocks, evaluated
     results/scales/<scale>/<experiment>/        tables, figures and their seal
     results/<experiment>/                       a copy of those of the scale that was run last
-    results/                                    the page and the verdicts
+    results/                                    the overview and the verdicts
+    results/<experiment>/index.html             the page of an experiment
     results/seeds/<scale>/<seed>/               verdicts of the same configuration under another seed
     .cache/runs/<scale>/<experiment>/           finished runs, so that a job that runs again does less
 
@@ -25,7 +26,7 @@ TRAINED, CLOCKS, EVALUATED = ".trained.zip", ".clocks.zip", ".evaluated.zip"
 """How the names of a job's bundles end."""
 BENCHMARKS, LOGS = "benchmarks", "logs"
 """Folders in which Snakemake notes what jobs took, and what they said."""
-FIGURE_KINDS = ("svg", "pdf", "png")
+FIGURE_KINDS = ("svg", "pdf", "png", "json")
 
 
 class Layout:
@@ -48,6 +49,10 @@ class Layout:
     def shown(self, experiment: str) -> Path:
         """The tables and figures of an experiment, of the scale that was run last."""
         return self.results / experiment
+
+    def page_of(self, experiment: str) -> Path:
+        """The page of an experiment."""
+        return self.shown(experiment) / self.page.name
 
     def scale(self, scale: str) -> ScaleLayout:
         """The folders of one scale."""

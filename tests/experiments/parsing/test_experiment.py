@@ -10,6 +10,7 @@ from helpers.made_up_results import frame, judgements
 from helpers.toy_project import HERE, project, run_all
 from structmargin_suite.figures.parsing import exact_interval
 from structmargin_suite.publish import tables
+from structmargin_suite.publish.layout import tabs
 from structmargin_suite.results import Results
 from structmargin_suite.storage.frames import frame_of, records
 
@@ -33,10 +34,14 @@ def test_a_table_by_split_has_the_paper_beside_it():
         ("train", "f1", 90.0, 92.0), ("train", "constraints", 7.0, 9), ("test", "f1", 80.0, 81.0),
     ]  # fmt: skip
     assert tables.columns(spec)[:3] == ["method", "split", "measure"]
-    header, cells = tables.wide(spec, table, {})
-    # no distance from the paper: the data are not said to be its own
-    assert header[1:4] == ["f1 (train)", "f1 (train), paper", "constraints (train)"]
-    assert cells == [["A", "90.0", "92.0", "7.0", "9.0", "80.0", "81.0"]]
+    (tab,) = tabs(spec, table, {})
+    assert [[each.text for each in line] for line in tab.header] == [
+        ["train", "test"], ["F1", "constraints", "F1"]
+    ]  # fmt: skip
+    assert [each.span for each in tab.header[0]] == [2, 1]
+    shown = [(cell.ours, cell.paper, cell.tint) for cell in tab.lines[0].cells]
+    # no tint: the data are not said to be the paper's own
+    assert shown == [("90.0", "92.0", ""), ("7.0", "9.0", ""), ("80.0", "81.0", "")]
 
 
 @pytest.fixture(scope="module")

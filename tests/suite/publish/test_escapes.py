@@ -16,7 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.markup import PageReader, in_one_line, read_latex, read_markdown
-from structmargin_suite.publish import escapes, tables
+from structmargin_suite.publish import escapes, printed
+from structmargin_suite.publish.cells import Cell
+from structmargin_suite.publish.layout import Heading, Line, Tab
 from structmargin_suite.storage import csv_text
 from structmargin_suite.storage.csv_files import read_csv, write_csv
 from structmargin_suite.storage.csv_text import FORMULA_STARTS
@@ -71,18 +73,21 @@ def test_code_stays_code_and_nothing_else():
     TEXTS,
 )
 def test_a_table_keeps_its_rows_and_columns(header, cells, caption):
-    lines = tables.markdown(caption, header, cells).split("\n")
+    """The first text of each line is its name, the second a cell; both are shown as they are."""
+    lines_of = tuple(Line("", name, (Cell(cell),)) for name, cell in cells)
+    tab = Tab({}, "", header[0], ((Heading(header[1], 1),),), lines_of)
+    lines = printed.markdown(caption, [tab]).split("\n")
     assert len(lines) == 5 + len(cells) and lines[-1] == ""
     for line, texts in zip([lines[2], *lines[4:-1]], [header, *cells], strict=True):
         shown = re.split(r"(?<!\\)(?:\\\\)*\|", line)[1:-1]
         assert [escapes.from_markdown(each.strip()) for each in shown] == [
             in_one_line(text).strip() for text in texts
         ]
-    latex = tables.latex(caption, "t", header, cells).split("\n")
-    assert latex[1] == "\\caption{" + escapes.latex(caption) + "}" and read_latex(
-        latex[1][9:-1]
+    latex = printed.latex(caption, "t", [tab]).split("\n")
+    assert latex[3] == "\\caption{" + escapes.latex(caption) + "}" and read_latex(
+        latex[3][9:-1]
     ) == in_one_line(caption)
-    for line, texts in zip([latex[5], *latex[7:-4]], [header, *cells], strict=True):
+    for line, texts in zip([latex[7], *latex[9:-4]], [header, *cells], strict=True):
         assert line.endswith(r" \\")
         shown = re.split(r"(?<!\\)&", line[:-3])
         assert [read_latex(each.strip()) for each in shown] == [in_one_line(text).strip() for text in texts]

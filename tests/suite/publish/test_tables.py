@@ -18,6 +18,7 @@ from structmargin_suite.figures._grouped import mean_curve, published
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish import tables
+from structmargin_suite.publish.cells import ERRORS, POINTS
 from structmargin_suite.publish.compare import exact, numbers, stable
 from structmargin_suite.publish.page import page, volatile_blocks
 from structmargin_suite.results import Results
@@ -73,9 +74,9 @@ def test_the_standard_error_is_the_deviation_over_the_root_of_the_runs():
 def test_a_distance_is_in_standard_errors_where_both_are_known_and_only_for_the_papers_own_data():
     given = {"n": 2, "method": "a", "measure": "error", "value": 5.5}
     for spread, kind, expected, unit in (
-        (1.5, "se", 0.5 / 2.5, tables.ERRORS),  # ours: a deviation of sqrt 8 over the root of two runs, 2
-        (1.5, "unknown", 0.5, tables.POINTS),
-        (None, None, 0.5, tables.POINTS),
+        (1.5, "se", 0.5 / 2.5, ERRORS),  # ours: a deviation of sqrt 8 over the root of two runs, 2
+        (1.5, "unknown", 0.5, POINTS),
+        (None, None, 0.5, POINTS),
     ):
         printed = frame_of([{**given, "spread": spread, "spread_kind": kind}])
         rows = records(tables.tidy(SPEC, RUNS, printed, METHODS, own={"x"}))
@@ -83,50 +84,9 @@ def test_a_distance_is_in_standard_errors_where_both_are_known_and_only_for_the_
         assert found["distance"] == pytest.approx(expected) and found["distance_unit"] == unit
         assert all(row["distance"] is None for row in rows if row["published"] is None)
         one_run = next(row for row in rows if (row["method"], row["n"], row["measure"]) == ("a", 2, "error"))
-        assert (one_run["distance"], one_run["distance_unit"]) == (-2.5, tables.POINTS)
+        assert (one_run["distance"], one_run["distance_unit"]) == (-2.5, POINTS)
         others = records(tables.tidy(SPEC, RUNS, printed, METHODS, own={"y"}))
         assert all(row["distance"] is None and row["distance_unit"] is None for row in others)
-        header, _ = tables.wide(SPEC, tables.tidy(SPEC, RUNS, printed, METHODS), METHODS)
-        assert "error, paper" in header and "distance" not in header
-    se = frame_of([{**given, "spread": 1.5, "spread_kind": "se"}])
-    _, cells = tables.wide(SPEC, tables.tidy(SPEC, RUNS, se, METHODS, own={"x"}), METHODS)
-    assert ["2", "b", "6.0 ± 2.8", "5.5", "+0.2 se", "20 ± 14"] in cells
-
-
-def test_wide_tables_show_ours_the_papers_and_their_distance():
-    rows = tables.tidy(SPEC, RUNS, PUBLISHED, METHODS, own={"x"})
-    header, cells = tables.wide(SPEC, rows, METHODS)
-    assert header == ["n", "method", "error", "error, paper", "distance", "count"]
-    assert ["2", "b", "6.0 ± 2.8", "5.5", "+0.5", "20 ± 14"] in cells
-    assert ["2", "A & B", "3.0", "5.5", "-2.5", ""] in cells and [
-        "1",
-        "b",
-        "no run",
-        "",
-        "",
-        "no run",
-    ] in cells
-    latex = tables.latex("100% of_it", "t", header, cells)
-    assert "A \\& B" in latex and "100\\% of\\_it" in latex and "$\\pm$" in latex
-    assert latex.count("\\\\") == 1 + len(cells)
-    markdown = tables.markdown("Caption", header, cells).splitlines()
-    assert markdown[0] == "Caption" and all(line.count("|") == len(header) + 1 for line in markdown[2:])
-
-
-def test_a_mean_over_fewer_runs_than_were_asked_for_says_so():
-    runs = frame([
-        made("a", 2, 3.0, 1), made("a", 2, 5.0, 1), made("a", 2, None, status="failed"),
-        made("a", 1, 4.0, 1), made("a", 1, None, status="skipped"),
-    ])  # fmt: skip
-    table = tables.tidy(SPEC, runs, frame_of([]), METHODS)
-    counts = {(row["n"], row["measure"]): (row["runs"], row["asked"]) for row in records(table)}
-    assert counts == {(2, "error"): (2, 3), (2, "count"): (2, 3), (1, "error"): (1, 1), (1, "count"): (1, 1)}
-    header, cells = tables.wide(SPEC, table, METHODS)
-    assert cells == [
-        ["2", "A & B", "4.0 ± 1.4 (2 of 3 runs)", "1 ± 0 (2 of 3 runs)"], ["1", "A & B", "4.0", "1"]
-    ]  # fmt: skip
-    old = table.drop(columns="asked")  # as in older snapshots
-    assert tables.wide(SPEC, old, METHODS)[1][0][2] == "4.0 ± 1.4" and header[2] == "error"
 
 
 def test_curves_are_means_with_standard_errors():

@@ -1,6 +1,7 @@
 "use strict";
 (function () {
   const root = document.documentElement;
+  root.classList.add("scripted");
   const button = document.getElementById("theme");
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const dark = function () { return root.dataset.theme ? root.dataset.theme === "dark" : system.matches; };
@@ -21,6 +22,21 @@
     show();
   });
 
+  // The contents: a menu on a phone, beside the page elsewhere; the filter leaves what has all its words.
+  const menu = document.querySelector(".menu");
+  const narrow = window.matchMedia("(max-width: 56rem)");
+  const fold = function () { menu.open = !narrow.matches; };
+  narrow.addEventListener("change", fold);
+  fold();
+  const filter = document.getElementById("filter");
+  filter.addEventListener("input", function () {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    menu.querySelectorAll("li[data-find]").forEach(function (entry) {
+      entry.hidden = !words.every(function (word) { return entry.dataset.find.includes(word); });
+    });
+    menu.querySelectorAll(".group").forEach(function (group) { group.hidden = !group.querySelector("li:not([hidden])"); });
+  });
+
   // A link to something inside a closed section opens that section.
   const reveal = function () {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -30,35 +46,24 @@
   window.addEventListener("hashchange", reveal);
   reveal();
 
-  const NUMBER = /^[-+\u2212]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?(\s*\u00b1.*)?$/i;
-  const ABSENT = ["", "no run"];
-  const number = function (text) { return parseFloat(text.replace("\u2212", "-")); };
-  document.querySelectorAll("table.sortable").forEach(function (table) {
-    const heads = Array.from(table.tHead.rows[0].cells);
-    const body = table.tBodies[0];
-    const first = Array.from(body.rows);
-    heads.forEach(function (head, column) {
-      const text = function (row) { return row.cells[column].dataset.sort || row.cells[column].textContent.trim(); };
-      const present = first.map(text).filter(function (one) { return !ABSENT.includes(one); });
-      const numeric = present.every(function (one) { return NUMBER.test(one); });
-      const compare = function (a, b) { return numeric ? number(a) - number(b) : a.localeCompare(b); };
-      const sorter = document.createElement("button");
-      sorter.type = "button";
-      sorter.title = "Sort";
-      sorter.append(...head.childNodes);
-      head.append(sorter);
-      sorter.addEventListener("click", function () {
-        const next = { ascending: "descending", descending: "none" }[head.getAttribute("aria-sort")] || "ascending";
-        heads.forEach(function (other) { other.removeAttribute("aria-sort"); });
-        if (next === "none") { body.append(...first); return; }
-        head.setAttribute("aria-sort", next);
-        const sign = next === "ascending" ? 1 : -1;
-        body.append(...first.slice().sort(function (one, other) {
-          const a = text(one), b = text(other);
-          const absent = ABSENT.includes(a) - ABSENT.includes(b);
-          return absent || (ABSENT.includes(a) ? 0 : sign * compare(a, b));
-        }));
-      });
-    });
+  // Tabs of a table: the one that has all chosen values; else the first that has the value chosen last.
+  document.querySelectorAll(".block").forEach(function (block) {
+    const tabs = Array.from(block.querySelectorAll(".tab"));
+    const radios = Array.from(block.querySelectorAll(".choice input"));
+    if (tabs.length < 2) { return; }
+    const chosen = tabs.map(function (tab) { return JSON.parse(tab.dataset.chosen); });
+    const key = function (radio) { return radio.closest(".choice").dataset.key; };
+    const choose = function (last) {
+      const wanted = radios.filter(function (radio) { return radio.checked; });
+      const score = function (values) {
+        return wanted.filter(function (radio) { return values[key(radio)] === radio.value; }).length
+          + (last && values[key(last)] === last.value ? radios.length : 0);
+      };
+      const best = chosen.reduce(function (found, values, place) { return score(values) > score(chosen[found]) ? place : found; }, 0);
+      tabs.forEach(function (tab, place) { tab.hidden = place !== best; });
+      radios.forEach(function (radio) { radio.checked = chosen[best][key(radio)] === radio.value; });
+    };
+    radios.forEach(function (radio) { radio.addEventListener("change", function () { choose(radio); }); });
+    choose(null);
   });
 })();

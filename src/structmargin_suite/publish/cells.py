@@ -1,0 +1,147 @@
+"""A cell of a table: ours with its spread, the paper's as it prints it, and how far they are apart.
+
+Ours and the paper's have their best in bold, each among the methods that are compared: those of the same
+measure and the same keys. A tint says how near ours is to the paper's, only where the data are the paper's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+ERRORS, POINTS = "standard errors", "points"
+"""Units of a distance."""
+NEAR, FAR = 2.0, 4.0
+"""Up to two standard errors apart is near, beyond four is far."""
+NEAR_SHARE, FAR_SHARE = 0.05, 0.2
+"""The same as shares of the paper's number, where standard errors are not known."""
+LOWEST = ("error", "loss", "unparsed", "gap", "slack")
+HIGHEST = ("accuracy", "f1", "precision", "recall", "prbep", "roc", "q4", "q0")
+"""Words in a measure's name that tell which value is best, where the config does not say."""
+NO_RUN = "no run"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell shows, as text.
+
+    Attributes
+    ----------
+    ours, spread, paper : str
+        Our number, its spread, and the paper's number as it prints it; empty where there is none.
+    lacking : str
+        How many runs a mean covers, where it covers fewer than were asked for.
+    best, paper_best : bool
+        Whether ours and the paper's are the best of theirs.
+    tint : {"", "near", "apart", "far"}
+        How far ours is from the paper's; empty for data that are not the paper's own.
+    distance : str
+        The same as a number with its unit.
+    """
+
+    ours: str
+    spread: str = ""
+    paper: str = ""
+    lacking: str = ""
+    best: bool = False
+    paper_best: bool = False
+    tint: str = ""
+    distance: str = ""
+
+    @property
+    def plain(self) -> str:
+        """Ours and its spread in one line."""
+        return self.ours + (f" ± {self.spread}" if self.spread else "") + self.lacking
+
+
+def digits(spec: Mapping[str, Any], measure: str) -> int:
+    """Decimal places of a measure."""
+    return int(spec.get("digits", {}).get(measure, 1))
+
+
+def direction(spec: Mapping[str, Any], measure: str) -> str:
+    """Which value of a measure is best: highest, lowest, or neither (plain)."""
+    if measure in spec.get("cells", {}):
+        return str(spec["cells"][measure])
+    for side, words in (("lowest", LOWEST), ("highest", HIGHEST)):
+        if any(word in measure for word in words):
+            return side
+    return "plain"
+
+
+def best_in(spec: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, ...], float]:
+    """The best value of ours and of the paper's by group: among methods, for equal measure and other keys.
+
+    Values are compared as they are shown. A group of one, or of equals, has no best.
+    """
+    values: dict[tuple[Any, ...], list[float]] = {}
+    for row in rows:
+        for kind in ("value", "published"):
+            if row.get(kind) is not None:
+                values.setdefault(_group(spec, row, kind), []).append(_shown(spec, row, kind))
+    picks = {"highest": max, "lowest": min}
+    return {
+        group: picks[side](found)
+        for group, found in values.items()
+        if (side := direction(spec, group[1])) in picks and len(set(found)) > 1
+    }
+
+
+def cell_of(spec: Mapping[str, Any], row: Mapping[str, Any], best: Mapping[tuple[Any, ...], float]) -> Cell:
+    """The cell of a row of a tidy table."""
+    places = digits(spec, row["measure"])
+    value, spread = row["value"], row["spread"]
+    if value is None:
+        return Cell(NO_RUN, paper=_printed(row, places))
+    return Cell(
+        f"{value:.{places}f}",
+        "" if spread is None else f"{spread:.{places}f}",
+        _printed(row, places),
+        _lacking(row),
+        best.get(_group(spec, row, "value")) == _shown(spec, row, "value"),
+        row.get("published") is not None
+        and best.get(_group(spec, row, "published")) == _shown(spec, row, "published"),
+        _tint(row),
+        _distance(row, places),
+    )
+
+
+def _group(spec: Mapping[str, Any], row: Mapping[str, Any], kind: str) -> tuple[Any, ...]:
+    others = [key for key in (*spec["keys"], "split", "data") if key not in ("method", "reading")]
+    return (kind, row["measure"], *(row.get(key) for key in others))
+
+
+def _shown(spec: Mapping[str, Any], row: Mapping[str, Any], kind: str) -> float:
+    return round(float(row[kind]), digits(spec, row["measure"]) if kind == "value" else 6)
+
+
+def _printed(row: Mapping[str, Any], places: int) -> str:
+    """The paper's number as it prints it; results that do not know that have it with our digits."""
+    if row.get("published") is None:
+        return ""
+    return str(row.get("printed") or f"{row['published']:.{places}f}")
+
+
+def _lacking(row: Mapping[str, Any]) -> str:
+    asked = row.get("asked")
+    return f" ({row['runs']} of {asked} runs)" if asked is not None and row["runs"] < asked else ""
+
+
+def _distance(row: Mapping[str, Any], places: int) -> str:
+    distance = row.get("distance")
+    if distance is None:
+        return ""
+    unit = "standard errors" if row["distance_unit"] == ERRORS else "points"
+    return f"{distance:+.{1 if row['distance_unit'] == ERRORS else places}f} {unit}"
+
+
+def _tint(row: Mapping[str, Any]) -> str:
+    """How near ours is: by standard errors where they are known, else by the share of the paper's number."""
+    distance = row.get("distance")
+    if distance is None:
+        return ""
+    near, far, apart = NEAR, FAR, abs(distance)
+    if row["distance_unit"] != ERRORS:
+        near, far, apart = NEAR_SHARE, FAR_SHARE, apart / max(abs(row["published"]), 1e-12)
+    return "near" if apart <= near else "far" if apart > far else "apart"

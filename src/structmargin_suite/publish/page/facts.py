@@ -1,0 +1,157 @@
+"""What was run, in sentences: methods, the values that choices fell on, data, time and memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from structmargin_suite.methods.choice import CHOICE_KEY, Choice
+from structmargin_suite.methods.method import Method
+from structmargin_suite.results import ExperimentResults, column
+from structmargin_suite.storage.files import cell
+from structmargin_suite.storage.frames import records
+
+WHERE_CHOSEN = {
+    "validation": "on the validation set",
+    "inner": "on examples held out of the training set",
+    "test": "on the test set, over all runs",
+}
+WORDS = {
+    "C_per_example": "C per example",
+    "nu": "ν",
+    "eps": "ε",
+    "gap_tol": "a relative gap of",
+    "C": "C",
+}
+SAID = ("model", "formulation", "solver", "baseline", "C", "C_per_example", "nu", "eps", "gap_tol", "choose")
+"""Options of a method that have a place of their own in its sentence."""
+
+
+def method_sentence(method: Method) -> str:
+    """What a method is and how it is trained, in a sentence."""
+    given = {key: value for key, value in method.given.items() if key not in ("label", "note", "readings")}
+    if method.baseline is not None:
+        text = f"the baseline {in_words(method.baseline)}"
+    elif given.get("model") == "JKSE":
+        text = "joint kernel support estimation (JKSE)"
+    else:
+        text = f"a structural SVM, {given.get('formulation', 'its formulation varied')}"
+        text += f", trained by {in_words(str(given['solver']))}" if "solver" in given else ""
+    chosen = () if method.choice is None else tuple(method.choice.candidates)
+    fixed = [f"{WORDS[key]} = {cell(given[key])}" for key in ("C", "C_per_example", "nu", "eps")
+             if key in given and key not in chosen]  # fmt: skip
+    fixed += [f"to a relative gap of {cell(given['gap_tol'])}"] if given.get("gap_tol") is not None else []
+    rest = [
+        phrase
+        for key, value in given.items()
+        if key not in (*SAID, "problem")
+        for phrase in _phrases(key, value)
+    ]
+    text = ", ".join([text, *fixed, *rest])
+    return f"{text}; {choice_sentence(method.choice)}." if method.choice is not None else f"{text}."
+
+
+def in_words(name: str) -> str:
+    """A name from a config as words."""
+    return WORDS.get(name, name.replace("_", " "))
+
+
+def _phrases(key: str, value: Any) -> Iterator[str]:
+    """Options as phrases: what is inside a mapping stands for itself."""
+    if isinstance(value, Mapping):
+        named = f"{in_words(key)} {in_words(str(value['name']))}" if "name" in value else ""
+        inner = [phrase for name, item in value.items() if name != "name" for phrase in _phrases(name, item)]
+        yield from [f"{named} ({', '.join(inner)})" if inner else named] if named else inner
+    elif isinstance(value, bool):
+        yield f"{'with' if value else 'without'} {in_words(key)}"
+    else:
+        yield f"{in_words(key)} {cell(value)}"
+
+
+def choice_sentence(choice: Choice) -> str:
+    """Which options are chosen among which values, and by what."""
+    place, _, measure = choice.by.partition("_")
+    options = " and ".join(
+        f"{in_words(choice.columns[option])} among {', '.join(cell(value) for value in values)}"
+        for option, values in choice.candidates.items()
+    )
+    return f"{options} is chosen by the {'highest' if choice.largest else 'lowest'} {in_words(measure)} {WHERE_CHOSEN[place]}"
+
+
+def method(results: ExperimentResults, shown: Method) -> dict[str, Any]:
+    """A method in a sentence, and what each of its readings sets."""
+    readings = [results.readings[name] for name in shown.readings]
+    under = [
+        (
+            each.label,
+            ", ".join(p for key, value in each.sets.items() for p in _phrases(key.rpartition(".")[2], value)),
+        )
+        for each in readings
+    ]
+    return {"name": shown.label, "sentence": method_sentence(shown), "note": shown.note, "readings": under}
+
+
+def choices(results: ExperimentResults) -> list[dict[str, Any]]:
+    """Which values each choice fell on; with a warning where that is an end of its grid."""
+    found = []
+    for name, method in results.methods.items():
+        for reading in method.readings or ("",):
+            sets = results.readings[reading].sets if reading else {}
+            chosen = {key: value for key, value in sets.items() if key.startswith(CHOICE_KEY)}
+            choice = method.with_options(chosen).choice
+            runs = results.select(method=name, reading=reading)
+            if choice is not None and len(runs):
+                for option, among in choice.candidates.items():
+                    found.append(
+                        {"method": results.label(name, reading), **_fell_on(choice, option, among, runs)}
+                    )
+    return found
+
+
+def _fell_on(choice: Choice, option: str, among: Sequence[Any], runs: pd.DataFrame) -> dict[str, Any]:
+    """The values that a choice of an option fell on in some runs, most often first."""
+    key = choice.columns[option]
+    values = records(runs[[key]]) if key in runs else [{key: among[0]}] * len(runs)
+    times = Counter(cell(row[key]) for row in values)
+    grid = [cell(value) for value in among]
+    numbers = sorted(
+        value for value in among if isinstance(value, (int, float)) and not isinstance(value, bool)
+    )
+    ends = [cell(value) for value in (numbers[0], numbers[-1])] if len(numbers) > 1 else []
+    at_ends = sum(times[end] for end in ends)
+    return {
+        "option": in_words(key),
+        "by": choice.by,
+        "grid": grid,
+        "times": times.most_common(),
+        "runs": len(runs),
+        "at_ends": at_ends,
+    }
+
+
+def clocks(results: ExperimentResults) -> dict[str, Any]:
+    """Time and memory of an experiment, and the machine."""
+    timings = results.timings()
+    machines = timings.reindex(columns=["cpu", "cores", "system", "python"]).drop_duplicates()
+    return {
+        "cpu": sum(column(timings, "cpu_seconds", 0.0)),
+        "peak": max(column(timings, "job_peak_mb", 0.0), default=0.0),
+        "runs": len(timings),
+        "machine": sorted(
+            f"{row['cpu']}, {row['cores']} cores, {row['system']}, Python {row['python']}"
+            for row in records(machines)
+        ),
+    }
+
+
+def data_sentence(results: ExperimentResults, corpus: Mapping[str, Any]) -> str:
+    """Where a corpus comes from, in a sentence."""
+    own = ", the paper's own" if results.papers_own(corpus["corpus"]) else ""
+    if corpus["kind"] != "synthetic":
+        return f"real{own}"
+    if corpus["asked"] == "synthetic":
+        return f"made up from a seed{own if own else ''}"
+    return "a made-up stand-in: the real files could not be had"

@@ -1,0 +1,105 @@
+"""What the overview shows: for each paper what was found, by experiment; verdicts and causes; data; what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from structmargin_suite.analysis.published_numbers import Finding
+from structmargin_suite.planning.plan import Suite
+from structmargin_suite.publish.page.facts import data_sentence
+from structmargin_suite.publish.page.pictures import inline
+from structmargin_suite.publish.page.section import answer
+from structmargin_suite.publish.papers import PAPERS
+from structmargin_suite.publish.stability import Change
+from structmargin_suite.publish.verdicts import VERDICTS, causes, counts
+from structmargin_suite.results import ExperimentResults
+from structmargin_suite.storage.statements_file import Claim
+
+
+def overview(
+    experiments: Sequence[ExperimentResults],
+    claims: Sequence[Claim],
+    rows: Sequence[dict[str, Any]],
+    suite: Suite,
+    distances: bytes,
+    misfits: Sequence[Finding],
+    stale: Sequence[str],
+    changed: Sequence[Change] | None,
+) -> dict[str, Any]:
+    """What the template of the overview needs beyond what all pages share."""
+    return {
+        "counts": counts(rows),
+        "bars": [(paper, shares(counts([row for row in rows if row["paper"] == paper]))) for paper in PAPERS],
+        "cause_shares": shares(causes(rows)),
+        "found": {paper: _found(paper, experiments, rows) for paper in PAPERS},
+        "unshown": _unshown(experiments, rows, claims),
+        "data": [
+            (results, corpus, data_sentence(results, corpus))
+            for results in experiments
+            for corpus in results.summary["data"]
+        ],
+        "missing": [name for name in suite.experiments if name not in {each.name for each in experiments}],
+        "untestable": untestable(rows),
+        "changed": changed,
+        "misfits": misfits,
+        "stale": stale,
+        "runs": {
+            status: sum(results.summary["runs"].get(status, 0) for results in experiments)
+            for status in ("done", "skipped", "failed")
+        },
+        "distances": inline(distances, "distances"),
+        "verdicts": VERDICTS,
+    }
+
+
+def shares(found: Mapping[str, int]) -> list[tuple[str, int, float]]:
+    """(name, number, percent of all) for a stacked bar, without empty parts."""
+    total = sum(found.values())
+    return [(name, n, round(100.0 * n / total, 2)) for name, n in found.items() if n]
+
+
+def _found(
+    paper: str, experiments: Sequence[ExperimentResults], rows: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The experiments on a paper, each with what was found in one sentence; of its own or in its statements."""
+    found = []
+    for results in experiments:
+        own = [row for row in rows if row["experiment"] == results.name and row["paper"] == paper]
+        if results.config["paper"] == paper or own:
+            found.append({
+                "name": results.name, "title": results.config["title"], "answer": answer(own),
+                "shares": shares(counts(own)),
+            })  # fmt: skip
+    return found
+
+
+def _unshown(
+    experiments: Sequence[ExperimentResults], rows: Sequence[dict[str, Any]], claims: Sequence[Claim]
+) -> list[tuple[Claim, list[dict[str, Any]]]]:
+    """Claims about experiments that have no results here, with their primary rows."""
+    shown = {results.name for results in experiments}
+    first = {row["id"]: row for row in rows if row["primary"]}
+    found = []
+    for claim in claims:
+        lost = [first[s.id] for s in claim.statements if s.id in first and s.experiment not in shown]
+        if lost:
+            found.append((claim, lost))
+    return found
+
+
+def untestable(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    """(why, statements) for what cannot be tested here; what a clock decides is left out."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if row["primary"] and row["verdict"] == "not testable" and not row["volatile"]:
+            reasons.setdefault(_why(row["evidence"]), []).append(
+                f"{row['paper']}, {row['where']}: {row['statement']}"
+            )
+    return sorted(reasons.items(), key=lambda item: -len(item[1]))
+
+
+def _why(evidence: str | None) -> str:
+    """The reason in a row's evidence, without its numbers."""
+    text = evidence or "nothing was measured"
+    return text.rpartition("; ")[2] if text.startswith("effect ") else text

@@ -1,0 +1,155 @@
+"""What the page of one experiment shows, from its result files and the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from structmargin_suite.publish.deviations import deviations
+from structmargin_suite.publish.escapes import from_markdown
+from structmargin_suite.publish.layout import Tab, tabs
+from structmargin_suite.publish.page.cards import by_reading, card
+from structmargin_suite.publish.page.contents import number_of
+from structmargin_suite.publish.page.facts import choices, clocks, data_sentence, method
+from structmargin_suite.publish.page.pictures import picture
+from structmargin_suite.publish.papers import PAPERS
+from structmargin_suite.publish.verdicts import VERDICTS, by_paper, counts
+from structmargin_suite.results import ExperimentResults
+from structmargin_suite.storage.frames import records
+from structmargin_suite.storage.statements_file import Claim
+
+FITS_A_PHONE = 4
+"""Columns of numbers that a phone shows side by side."""
+BECAUSE = {
+    "power": "what is open needs more draws or larger test sets",
+    "reading": "some of it depends on how the paper is read",
+    "data": "some of it depends on the data",
+    "claim": "what is contradicted is so on the paper's own data, or has counterexamples",
+    "engineering": "some of it is true in counts, while our program is faster",
+    "baseline": "some of it depends on how well the rival is trained",
+    "open": "for some no cause that was tested decides",
+}
+
+
+def section(
+    results: ExperimentResults,
+    claims: Sequence[Claim],
+    rows: Sequence[dict[str, Any]],
+    stale: bool,
+    limit: int,
+) -> dict[str, Any]:
+    """What the template shows of one experiment; figures as vectors up to `limit` bytes."""
+    config, summary = results.config, results.summary
+    own = [row for row in rows if row["experiment"] == results.name]
+    figures = [
+        picture(results, name, given["caption"], limit) for name, given in config.get("figures", {}).items()
+    ]
+    shown = [table(results, name, spec) for name, spec in config["tables"].items()]
+    _beside(shown, [figure for figure in figures if not figure["volatile"]])
+    paired = {each["figure"]["name"] for each in shown if each["figure"]}
+    listed = [entry for entries in by_paper(claims, own).values() for entry in entries]
+    for entry in listed:
+        entry["statements"] = [card(one) for one in entry["statements"]]
+    return {
+        "name": results.name,
+        "stale": stale,
+        "config": config,
+        "summary": summary,
+        "paper": PAPERS[config["paper"]],
+        "question": listed[0]["claim"].says if listed else "",
+        "answer": answer(own),
+        "counts": counts(own),
+        "claims": listed,
+        "tables": [each for each in shown if each["number"]] or shown[:1],
+        "more_tables": [each for each in shown if not each["number"]][
+            0 if any(e["number"] for e in shown) else 1 :
+        ],
+        "figures": [each for each in figures if each["name"] not in paired and not each["volatile"]],
+        "clock_figures": [each for each in figures if each["volatile"]],
+        "deviations": [each for each in shown if each["deviations"]],
+        "readings": _readings(results, own),
+        "verdicts": VERDICTS,
+        "notes": config.get("notes", []),
+        "methods": [method(results, each) for each in results.methods.values()],
+        "choices": choices(results),
+        "troubles": records(results.runs[results.runs["status"] != "done"]),
+        "data": [(corpus, data_sentence(results, corpus)) for corpus in summary["data"]],
+        "clocks": clocks(results),
+        "command": f'make reproduce SCALE={summary["scale"]} ONLY="{results.name}"',
+    }
+
+
+def answer(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What was found, in one sentence: how many statements have which verdict, and the most frequent cause."""
+    primary = [row for row in rows if row["primary"]]
+    if not primary:
+        return "No statement of the papers rests on it."
+    found = {verdict: n for verdict, n in counts(list(primary)).items() if n}
+    named = [row["cause"].partition(":")[0] for row in primary if row["cause"]]
+    frequent = max(dict.fromkeys(named), key=named.count, default="")
+    because = f"; {BECAUSE[frequent]}" if frequent in BECAUSE else ""
+    if len(found) == 1:
+        (verdict,) = found
+        head = "Its one statement is" if len(primary) == 1 else f"All {len(primary)} statements are"
+        return f"{head} {verdict}{because}."
+    (first, n), *others = found.items()
+    score = ", ".join([f"{n} {'is' if n == 1 else 'are'} {first}", *(f"{m} {name}" for name, m in others)])
+    return f"Of {len(primary)} statements {score}{because}."
+
+
+def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """A table ready to show, in the paper's form."""
+    shown = tabs(spec, results.table(name), results.methods, results.readings)
+    text = (results.folder / f"{name}.md").read_text(encoding="utf-8")
+    keys = list(dict.fromkeys(key for tab in shown for key in tab.chosen))
+    cells = [cell for tab in shown for line in tab.lines for cell in line.cells if cell is not None]
+    return {
+        "name": name,
+        "number": number_of(spec["caption"]),
+        "caption": from_markdown(text.split("\n")[0]),
+        "tabs": shown,
+        "choices": [
+            (key, list(dict.fromkeys(tab.chosen[key] for tab in shown if key in tab.chosen))) for key in keys
+        ],
+        "wide": max((tab.width for tab in shown), default=0) > FITS_A_PHONE,
+        "labels": [column_labels(tab) for tab in shown],
+        "has_paper": any(cell.paper for cell in cells),
+        "has_tint": any(cell.tint for cell in cells),
+        "figure": None,
+        "deviations": deviations(results.config, name),
+    }
+
+
+def column_labels(tab: Tab) -> list[str]:
+    """For each column all its headings in one line, for a screen on which they do not stand above it."""
+    labels = [""] * tab.width
+    for line in tab.header:
+        place = 0
+        for heading in line:
+            for column in range(place, place + heading.span):
+                labels[column] = ", ".join(text for text in (labels[column], heading.text) if text)
+            place += heading.span
+    return labels
+
+
+def _beside(shown: list[dict[str, Any]], figures: list[dict[str, Any]]) -> None:
+    """Give each numbered table the figure that shows it: of the same number or name, else the first for the first."""
+    free = list(figures)
+    for each in shown:
+        wanted = (each["number"], each["number"].lower().replace(" ", "_"))
+        found = next((f for f in free if each["number"] and wanted[0] == number_of(f["caption"])), None)
+        found = found or next((f for f in free if each["number"] and f["name"] == wanted[1]), None)
+        if found is None and each is shown[0] and free:
+            found = next((f for f in free if not number_of(f["caption"])), None)
+        if found is not None:
+            each["figure"] = found
+            free.remove(found)
+
+
+def _readings(results: ExperimentResults, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The readings with what each means, and how statements stand under it."""
+    counted = by_reading(rows, VERDICTS)
+    return [
+        {"reading": reading, "counts": counted.get(name, counted.get(reading.label, {}))}
+        for name, reading in results.readings.items()
+    ]
