@@ -75,7 +75,9 @@ def test_the_largest_plan_that_is_allowed_takes_seconds(root):
         config["repetitions"] = repetitions
         with bounded(cpu_seconds=5.0):
             said = sentences(root, "toy", yaml.safe_dump(config, sort_keys=False).encode())
-        assert sum(f"let fewer values vary: at most {MAX_RUNS}" in line for line in said) == len(said) == refused
+        assert (
+            sum(f"let fewer values vary: at most {MAX_RUNS}" in line for line in said) == len(said) == refused
+        )
 
 
 NUMBERS = {

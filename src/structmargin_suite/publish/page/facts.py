@@ -117,11 +117,7 @@ def _fell_on(choice: Choice, option: str, among: Sequence[Any], runs: pd.DataFra
     values = records(runs[[key]]) if key in runs else [{key: among[0]}] * len(runs)
     times = Counter(cell(row[key]) for row in values)
     grid = [cell(value) for value in among]
-    numbers = sorted(
-        value for value in among if isinstance(value, (int, float)) and not isinstance(value, bool)
-    )
-    ends = [cell(value) for value in (numbers[0], numbers[-1])] if len(numbers) > 1 else []
-    at_ends = sum(times[end] for end in ends)
+    at_ends = sum(choice.at_edge(option, row[key]) for row in values)
     return {
         "option": in_words(key),
         "by": choice.by,
