@@ -23,8 +23,8 @@ from structmargin_suite.planning.runs import Run, column_names, grid, last_name
 from structmargin_suite.storage.names import NameClash
 from structmargin_suite.storage.yaml_text import Key
 
-MAX_RUNS = 8_000
-"""Of one experiment at one scale; the papers' largest has five thousand. All scales are planned before
+MAX_RUNS = 10_000
+"""Of one experiment at one scale; the papers' largest has eight thousand. All scales are planned before
 anything runs: with so many runs at each of the three that takes some seconds, and every job plans its own
 scale again."""
 
