@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from structmargin_suite.analysis.estimates import NotTestable
 from structmargin_suite.results import column
 
 CONFIDENCE = 0.95
@@ -40,6 +41,13 @@ def interval(values: Sequence[float]) -> Interval:
 def slope(x: Sequence[float], y: Sequence[float]) -> float:
     """The least-squares slope of log y against log x."""
     return float(np.polyfit(np.log(np.asarray(x, float)), np.log(np.asarray(y, float)), 1)[0])
+
+
+def logarithms(values: pd.Series) -> pd.Series:
+    """The logarithms of counts or times; a time of 0 is one that a clock was too coarse for."""
+    if (values <= 0.0).any():
+        raise NotTestable("some of these trainings are too short for the clock")
+    return pd.Series(np.log(values.astype(float)))
 
 
 def values_along(runs: pd.DataFrame, key: str, measure: str) -> dict[Any, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,21 +14,33 @@ from structmargin_suite.figures._grouped import mean_curve, published
 from structmargin_suite.figures._style import COLOURS, GREY, Series, number_ticks, stamp
 from structmargin_suite.results import ExperimentResults, column
 
+SIZES, PRECISION = ("sizes", "first ten"), ("precision", "precision, ten")
+"""All samples under the primary readings, and the first ten under the others."""
 PRINTED_GAP = -0.2
 """The gap score that the paper reports."""
 
 
-def _series(results: ExperimentResults, study: str) -> list[tuple[str, str, Series]]:
-    """(method, reading, looks) of what a study runs; the looks are the same in every figure."""
-    order = [
+def _pairs_of(results: ExperimentResults, studies: Sequence[str]) -> list[tuple[str, str]]:
+    """(method, reading) of what some studies run, in the order of the config."""
+    runs = {pair for study in studies for pair in results.pairs(study)}
+    return [pair for pair in _order(results) if pair in runs]
+
+
+def _order(results: ExperimentResults) -> list[tuple[str, str]]:
+    return [
         (name, reading) for name, method in results.methods.items() for reading in method.readings or ("",)
     ]
-    return [(*pair, Series(order.index(pair))) for pair in results.pairs(study)]
+
+
+def _series(results: ExperimentResults, studies: Sequence[str]) -> list[tuple[str, str, Series]]:
+    """(method, reading, looks) of what some studies run; the looks are the same in every figure."""
+    order = _order(results)
+    return [(*pair, Series(order.index(pair))) for pair in _pairs_of(results, studies)]
 
 
 def _paper(results: ExperimentResults, ax: Any, measure: str) -> None:
     """The paper's numbers, each in the looks of the primary reading of its method."""
-    for name, reading, series in _series(results, "sizes"):
+    for name, reading, series in _series(results, SIZES):
         x, value = published(results.published("alignment"), "n_train", method=name, measure=measure)
         if x and reading == results.primary(name):
             series.paper(ax, x, value, f"{results.label(name)}, paper")
@@ -42,7 +55,7 @@ def _bounds(runs: pd.DataFrame, key: str) -> tuple[list[float], list[float]]:
 @figure("learning_curve")
 def learning_curve(results: ExperimentResults, fig: Any) -> None:
     """Test error against the number of training examples, ours and the paper's."""
-    pairs = results.pairs("sizes")
+    pairs = _pairs_of(results, SIZES)
     methods = list(dict.fromkeys(name for name, _ in pairs))
     papers = results.published("alignment")
     fig.set_size_inches(7.2, 4.6)
@@ -50,7 +63,7 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
     for ax, method in zip(axes, reversed(methods), strict=True):
         readings = [reading for name, reading in pairs if name == method]
         for k, reading in enumerate(readings):
-            runs = results.select("sizes", method=method, reading=reading)
+            runs = results.select(SIZES, method=method, reading=reading)
             Series(k).ours(ax, *mean_curve(runs, "n_train", "test_error"), results.reading_label(reading))
         x, value = published(papers, "n_train", method=method, measure="test_error")
         Series(len(readings)).paper(ax, x, value, "the paper")
@@ -64,7 +77,7 @@ def learning_curve(results: ExperimentResults, fig: Any) -> None:
 def gap_score(results: ExperimentResults, fig: Any) -> None:
     """Test error of the generative model against its gap score, a line for each n."""
     name = "generative"
-    runs = results.select("sizes", done=False, method=name, reading=results.primary(name), status="done")
+    runs = results.select(SIZES, done=False, method=name, reading=results.primary(name), status="done")
     sizes = sorted(runs["n_train"].unique())
     ax = fig.add_subplot()
     for k, n in enumerate(sizes):
@@ -87,19 +100,19 @@ def constraints(results: ExperimentResults, fig: Any) -> None:
     """Constraints added against n (left) and against epsilon (right), below Theorem 18's bound."""
     fig.set_size_inches(7.2, 3.9)
     left, right = fig.subplots(1, 2, sharey=True)
-    for name, reading, series in _series(results, "sizes"):
-        runs = results.select("sizes", method=name, reading=reading)
+    for name, reading, series in _series(results, SIZES):
+        runs = results.select(SIZES, method=name, reading=reading)
         line = mean_curve(runs, "n_train", "constraints")
         if line.x:
             series.ours(left, *line, results.label(name, reading))
             left.plot(*_bounds(runs, "n_train"), color=series.colour, linewidth=0.8)
     _paper(results, left, "constraints")
-    for name, reading, series in _series(results, "precision"):
-        runs = results.select("precision", method=name, reading=reading)
+    for name, reading, series in _series(results, PRECISION):
+        runs = results.select(PRECISION, method=name, reading=reading)
         series.ours(right, *mean_curve(runs, "eps", "constraints"), results.label(name, reading))
         right.plot(*_bounds(runs, "eps"), color=series.colour, linewidth=0.8)
-    sizes = sorted(results.select("sizes")["n_train"].unique())
-    steps = sorted(results.select("precision")["eps"].unique())
+    sizes = sorted(results.select(SIZES)["n_train"].unique())
+    steps = sorted(results.select(PRECISION)["eps"].unique())
     left.set(xscale="log", yscale="log", xlabel="training examples n", ylabel="constraints added")
     right.set(xscale="log", xlabel="precision ε")
     right.invert_xaxis()
@@ -116,8 +129,8 @@ def error_epsilon(results: ExperimentResults, fig: Any) -> None:
     """Test error against epsilon."""
     fig.set_size_inches(6.4, 3.8)
     ax = fig.add_subplot()
-    for name, reading, series in _series(results, "precision"):
-        runs = results.select("precision", method=name, reading=reading)
+    for name, reading, series in _series(results, PRECISION):
+        runs = results.select(PRECISION, method=name, reading=reading)
         series.ours(ax, *mean_curve(runs, "eps", "test_error"), results.label(name, reading))
     ax.axvline(0.1, color=GREY, linewidth=0.8, linestyle=":")
     ax.annotate(
@@ -126,7 +139,7 @@ def error_epsilon(results: ExperimentResults, fig: Any) -> None:
     n = results.config["studies"]["precision"]["fixed"]["n_train"]
     ax.set(xscale="log", xlabel="precision ε", ylabel=f"test error (%) at n = {n}", ylim=(0, None))
     ax.invert_xaxis()
-    number_ticks(ax.xaxis, sorted(results.select("precision")["eps"].unique()))
+    number_ticks(ax.xaxis, sorted(results.select(PRECISION)["eps"].unique()))
     fig.legend(loc="outside lower center", ncols=2)
 
 
@@ -134,11 +147,11 @@ def error_epsilon(results: ExperimentResults, fig: Any) -> None:
 def sizes_time(results: ExperimentResults, fig: Any) -> None:
     """CPU time of one training against n."""
     ax = fig.add_subplot()
-    for name, reading, series in _series(results, "sizes"):
-        runs = results.timed(results.select("sizes", method=name, reading=reading))
+    for name, reading, series in _series(results, SIZES):
+        runs = results.timed(results.select(SIZES, method=name, reading=reading))
         series.ours(ax, *mean_curve(runs, "n_train", "cpu_seconds"), results.label(name, reading))
     ax.set(xscale="log", yscale="log", xlabel="training examples n", ylabel="CPU seconds a training")
-    number_ticks(ax.xaxis, sorted(results.select("sizes")["n_train"].unique()))
+    number_ticks(ax.xaxis, sorted(results.select(SIZES)["n_train"].unique()))
     fig.set_size_inches(6.4, 4.4)
     fig.legend(loc="outside lower center", ncols=2)
 
@@ -147,7 +160,7 @@ def sizes_time(results: ExperimentResults, fig: Any) -> None:
 def one_alignment(results: ExperimentResults, fig: Any) -> None:
     """A native and its homolog: the given alignment, one by identity of letters, and the learnt one."""
     name = results.config["studies"]["sizes"]["methods"][-1]
-    runs = results.select("sizes", method=name, reading=results.primary(name))
+    runs = results.select(SIZES, method=name, reading=results.primary(name))
     runs["repetition"] = column(runs, "repetition", 0)
     largest_run = runs.sort_values(["n_train", "repetition"], ascending=[False, True], kind="stable").iloc[0]
     model, test = results.model(largest_run["run"]), results.split(largest_run["run"]).test

@@ -86,12 +86,13 @@ def one_slack(results: ExperimentResults, fig: Any) -> None:
     """Constraints of the 1-slack algorithm, a panel for each of n, C, epsilon and the number of outputs."""
     fig.set_size_inches(7.2, 5.4)
     for ax, (study, key, label) in zip(fig.subplots(2, 2).ravel(), GROWTH, strict=True):
+        ax.set(xscale="log", xlabel=label, ylabel="constraints added")
         for k, method in enumerate(("1-slack", "n-slack")):
             line = mean_curve(results.select(study, method=method), key, "constraints")
             if line.x:
                 Series(k).ours(ax, *line, method)
                 number_ticks(ax.xaxis, line.x)
-        ax.set(xscale="log", xlabel=label, ylabel="constraints added", ylim=(0, None))
+        ax.set_ylim(0, None)
         if key == "eps":
             ax.invert_xaxis()
         ax.legend()

@@ -12,7 +12,9 @@ from helpers.made_up_results import Fake, judgements, row
 from structmargin import FORMULATIONS, StructuredSVM, registry
 from structmargin.problems import Multiclass, Taxonomy
 from structmargin.problems.taxonomy.taxonomies import node_features
+from structmargin_suite.analysis.estimates import NotTestable
 from structmargin_suite.analysis.experiments.theory import gain_of_one, gains_of_cuts
+from structmargin_suite.analysis.statistics import logarithms
 from structmargin_suite.datasets import Examples, dataset
 from structmargin_suite.statements.effects.theory_norms import _rules
 from structmargin_suite.storage.frames import frame_of
@@ -200,6 +202,12 @@ def test_a_cold_start_is_timed_against_a_restart(cold, verdict):
     judged = found["algorithm-variants-restart"]
     assert judged["effect"] == pytest.approx(np.mean(np.log(cold)))
     assert judged["verdict"] == verdict
+
+
+def test_a_time_of_nothing_is_no_ratio():
+    with pytest.raises(NotTestable, match="too short for the clock"):
+        logarithms(pd.Series([1.0, 0.0]))
+    assert logarithms(pd.Series([1.0, np.e])).tolist() == pytest.approx([0.0, 1.0])
 
 
 def test_trees_at_random_stay_within_their_norm_and_longer_rules_would_not():

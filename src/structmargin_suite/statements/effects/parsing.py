@@ -26,6 +26,7 @@ from structmargin_suite.analysis.estimates import (
     sign_interval,
 )
 from structmargin_suite.analysis.experiments.parsing import brackets_of, by_document, f1, whole_tree_right
+from structmargin_suite.analysis.statistics import logarithms
 from structmargin_suite.datasets._treebanks import TEST_SHARE
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements.cases import Case, effect
@@ -133,7 +134,8 @@ def share_of_time(in_qp: bool, method: str, case: Case) -> Estimate:
 
 def log_ratio(part: str, above: str, below: str, case: Case) -> Estimate:
     """The logarithm of the ratio of two methods' CPU times."""
-    ratios = np.log(_seconds(case, above, part) / _seconds(case, below, part)).dropna()
+    first, second = (logarithms(_seconds(case, method, part)) for method in (above, below))
+    ratios = (first - second).dropna()
     if ratios.empty:
         raise NotTestable(f"{above} and {below} share no split")
     return _over_trainings(case, ratios.tolist())
@@ -173,7 +175,7 @@ def variants(case: Case) -> Estimate:
     runs = case.experiment.timed(case.runs(VARIANTS))
     if runs.empty:
         raise NotTestable("no clock of these runs")
-    runs = runs.assign(repetition=column(runs, "repetition", 0), seconds=np.log(runs["fit_seconds_loop"]))
+    runs = runs.assign(repetition=column(runs, "repetition", 0), seconds=logarithms(runs["fit_seconds_loop"]))
     keys = ["repetition", "method"]
     a, b = (runs[runs["solver"] == f"n_slack_{name}"].set_index(keys)["seconds"] for name in "ab")
     by_split = (b - a).dropna().groupby("repetition").mean()

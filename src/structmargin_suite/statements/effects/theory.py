@@ -18,6 +18,7 @@ from structmargin_suite.analysis.experiments.theory import (
     solution_pairs,
     support_margins,
 )
+from structmargin_suite.analysis.statistics import logarithms
 from structmargin_suite.results import column, has_value
 from structmargin_suite.statements.cases import Case, effect
 
@@ -246,9 +247,7 @@ def restart(case: Case) -> Estimate:
 
 def _log_ratio(runs: pd.DataFrame, key: str, above: object, below: object, measure: str) -> np.ndarray:
     """The log of a measure with one value of a setting over that with another, averaged by sample."""
-    runs = runs.assign(
-        repetition=column(runs, "repetition", 0), logarithm=np.log(runs[measure].astype(float))
-    )
+    runs = runs.assign(repetition=column(runs, "repetition", 0), logarithm=logarithms(runs[measure]))
     setting = ["repetition", "formulation", "eps"]
     first, second = (
         runs.loc[has_value(runs, key, value), [*setting, "logarithm"]] for value in (above, below)
