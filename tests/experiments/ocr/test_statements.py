@@ -113,7 +113,7 @@ class Words(Fake):
         for kernel in ("linear", "Gaussian"):
             for nu in (0.1, 0.5):
                 ends = {"nu": nu, "C": 3.0, "letters": 300}
-                yield row("ball,slack", f"p{kernel}{nu}", method=f"one-class, {kernel}", **ends)
+                yield row("ball; slack", f"p{kernel}{nu}", method=f"one-class, {kernel}", **ends)
                 yield row("slack", f"q{kernel}{nu}", method=f"binary, {kernel}", **ends)
         for method, rates in self.world["synonyms"].items():
             for m, rate in enumerate(rates, 1):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import pandas as pd
 
 from structmargin_suite.analysis.estimates import Estimate, NotTestable, bootstrap, weighted_bootstrap
 from structmargin_suite.analysis.experiments.ocr import (
@@ -130,7 +131,12 @@ def _terms(case: Case) -> list[KernelTerms]:
     return [kernel_terms(case.experiment, run) for run in runs["run"]]
 
 
-@effect(*KEPT_SHARES, study=FOLDS_STUDY, methods=[JKSE])
+def _on_raw_pixels(runs: pd.DataFrame) -> pd.DataFrame:
+    """Runs whose letters are not scaled: the share of one term that is left is the same under every scale."""
+    return runs[column(runs, "base_scale", 1.0) == 1.0]
+
+
+@effect(*KEPT_SHARES, study=FOLDS_STUDY, methods=[JKSE], among=_on_raw_pixels)
 def kept_share(case: Case) -> Estimate:
     """The share of a term's mean that wrong labels leave."""
     term, labels = KEPT_SHARES[case.statement.id]
