@@ -236,7 +236,7 @@ def _fetch(options: argparse.Namespace) -> int:
     from structmargin_suite.planning.catalogue import Catalogue
     from structmargin_suite.planning.config import unknown
     from structmargin_suite.planning.plan import load
-    from structmargin_suite.planning.sources import HERE, offer, state_of
+    from structmargin_suite.planning.sources import HERE, STAND_IN, offer, state_of
     from structmargin_suite.storage.layout import Layout
 
     suite = load(options.root, options.scale, library=False)
@@ -247,7 +247,10 @@ def _fetch(options: argparse.Namespace) -> int:
     failures = 0
     for name in options.corpus or names:
         module, bar = dataset(name), Bar()
-        state, _ = state_of(suite, name)
+        state, why = state_of(suite, name)
+        if state == STAND_IN and not options.corpus:
+            print(f"{name}: cannot be fetched: {why}")
+            continue
         print(f"{name}: {'here' if state == HERE else offer(module)}", flush=True)
         try:
             obtain_files(module.FILES, module.HOME, Layout(options.root).raw(name), suite.mirror, bar)

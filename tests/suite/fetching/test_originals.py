@@ -168,6 +168,17 @@ def test_an_original_that_is_another_or_hostile_is_refused_and_leaves_nothing(ch
     assert left <= {"trees.tar.xz"} and (not left or "list.txt" in said)
 
 
+def test_nothing_is_downloaded_for_a_corpus_that_lacks_a_file_without_an_address(tmp_path):
+    files, home, inside = toy_home()
+    files = (*files, Remote("derived.tsv", "0" * 64, "toy/derived.tsv"))
+    with serving({"toy.tar.gz": below("toy", inside)}) as (address, asked):
+        home = replace(home, originals=(replace(home.originals[0], urls=(f"{address}/toy.tar.gz",)),))
+        home = replace(home, by_hand="ask for derived.tsv")
+        with pytest.raises(Unavailable, match=r"derived\.tsv is neither in .*\(ask for derived\.tsv\)"):
+            obtain_files(files, home, tmp_path / "raw", tmp_path)
+    assert asked == [] and home.without_address(files) == ["derived.tsv"]
+
+
 def test_a_known_sum_comes_before_anything_is_read(tmp_path):
     def build(path):
         raise AssertionError("a file with another sum was opened")
