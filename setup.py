@@ -1,7 +1,7 @@
 """What pyproject.toml cannot say of a build: a wheel has the files of a project inside the suite.
 
 They stay where they are in the checkout; only the wheel has them as structmargin_suite/project
-(src/structmargin_suite/storage/project.py reads them from either place).
+(src/structmargin_suite/planning/project.py reads them from either place).
 """
 
 import ast
@@ -12,7 +12,7 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 HERE = Path(__file__).resolve().parent
-MODULE = HERE / "src" / "structmargin_suite" / "storage" / "project.py"
+MODULE = HERE / "src" / "structmargin_suite" / "planning" / "project.py"
 
 
 def parts():

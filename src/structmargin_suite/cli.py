@@ -338,7 +338,7 @@ def _warm(options: argparse.Namespace) -> int:
 
 
 def _init(options: argparse.Namespace) -> int:
-    from structmargin_suite.storage.project import copy_project
+    from structmargin_suite.planning.project import copy_project
 
     folder = options.folder or options.root
     count = copy_project(folder)

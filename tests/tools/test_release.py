@@ -16,8 +16,8 @@ import yaml
 import structmargin
 from helpers.toy_project import HERE
 from structmargin_suite.cli import main
+from structmargin_suite.planning.project import PARTS, copy_project, project_files
 from structmargin_suite.storage.errors import DataError
-from structmargin_suite.storage.project import PARTS, copy_project, project_files
 
 BUILD = "from setuptools import build_meta; import sys; print(build_meta.build_wheel(sys.argv[1]))"
 
@@ -70,7 +70,7 @@ def test_outside_the_checkout_a_project_is_made_and_one_experiment_is_planned(wh
     said = run(wheel, tmp_path, "-m", "structmargin_suite.cli", "init", "mine")
     assert f"{len(tracked())} files are in mine" in said
     mine = tmp_path / "mine"
-    script = "import structmargin_suite, structmargin_suite.storage.project as p; print(p.__file__)"
+    script = "import structmargin_suite, structmargin_suite.planning.project as p; print(p.__file__)"
     assert str(wheel) in run(wheel, mine, "-c", script)
     planned = run(wheel, mine, "-m", "snakemake", "-n", "-c1", "theory", "--config", "scale=smoke")
     assert "prepare" in planned and "tabulate_theory" in planned and "show_theory" in planned
