@@ -73,7 +73,8 @@ def test_the_report_has_captions_and_categories_and_another_workflow_can_use_the
         "use rule * from structmargin\n"
     )
     assert "Nothing to be done" in snakemake(root, "-s", "Other.smk", "-n", "all")
-    assert "Nothing to be done" in snakemake(root, "-s", "workflow/Snakefile", "-n")
+    for file, *target in (("Other.smk", "all"), ("workflow/Snakefile",)):
+        assert "tabulate_toy" in snakemake(root, "-s", file, "-n", "-F", *target)
 
 
 def test_a_comment_reruns_nothing_and_a_value_only_what_depends_on_it(toy):
