@@ -15,7 +15,7 @@ export NUMBA_NUM_THREADS = 1
 export PYTHONHASHSEED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help env reproduce test test-long bench clean
+.PHONY: help env reproduce test test-long bench dist clean
 
 help:
 	@echo 'structmargin: structured prediction with large margins'
@@ -26,6 +26,7 @@ help:
 	@echo '  make test        run every check: ruff, mypy, the workflow, the tests'
 	@echo '  make test-long   try ten thousand random problems, configs and files where make test tries hundreds'
 	@echo '  make bench       measure the speed beside peers and write benchmarks/README.md; ONLY=core for one'
+	@echo '  make dist        build the sdist and the wheel into dist/, and check them'
 	@echo '  make env         set up .venv from requirements.lock; the three above do it themselves'
 	@echo '                     PYTHON=python3.12                which Python makes it (3.11 to 3.13)'
 	@echo '  make clean       remove .venv, results and caches; fetched data and results/snapshot stay'
@@ -85,6 +86,11 @@ PIP_INSTALL := .venv/bin/python -m pip install --quiet --disable-pip-version-che
 	@$(PIP_INSTALL) --only-binary :all: --retries 1 --require-hashes -r $< 2>/dev/null && touch $@ \
 	|| echo 'Some peers could not be installed (requirements-bench.txt): their rows say so.'
 
+# What checks a release; without it `make dist` says so and ends well.
+.venv/.release: requirements-release.txt .venv/.locked
+	@$(PIP_INSTALL) --retries 1 --require-hashes -r $< 2>/dev/null && touch $@ \
+	|| echo 'build and twine could not be installed (requirements-release.txt).'
+
 # ---- what it is for ----
 
 IN_ENV := PATH="$$PWD/.venv/bin:$$PATH";
@@ -129,6 +135,13 @@ bench: env .venv/.bench
 		python "benchmarks/bench_$$name.py"; \
 	done; \
 	python benchmarks/readme.py
+
+dist: env .venv/.release
+	@if [ -f .venv/.release ]; then \
+		rm -rf build dist \
+		&& .venv/bin/python -m build --no-isolation --outdir dist . > .venv/build.log 2>&1 \
+		&& .venv/bin/python -m twine check --strict dist/* || { tail -20 .venv/build.log; exit 1; }; \
+	else echo 'nothing was built: the tests build and try the wheel all the same'; fi
 
 clean:
 	@rm -rf .venv .snakemake .cache build dist src/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache data/ready logs

@@ -8,7 +8,11 @@ from structmargin_suite.workflow import Pipeline
 PIPELINE = Pipeline.open(workflow, config)
 
 
-container: "docker://python:3.11-slim"
+# What `apptainer build workflow/structmargin.sif workflow/structmargin.def` makes; used with --sdm apptainer.
+container: "workflow/structmargin.sif"
+
+
+report: "workflow/report/workflow.rst"
 
 
 localrules:

@@ -9,6 +9,7 @@ structmargin unpack alignment some/    the records, models and metrics of its ru
 structmargin resources                write what jobs took to workflow/resources.yaml, for clusters
 structmargin reseed 1 2 --only ner    run experiments under other seeds, to see which verdicts are chance
 structmargin snapshot                 copy the small files of results/ to results/snapshot/
+structmargin init my-folder           copy configs and workflow there: the suite without the repository
 structmargin warm                     compile all hot loops, on all cores, before anything waits for them
 structmargin docs                     write what in docs/ follows from configs and modules
 """
@@ -57,6 +58,9 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("first", type=Path)
     compare.add_argument("second", type=Path)
     compare.add_argument("--exact", action="store_true", help="compare bytes, except what is volatile")
+    compare.add_argument(
+        "--tolerance", type=_share, help="the share by which numbers may differ, in place of their spread"
+    )
     commands.add_parser(
         "snapshot", help="copy the small files of results/ to results/snapshot/", parents=[shared]
     )
@@ -69,8 +73,20 @@ def _parser() -> argparse.ArgumentParser:
     unpack.add_argument("--run", help="only this run, named as in runs.csv")
     commands.add_parser("resources", help="write what jobs took to workflow/resources.yaml", parents=[shared])
     commands.add_parser("warm", help="compile all hot loops, once, on all cores", parents=[shared])
+    init = commands.add_parser(
+        "init", help="copy configs and workflow into an empty folder", parents=[shared]
+    )
+    init.add_argument("folder", type=Path, nargs="?", help="where to (this one)")
     commands.add_parser("docs", help="write what in docs/ follows from configs and modules", parents=[shared])
     return parser
+
+
+def _share(text: str) -> float:
+    """A number from 0 to 1."""
+    share = float(text)
+    if not 0.0 <= share <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return share
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,10 +97,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        if options.command not in ("list", "warm") and not _is_project(options.root):
+        if options.command not in ("list", "warm", "init") and not _is_project(options.root):
             raise DataError(
-                f"{options.root.resolve()} has no configs/suite.yaml: "
-                "go to the project's folder, or name it with --root"
+                f"{options.root.resolve()} has no configs/suite.yaml: go to the project's folder, name it "
+                "with --root, or make one with structmargin init"
             )
         return COMMANDS[options.command](options)
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has closed it
@@ -225,7 +241,7 @@ def _fetch(options: argparse.Namespace) -> int:
     from structmargin_suite.planning.catalogue import Catalogue
     from structmargin_suite.planning.config import unknown
     from structmargin_suite.planning.plan import load
-    from structmargin_suite.planning.sources import HERE, offer, state_of
+    from structmargin_suite.planning.sources import HERE, STAND_IN, offer, state_of
     from structmargin_suite.storage.layout import Layout
 
     suite = load(options.root, options.scale, library=False)
@@ -236,7 +252,10 @@ def _fetch(options: argparse.Namespace) -> int:
     failures = 0
     for name in options.corpus or names:
         module, bar = dataset(name), Bar()
-        state, _ = state_of(suite, name)
+        state, why = state_of(suite, name)
+        if state == STAND_IN and not options.corpus:
+            print(f"{name}: cannot be fetched: {why}")
+            continue
         print(f"{name}: {'here' if state == HERE else offer(module)}", flush=True)
         try:
             obtain_files(module.FILES, module.HOME, Layout(options.root).raw(name), suite.mirror, bar)
@@ -262,13 +281,15 @@ def _compare(options: argparse.Namespace) -> int:
             print(difference)
         print(f"{len(differences)} files differ outside what is volatile" if differences else "no difference")
         return 1 if differences else 0
-    compared = numbers(options.first, options.second)
+    compared = numbers(options.first, options.second, options.tolerance)
     for line in (*compared.notes, *compared.differences):
         print(line)
     bad = sum(not difference.within for difference in compared.differences)
+    share = f"within: {options.tolerance} of the larger number, or of 1"
     print(
         f"{compared.total} numbers and verdicts: {compared.total - len(compared.differences)} the same, "
-        f"{len(compared.differences) - bad} differ within the tolerance, {bad} beyond it\n({TOLERANCES})"
+        f"{len(compared.differences) - bad} differ within the tolerance, {bad} beyond it\n"
+        f"({TOLERANCES if options.tolerance is None else share})"
     )
     return 1 if bad else 0
 
@@ -330,6 +351,16 @@ def _warm(options: argparse.Namespace) -> int:
     return 0
 
 
+def _init(options: argparse.Namespace) -> int:
+    from structmargin_suite.planning.project import copy_project
+
+    folder = options.folder or options.root
+    count = copy_project(folder)
+    print(f"{count} files are in {folder}: the configs, the workflow and the papers' numbers")
+    print("go there, then run structmargin check and snakemake (snakemake theory is a short experiment)")
+    return 0
+
+
 def _docs(options: argparse.Namespace) -> int:
     from structmargin_suite.publish.documents import documents
     from structmargin_suite.storage.files import write_text
@@ -352,6 +383,7 @@ COMMANDS = {
     "snapshot": _snapshot,
     "warm": _warm,
     "docs": _docs,
+    "init": _init,
 }
 
 

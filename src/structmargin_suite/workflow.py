@@ -207,6 +207,33 @@ class Pipeline:
         """The same where readers look for them."""
         return self._files(experiment, self.layout.shown(experiment))
 
+    def shown_in_report(self, experiment: str, caption: str) -> list[Any]:
+        """The same, the tables and figures marked for `snakemake --report`; `caption` is a file in RST."""
+        config = self.suite.experiments[experiment].config
+        marked = {f"{name}.csv": ("tables", spec) for name, spec in config["tables"].items()}
+        marked |= {f"figures/{n}.svg": ("figures", spec) for n, spec in config.get("figures", {}).items()}
+        folder = self.layout.shown(experiment)
+        files = []
+        for file in self.shown(experiment):
+            kind, spec = marked.get(Path(file).relative_to(folder).as_posix(), ("", {}))
+            labels = {"name": Path(file).stem, "caption": " ".join(str(spec.get("caption", "")).split())}
+            files.append(_in_report(file, caption, config["title"], kind, labels) if kind else file)
+        return files
+
+    def page_in_report(self, caption: str) -> list[Any]:
+        """What the report writes, the page and the verdicts marked for `snakemake --report`."""
+        marked = {
+            self.layout.page: "the page",
+            self.layout.statements: "verdicts",
+            self.layout.distances: "distances",
+        }
+        return [
+            _in_report(file, caption, "Overview", None, {"name": marked[Path(file)]})
+            if Path(file) in marked
+            else file
+            for file in self.page
+        ]
+
     def _files(self, experiment: str, folder: Path) -> list[str]:
         names = tabulated(self.suite.experiments[experiment].config)
         return [str(folder / name) for name in (*names, SEAL)]
@@ -300,6 +327,15 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def _in_report(
+    file: str, caption: str, category: str, subcategory: str | None, labels: dict[str, str]
+) -> Any:
+    from snakemake.io import report
+
+    labels = {key: value.replace("{", "{{").replace("}", "}}") for key, value in labels.items()}
+    return report(file, caption=caption, category=category, subcategory=subcategory, labels=labels)
 
 
 def _workflow_error(text: str) -> Exception:

@@ -61,6 +61,22 @@ def test_it_runs_to_the_page_and_says_what_it_leaves_out(toy):
     assert planned(root) == set() and "made again" not in snakemake(root, "-n")
 
 
+def test_the_report_has_captions_and_categories_and_another_workflow_can_use_the_rules(toy):
+    root, _, _ = toy
+    snakemake(root, "--report", "report.html")
+    page = (root / "report.html").read_text(encoding="utf-8")
+    for text in ("Overview", "A toy", "tables", "figures", "Toy.", "label *caption*", "the page", "verdicts"):
+        assert text in page or text.replace("*", "<em>", 1).replace("*", "</em>", 1) in page, text
+    other = root / "Other.smk"
+    other.write_text(
+        'module structmargin:\n    snakefile:\n        "workflow/Snakefile"\n    config:\n        {}\n\n\n'
+        "use rule * from structmargin\n"
+    )
+    assert "Nothing to be done" in snakemake(root, "-s", "Other.smk", "-n", "all")
+    for file, *target in (("Other.smk", "all"), ("workflow/Snakefile",)):
+        assert "tabulate_toy" in snakemake(root, "-s", file, "-n", "-F", *target)
+
+
 def test_a_comment_reruns_nothing_and_a_value_only_what_depends_on_it(toy):
     root, config, _ = toy
     path = root / "configs" / "toy.yaml"

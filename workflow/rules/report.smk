@@ -4,7 +4,7 @@ rule report:
         PIPELINE.reported,
         local(PIPELINE.report_inputs),
     output:
-        PIPELINE.page,
+        PIPELINE.page_in_report("../report/overview.rst"),
     log:
         "results/logs/report.log",
     params:

@@ -7,7 +7,7 @@ for experiment in PIPELINE.experiments:
         input:
             PIPELINE.tabulated(experiment),
         output:
-            PIPELINE.shown(experiment),
+            PIPELINE.shown_in_report(experiment, "../report/experiment.rst"),
         log:
             f"results/scales/{PIPELINE.scale}/{experiment}/logs/show.log",
         benchmark:

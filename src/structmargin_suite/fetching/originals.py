@@ -143,15 +143,14 @@ def obtain_files(
     Raises DataError for what is not as it should be, and Unavailable, which says what to do, for a file that
     is nowhere.
     """
-    paths = {}
-    for file in files:
+    nowhere = home.without_address(files)
+    for file in sorted(files, key=lambda file: file.name not in nowhere):  # before anything is downloaded
         maker = home.maker(file)
         if maker is None or here(file, raw, mirror):
-            paths[file.name] = obtain(file, raw, mirror, tell, home.by_hand)
+            obtain(file, raw, mirror, tell, home.by_hand)
         else:
             _make(maker, {file.name: file for file in files}, home, raw, mirror, tell)
-            paths[file.name] = raw / file.name
-    return paths
+    return {file.name: raw / file.name for file in files}
 
 
 def at_hand(files: Iterable[Remote], home: Home, raw: Path, mirror: Path) -> bool:

@@ -77,7 +77,7 @@ def offer(module: DataSet) -> str:
     """What a data set is, from where, how large, and under which terms."""
     home = module.HOME
     size = "size not known beforehand" if home.megabytes is None else megabytes(home.megabytes * 1e6)
-    addresses = home.addresses(module.FILES)
+    addresses = home.addresses(module.FILES) or [home.page]
     more = f" and {len(addresses) - 1} more" if len(addresses) > 1 else ""
     return f"{home.title}, {home.version}, from {addresses[0]}{more}; {size}; terms: {home.terms}"
 

@@ -113,8 +113,11 @@ def _where_apart(a: bytes | None, b: bytes | None) -> tuple[str, str]:
     return texts[0], texts[1]
 
 
-def numbers(first: Path, second: Path) -> Comparison:
+def numbers(first: Path, second: Path, tolerance: float | None = None) -> Comparison:
     """Every value of every tidy table, and every verdict, that is in one folder or the other.
+
+    With a `tolerance`, two numbers are within it where they differ by no more than this share of the larger
+    one, or of 1, whatever their spread; without, as the module says.
 
     Where an experiment ran at different scales, what only one scale has is left out, with a note.
     """
@@ -134,7 +137,8 @@ def numbers(first: Path, second: Path) -> Comparison:
             if (key not in values or key not in other_values) and scales[0] != scales[1]:
                 continue
             count += 1
-            differences += _difference(f"{name}/{', '.join(key)}", values.get(key), other_values.get(key))
+            pair = values.get(key), other_values.get(key)
+            differences += _difference(f"{name}/{', '.join(key)}", *pair, tolerance)
     verdicts = [_verdicts(folder) for folder in (first, second)]
     for key in dict.fromkeys([*verdicts[0], *verdicts[1]]):
         count += 1
@@ -145,7 +149,9 @@ def numbers(first: Path, second: Path) -> Comparison:
     return Comparison(count, differences, notes)
 
 
-def _difference(where: str, row: dict[str, Any] | None, twin: dict[str, Any] | None) -> Iterator[Difference]:
+def _difference(
+    where: str, row: dict[str, Any] | None, twin: dict[str, Any] | None, tolerance: float | None
+) -> Iterator[Difference]:
     a, b = (None if each is None else each["value"] for each in (row, twin))
     if row is None or twin is None:
         yield Difference(where, "missing" if row is None else a, "missing" if twin is None else b, False)
@@ -155,6 +161,8 @@ def _difference(where: str, row: dict[str, Any] | None, twin: dict[str, Any] | N
     elif abs(a - b) > SAME * max(1.0, abs(a)):
         errors = math.hypot(_standard_error(row), _standard_error(twin))
         allowed = ERRORS * errors if errors > 0.0 else WITHOUT_SPREAD * max(abs(a), abs(b))
+        if tolerance is not None:
+            allowed = tolerance * max(1.0, abs(a), abs(b))
         yield Difference(where, a, b, abs(a - b) <= allowed)
 
 

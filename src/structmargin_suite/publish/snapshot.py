@@ -40,11 +40,17 @@ RECORD = "record.json"
 def snapshot(root: Path) -> list[str]:
     """Copy what there is under results/; returns what was left out, one sentence for each.
 
-    The results must be of one scale and made under the present configuration.
+    The results must be of one scale and made under the present configuration, and the files in git must be
+    as they were committed: the record has a digest of them (`machine.tree_digest`).
     """
     layout = Layout(root)
     results = Results(root)
     suite = _suite(root, results)
+    if (machine.commit(root) or "").endswith("with changes"):
+        raise ConfigError(
+            "files in git have changed since the last commit, so no history would hold what the snapshot was "
+            "made from: commit them (or git stash), run make reproduce again, then structmargin snapshot"
+        )
     target = layout.results / "snapshot"
     beside = layout.results / ".snapshot.tmp"
     shutil.rmtree(beside, ignore_errors=True)
@@ -162,6 +168,7 @@ def _record(suite: Suite, results: Results, replaced: dict[str, str]) -> dict[st
     """Which code on which data and machine made the copy, when, and at what cost."""
     return {
         "commit": machine.commit(suite.root),
+        "tree": machine.tree_digest(suite.root),
         "made": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "command": f"make reproduce SCALE={suite.scale}",
         "scale": suite.scale,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib.metadata
 import os
 import platform
@@ -10,6 +11,7 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 DECISIVE_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -74,18 +76,46 @@ def peak_memory_mb() -> float:
 
 def commit(root: Path) -> str | None:
     """The commit of the working tree and whether files differ from it, where git is available."""
+    head, changed = (
+        _git(root, *words)
+        for words in (
+            ("rev-parse", "--short=12", "HEAD"),
+            ("status", "--porcelain", "--untracked-files=no", "--", ".", f":(exclude){SNAPSHOT}"),
+        )
+    )
+    return f"{head}, with changes" if head and changed else head
+
+
+DECISIVE_PATHS = (
+    "Snakefile",
+    "configs",
+    "data/published",
+    "pyproject.toml",
+    "requirements.lock",
+    "src",
+    "workflow",
+)
+"""What results follow from, of all that is in git."""
+SNAPSHOT = "results/snapshot"
+
+
+def tree_digest(root: Path, revision: str = "HEAD") -> str | None:
+    """A digest of the content of what results follow from, as a commit has it; None without git.
+
+    It is the SHA-256 sum of the lines that `git ls-tree -r --full-tree REVISION -- PATHS` prints for
+    DECISIVE_PATHS: anyone with the files can make it again, whatever becomes of the history.
+    """
+    listed = _git(root, "ls-tree", "-r", "--full-tree", revision, "--", *DECISIVE_PATHS)
+    return hashlib.sha256(f"{listed}\n".encode()).hexdigest() if listed else None
+
+
+def _git(root: Path, *words: str) -> str | None:
+    """What git says, or None where there is no git, or no repository whose top is this folder."""
+    settings: dict[str, Any] = {"capture_output": True, "text": True, "check": True, "timeout": 10}
     try:
-        head = subprocess.run(
-            ["git", "-C", str(root), "rev-parse", "--short=12", "HEAD"],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=10,
-        ).stdout.strip()
-        changed = subprocess.run(
-            ["git", "-C", str(root), "status", "--porcelain", "--untracked-files=no"],
-            capture_output=True, text=True, check=True, timeout=10,
-        ).stdout.strip()  # fmt: skip
+        top = subprocess.run(["git", "-C", str(root), "rev-parse", "--show-toplevel"], **settings).stdout
+        if Path(top.strip()).resolve() != root.resolve():
+            return None
+        return str(subprocess.run(["git", "-C", str(root), *words], **settings).stdout).strip()
     except (OSError, subprocess.SubprocessError):
         return None
-    return f"{head}, with changes" if changed else head

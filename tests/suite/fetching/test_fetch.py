@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import http.server
 import os
 import socket
-import threading
 
 import pytest
 
+from helpers.originals import serving
 from helpers.toy_project import TOY, project
 from structmargin_suite.datasets import clusters, dataset
 from structmargin_suite.fetching import fetch
@@ -29,28 +28,9 @@ SUM = hashlib.sha256(CONTENT).hexdigest()
 
 @pytest.fixture()
 def server():
-    """A web server on this machine: answers with CONTENT, counts what it was asked."""
-
-    asked: list[str] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked.append(self.path)
-            body = CONTENT if self.path == "/good" else b"something else"
-            self.send_response(200 if self.path != "/gone" else 404)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *args):
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{running.server_port}", asked
-        running.shutdown()
-        thread.join()
+    """A web server on this machine: its address, and what it was asked."""
+    with serving({"good": CONTENT, "bad": b"something else"}) as running:
+        yield running
 
 
 @pytest.fixture()
@@ -73,8 +53,8 @@ def test_raw_goes_before_the_mirror_and_the_mirror_before_the_network(places, se
     assert obtain(remote, raw, mirror).read_bytes() == CONTENT and asked == []
     (raw / "x.txt").unlink()
     (mirror / "toy" / "x.txt").unlink()
-    assert obtain(remote, raw, mirror).read_bytes() == CONTENT and asked == ["/good"]
-    assert obtain(remote, raw, mirror).read_bytes() == CONTENT and asked == ["/good"]
+    assert obtain(remote, raw, mirror).read_bytes() == CONTENT and asked == [("good", None)]
+    assert obtain(remote, raw, mirror).read_bytes() == CONTENT and asked == [("good", None)]
 
 
 @pytest.mark.parametrize("place", ["raw", "mirror"])
@@ -116,11 +96,11 @@ def test_an_address_that_failed_is_not_asked_again_in_the_same_run(places, serve
     for _ in range(2):
         with pytest.raises(Unavailable, match="did not answer"):
             obtain(remote, raw, mirror)
-    assert asked == ["/gone"]
+    assert asked == [("gone", None)]
     monkeypatch.setenv("STRUCTMARGIN_RUN", "two")
     with pytest.raises(Unavailable):
         obtain(remote, raw, mirror)
-    assert asked == ["/gone", "/gone"]
+    assert asked == [("gone", None)] * 2
 
 
 def test_a_host_that_refuses_is_unavailable_and_says_where_to_put_the_file(places):

@@ -24,12 +24,16 @@ from helpers.originals import (
     with_originals,
     with_sums_of,
 )  # fmt: skip
+from helpers.toy_project import project
 from structmargin_suite.datasets import covertype, dataset
 from structmargin_suite.datasets.homstrad import releases
 from structmargin_suite.fetching.contents import Members, digest_of_members
 from structmargin_suite.fetching.fetch import Remote, Unavailable, obtain
 from structmargin_suite.fetching.object_arrays import strings_of
 from structmargin_suite.fetching.originals import Original, at_hand, obtain_files
+from structmargin_suite.planning.catalogue import Catalogue
+from structmargin_suite.planning.plan import load
+from structmargin_suite.planning.sources import FETCHED, HERE, state_of
 from structmargin_suite.storage.arrays import npz_bytes
 from structmargin_suite.storage.errors import DataError
 
@@ -75,6 +79,22 @@ def test_originals_and_the_mirror_give_the_same_parts_to_the_byte(name, source, 
         assert paths == obtain_files(files, home, raw, tmp_path / "nowhere")  # they stay, and verify again
         parts[folder] = npz_bytes(data_set.parse(paths, 7, **PARAMS[name]))
     assert parts["mirror"] == parts["originals"]
+
+
+def test_with_a_folder_of_originals_every_corpus_that_can_be_real_is_real(tmp_path, monkeypatch):
+    """Only of HOMSTRAD two files have no public home; without the folder all the others can be fetched."""
+    monkeypatch.setenv("STRUCTMARGIN_DATA", str(tmp_path / "originals"))
+    suite = load(project(tmp_path), library=False)
+    names = [name for name in Catalogue(tmp_path, library=False).datasets if dataset(name).FILES]
+    assert {name for name in names if state_of(suite, name)[0] != FETCHED} == {"homstrad"}
+    for name in names:
+        home, files = dataset(name).HOME, dataset(name).FILES
+        public = [file.name for file in files if file.url] + [original.name for original in home.originals]
+        (tmp_path / "originals" / home.folder).mkdir(parents=True)
+        for file in public:
+            (tmp_path / "originals" / home.folder / file).touch()
+    assert {name for name in names if state_of(suite, name)[0] != HERE} == {"homstrad"}
+    assert "homstrad_map.tar.xz" in state_of(suite, "homstrad")[1]
 
 
 @pytest.mark.parametrize("name", [name for name in ("newsgroups", "uiuc_cars") if real(name)])
@@ -146,6 +166,17 @@ def test_an_original_that_is_another_or_hostile_is_refused_and_leaves_nothing(ch
     assert "\n" not in str(caught.value)
     left = {path.name for path in (tmp_path / "raw").glob("**/*")}
     assert left <= {"trees.tar.xz"} and (not left or "list.txt" in said)
+
+
+def test_nothing_is_downloaded_for_a_corpus_that_lacks_a_file_without_an_address(tmp_path):
+    files, home, inside = toy_home()
+    files = (*files, Remote("derived.tsv", "0" * 64, "toy/derived.tsv"))
+    with serving({"toy.tar.gz": below("toy", inside)}) as (address, asked):
+        home = replace(home, originals=(replace(home.originals[0], urls=(f"{address}/toy.tar.gz",)),))
+        home = replace(home, by_hand="ask for derived.tsv")
+        with pytest.raises(Unavailable, match=r"derived\.tsv is neither in .*\(ask for derived\.tsv\)"):
+            obtain_files(files, home, tmp_path / "raw", tmp_path)
+    assert asked == [] and home.without_address(files) == ["derived.tsv"]
 
 
 def test_a_known_sum_comes_before_anything_is_read(tmp_path):

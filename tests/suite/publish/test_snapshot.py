@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
+import subprocess
 
 import pytest
 
 from helpers.toy_figures import SECRET, illustrated, known
+from helpers.toy_project import HERE
 from structmargin_suite.cli import main
+from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.publish.compare import exact, numbers
-from structmargin_suite.publish.snapshot import LARGEST
+from structmargin_suite.publish.snapshot import LARGEST, snapshot
+from structmargin_suite.rerun.machine import tree_digest
 from structmargin_suite.results import Results
 from structmargin_suite.storage.csv_files import read_csv, write_csv
 from structmargin_suite.storage.files import read_json, write_json
@@ -189,3 +194,64 @@ def test_verdicts_and_scales_are_compared_too(made, tmp_path):
     write_csv(table, read_csv(table)[:2], list(read_csv(table)[0]))
     found = numbers(made / "results", root / "results")
     assert len(found.differences) == 1 and "scale standard" in found.notes[0] and "paper" in found.notes[0]
+
+
+def git(root, *words):
+    named = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    return subprocess.run(
+        ["git", *named, *words], cwd=root, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def test_the_record_has_a_digest_of_the_committed_tree_and_a_changed_tree_is_refused(
+    made, tmp_path, monkeypatch
+):
+    root = again(made, tmp_path / "again")
+    known(monkeypatch)
+    git(root, "init", "-q")
+    git(root, "add", "configs", "data/published")
+    git(root, "commit", "-qm", "one")
+    snapshot(root)
+    record = read_json(root / "results" / "snapshot" / "record.json")
+    listed = git(root, "ls-tree", "-r", "HEAD", "--", "configs", "data/published")
+    assert record["tree"] == hashlib.sha256(listed.encode()).hexdigest()
+    assert record["commit"] == git(root, "rev-parse", "--short=12", "HEAD").strip()
+    suite = root / "configs" / "suite.yaml"
+    suite.write_text(suite.read_text() + "# changed\n")
+    with pytest.raises(ConfigError, match="files in git have changed since the last commit"):
+        snapshot(root)
+    git(root, "commit", "-qam", "two")
+    snapshot(root)
+    assert read_json(root / "results" / "snapshot" / "record.json")["tree"] != record["tree"]
+    assert tree_digest(root, "HEAD~1") == record["tree"]  # which the history still holds
+
+
+def test_the_committed_snapshot_was_made_from_a_tree_that_the_history_holds():
+    """A record from before there was a digest names a commit; one with changes is refused either way."""
+    record = read_json(HERE / "results" / "snapshot" / "record.json", ("commit",))
+    assert "with changes" not in record["commit"]
+    if record.get("tree") is None or tree_digest(HERE) in (None, record["tree"]):
+        return
+    if git(HERE, "rev-parse", "--is-shallow-repository").strip() == "true":
+        return
+    history = git(HERE, "log", "--format=%H", "-n", "400").split()
+    assert any(tree_digest(HERE, commit) == record["tree"] for commit in history)
+
+
+def test_one_tolerance_for_all_numbers(made, tmp_path, capsys):
+    root = again(made, tmp_path / "again")
+    other, table = root / "results", root / "results" / "toy" / "toy.csv"
+    rows = read_csv(table)
+    for row in rows:
+        row["value"] = f"{1.04 * float(row['value']) + 0.01:.10g}"
+    write_csv(table, rows, list(rows[0]))
+    compared = {share: numbers(made / "results", other, share) for share in (0.0, 0.2)}
+    assert (
+        all(not difference.within for difference in compared[0.0].differences) and compared[0.0].differences
+    )
+    assert all(difference.within for difference in compared[0.2].differences)
+    call = ["--root", str(made), "compare", str(made / "results"), str(other), "--tolerance"]
+    assert main([*call, "0"]) == 1 and main([*call, "0.2"]) == 0
+    assert "within: 0.2 of the larger number, or of 1" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main([*call, "2"])
