@@ -1,9 +1,9 @@
 """Tables in the papers' own form: the rows of a tidy table, pivoted into lines, columns in groups, and tabs.
 
-A table's config says which keys run down (`rows`), which run across (`columns`, outermost first, or groups with
-titles), how people call keys and values (`names`) and which number is best (`cells`). Besides the keys of the
-table, `measure`, `split`, `data` and `reading` may be named. What is named neither under rows nor under columns
-and has several values makes tabs: a corpus each, a measure each, a reading each.
+A table's config says which keys run down (`rows`), which run across (`columns`, outermost first, or groups
+with titles), how people call keys and values (`names`) and which number is best (`cells`). Besides the keys
+of the table, `measure`, `split`, `data` and `reading` may be named. What is named neither under rows nor
+under columns and has several values makes tabs: a corpus each, a measure each, a reading each.
 
 The tab of a reading shows each method under it; methods without it are shown under their primary reading, so
 that every tab is a whole table. Without these keys the table's own keys run down and its measures across.
@@ -39,7 +39,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a table: the section it stands in, its own name, and its cells (None where there is nothing)."""
+    """A line of a table: the section it stands in, its name, and its cells (None where there is nothing)."""
 
     section: str
     name: str
@@ -176,13 +176,13 @@ class _Layout:
         }
 
     def _order(self, key: str) -> dict[Any, int]:
-        """The place of each value of a key: as the config lists measures and splits, else as rows have them."""
+        """The place of each value of a key: as the config lists measures and splits, else as in the rows."""
         first = {"measure": self.spec["measures"], "split": self.spec.get("splits", [])}.get(key, [])
         present = dict.fromkeys(row.get(key) for row in self.records)
         return {value: place for place, value in enumerate(dict.fromkeys([*first, *present]))}
 
     def _tab_keys(self) -> list[str]:
-        """The keys that make tabs, readings aside: named nowhere, with several values that others do not tell."""
+        """The keys that make tabs, but for readings: named nowhere, with several values."""
         placed = {*self.rows, *self.columns}
         keys = [key for key in ("data", *self.spec["keys"], "split", "measure") if key not in placed]
         keys = [key for key in dict.fromkeys(keys) if key != "reading" and len(self._values(key)) > 1]
@@ -293,7 +293,7 @@ def _fits(row: Record, choice: Choice) -> bool:
 
 
 def _header(names: Sequence[tuple[str, ...]]) -> tuple[tuple[Heading, ...], ...]:
-    """Lines of headings; neighbours under the same headings share one. A line without any text is left out."""
+    """Lines of headings; neighbours under the same headings share one. Lines without text are left out."""
     depth = len(names[0]) if names else 1
     lines = []
     for level in range(depth):

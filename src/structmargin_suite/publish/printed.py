@@ -1,7 +1,7 @@
 """Tables in the papers' own form as Markdown and LaTeX: tab after tab, the paper's numbers with ours.
 
-In Markdown the paper's number stands in brackets behind ours, in LaTeX beneath it in grey. The best of ours and
-the best of the paper's are bold.
+In Markdown the paper's number stands in brackets behind ours, in LaTeX beneath it in grey. The best of ours
+and the best of the paper's are bold.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The pages: an overview of all results, and one page per experiment. Styles, scripts and pictures are inside.
+"""The pages: an overview of all results, and one per experiment. Styles, scripts and pictures are inside.
 
-What a clock, a memory meter or a machine decides stands between two marks and nowhere else (page/marks.py), so
-that everything outside them is the same to the byte for the same configuration; verdicts on statements about
-time are among it, and so are all counts of verdicts. Pages are built from result files alone: a new experiment
-appears by itself.
+What a clock, a memory meter or a machine decides stands between two marks and nowhere else (page/marks.py),
+so that everything outside them is the same to the byte for the same configuration; verdicts on statements
+about time are among it, and so are all counts of verdicts. Pages are built from result files alone: a new
+experiment appears by itself.
 """
 
 from __future__ import annotations

@@ -78,7 +78,8 @@ def choice_sentence(choice: Choice) -> str:
         f"{in_words(choice.columns[option])} among {', '.join(cell(value) for value in values)}"
         for option, values in choice.candidates.items()
     )
-    return f"{options} is chosen by the {'highest' if choice.largest else 'lowest'} {in_words(measure)} {WHERE_CHOSEN[place]}"
+    side = "highest" if choice.largest else "lowest"
+    return f"{options} is chosen by the {side} {in_words(measure)} {WHERE_CHOSEN[place]}"
 
 
 def method(results: ExperimentResults, shown: Method) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Figures on a page: SVG as part of the page, in the colours of its theme; pixels where there would be too much.
+"""Figures on a page: SVG as part of the page, in the colours of its theme; pixels where it would be too much.
 
-Beside a figure stands what it plots (figures/_plotted.py): from it come the words for those who do not see the
-picture, and the plot that answers to the pointer and the keys.
+Beside a figure stands what it plots (figures/_plotted.py): from it come the words for those who do not see
+the picture, and the plot that answers to the pointer and the keys.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a figure plots, as numbers: read from figures/<name>.json, told in words, and given to the page's plot."""
+"""What a figure plots, as numbers: read from figures/<name>.json, told in words, given to the page's plot."""
 
 from __future__ import annotations
 

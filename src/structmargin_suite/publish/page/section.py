@@ -46,6 +46,7 @@ def section(
     ]
     shown = [table(results, name, spec) for name, spec in config["tables"].items()]
     _beside(shown, [figure for figure in figures if not figure["volatile"]])
+    main = [each for each in shown if each["number"]] or shown[:1]
     paired = {each["figure"]["name"] for each in shown if each["figure"]}
     listed = [entry for entries in by_paper(claims, own).values() for entry in entries]
     for entry in listed:
@@ -60,10 +61,8 @@ def section(
         "answer": answer(own),
         "counts": counts(own),
         "claims": listed,
-        "tables": [each for each in shown if each["number"]] or shown[:1],
-        "more_tables": [each for each in shown if not each["number"]][
-            0 if any(e["number"] for e in shown) else 1 :
-        ],
+        "tables": main,
+        "more_tables": [each for each in shown if each not in main],
         "figures": [each for each in figures if each["name"] not in paired and not each["volatile"]],
         "clock_figures": [each for each in figures if each["volatile"]],
         "deviations": [each for each in shown if each["deviations"]],
@@ -80,7 +79,7 @@ def section(
 
 
 def answer(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What was found, in one sentence: how many statements have which verdict, and the most frequent cause."""
+    """What was found, in one sentence: how many statements have which verdict, and the usual cause."""
     primary = [row for row in rows if row["primary"]]
     if not primary:
         return "No statement of the papers rests on it."
@@ -133,7 +132,7 @@ def column_labels(tab: Tab) -> list[str]:
 
 
 def _beside(shown: list[dict[str, Any]], figures: list[dict[str, Any]]) -> None:
-    """Give each numbered table the figure that shows it: of the same number or name, else the first for the first."""
+    """Give each numbered table the figure of its number or name; the first table another, if it has none."""
     free = list(figures)
     for each in shown:
         wanted = (each["number"], each["number"].lower().replace(" ", "_"))
