@@ -13,10 +13,11 @@ def shown(root):
     table = results["toy"].table("toy")
     value = table[(table["n_train"] == 24) & (table["measure"] == "test_error")]["value"].item()
     stated = results.statements().set_index("id")
+    pages = "".join((root / "results" / name).read_text() for name in ("index.html", "toy/index.html"))
     return (
         value,
         stated.loc["bound-risk-margin", "evidence"],
-        (root / "results" / "toy" / "index.html").read_text(),
+        pages,
     )
 
 
