@@ -152,7 +152,7 @@ def data_sentence(results: ExperimentResults, corpus: Mapping[str, Any]) -> str:
     """Where a corpus comes from, in a sentence."""
     own = ", the paper's own" if results.papers_own(corpus["corpus"]) else ""
     if corpus["kind"] != "synthetic":
-        return f"real{own}"
+        return f"{'your own file' if corpus['kind'] == 'file' else corpus['kind']}{own}"
     if corpus["asked"] == "synthetic":
-        return f"made up from a seed{own if own else ''}"
+        return f"made up from a seed{own}"
     return "a made-up stand-in: the real files could not be had"
