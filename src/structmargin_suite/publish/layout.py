@@ -21,6 +21,7 @@ import pandas as pd
 from structmargin_suite.methods.method import Method
 from structmargin_suite.methods.reading import Reading
 from structmargin_suite.publish.cells import Cell, best_in, cell_of
+from structmargin_suite.publish.words import in_words
 from structmargin_suite.storage.frames import records
 
 Record = dict[str, Any]
@@ -112,15 +113,6 @@ def column_keys(spec: Mapping[str, Any]) -> list[str]:
 def listed(value: Any) -> list[Any]:
     """The values that a group names under a key: one, or several."""
     return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-WORDS = {"n_train": "training examples", "f1": "F1", "prbep": "break-even point", "roc_area": "ROC area"}
-"""Names whose words are not those that people say."""
-
-
-def in_words(name: str) -> str:
-    """A name from a config or a column as words."""
-    return WORDS.get(name, name.replace("_", " "))
 
 
 def written(value: Any) -> str:

@@ -354,6 +354,9 @@ def test_axe_finds_no_violation(made, committed, browser):
             ".map((one) => one.id + ': ' + one.nodes.slice(0, 3).map((node) => node.html.slice(0, 99))))"
         )
         assert found == [], path
+    page.value("document.getElementById('main').append(new Image())")  # it has eyes
+    seen = page.value("axe.run(document).then((all) => all.violations.map((one) => one.id))")
+    assert seen == ["image-alt"]
 
 
 def test_a_statement_is_a_card_with_its_interval(committed):

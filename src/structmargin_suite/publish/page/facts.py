@@ -10,6 +10,7 @@ import pandas as pd
 
 from structmargin_suite.methods.choice import CHOICE_KEY, Choice
 from structmargin_suite.methods.method import Method
+from structmargin_suite.publish.words import in_words
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.storage.files import cell
 from structmargin_suite.storage.frames import records
@@ -18,13 +19,6 @@ WHERE_CHOSEN = {
     "validation": "on the validation set",
     "inner": "on examples held out of the training set",
     "test": "on the test set, over all runs",
-}
-WORDS = {
-    "C_per_example": "C per example",
-    "nu": "ν",
-    "eps": "ε",
-    "gap_tol": "a relative gap of",
-    "C": "C",
 }
 SAID = ("model", "formulation", "solver", "baseline", "C", "C_per_example", "nu", "eps", "gap_tol", "choose")
 """Options of a method that have a place of their own in its sentence."""
@@ -41,7 +35,7 @@ def method_sentence(method: Method) -> str:
         text = f"a structural SVM, {given.get('formulation', 'its formulation varied')}"
         text += f", trained by {in_words(str(given['solver']))}" if "solver" in given else ""
     chosen = () if method.choice is None else tuple(method.choice.candidates)
-    fixed = [f"{WORDS[key]} = {cell(given[key])}" for key in ("C", "C_per_example", "nu", "eps")
+    fixed = [f"{in_words(key)} = {cell(given[key])}" for key in ("C", "C_per_example", "nu", "eps")
              if key in given and key not in chosen]  # fmt: skip
     fixed += [f"to a relative gap of {cell(given['gap_tol'])}"] if given.get("gap_tol") is not None else []
     rest = [
@@ -52,11 +46,6 @@ def method_sentence(method: Method) -> str:
     ]
     text = ", ".join([text, *fixed, *rest])
     return f"{text}; {choice_sentence(method.choice)}." if method.choice is not None else f"{text}."
-
-
-def in_words(name: str) -> str:
-    """A name from a config as words."""
-    return WORDS.get(name, name.replace("_", " "))
 
 
 def _phrases(key: str, value: Any) -> Iterator[str]:
