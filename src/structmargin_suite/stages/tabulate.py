@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from structmargin_suite.planning.plan import Experiment, Suite, load
-from structmargin_suite.publish import printed, tables
-from structmargin_suite.publish.layout import tabs
+from structmargin_suite.publish import tables
+from structmargin_suite.publish.tables import printed
+from structmargin_suite.publish.tables.layout import tabs
 from structmargin_suite.rerun import job_keys, machine
 from structmargin_suite.results import RUN_TYPES, STUDY_SEPARATOR, ExperimentResults, column, has_value
 from structmargin_suite.stages._command import arguments, guarded, layout_of

@@ -11,7 +11,7 @@ from helpers.markup import PageReader
 from helpers.toy_project import HERE, TOY, project, run_all, write_config
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import load
-from structmargin_suite.publish.deviations import deviations
+from structmargin_suite.publish.tables.deviations import deviations
 
 FIGURES_AS_TABLES = {"diversity": ["diversity"], "proteins": ["proteins"]}
 """Tables of a figure of which the paper prints no numbers, by experiment."""

@@ -16,8 +16,8 @@ from structmargin_suite.methods.reading import readings_of
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish import tables
-from structmargin_suite.publish.layout import tabs
-from structmargin_suite.publish.printed import latex, markdown
+from structmargin_suite.publish.tables.layout import tabs
+from structmargin_suite.publish.tables.printed import latex, markdown
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.frames import frame_of
 

@@ -18,10 +18,10 @@ from structmargin_suite.figures._grouped import mean_curve, published
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish import tables
-from structmargin_suite.publish.cells import ERRORS, POINTS
 from structmargin_suite.publish.compare import exact, numbers, stable
 from structmargin_suite.publish.page import pages
 from structmargin_suite.publish.page.marks import volatile_blocks
+from structmargin_suite.publish.tables.cells import ERRORS, POINTS
 from structmargin_suite.results import Results
 from structmargin_suite.stages.report import report
 from structmargin_suite.statements import judging

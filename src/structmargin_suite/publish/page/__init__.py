@@ -62,11 +62,12 @@ def pages(
         Verdicts that differ from the committed run's; None where there is none, or where this is it.
     """
     environment = _environment()
-    shared = {
+    titles = {results.name: results.config["title"] for results in experiments}
+    shared: dict[str, Any] = {
         "suite": suite,
         "papers": PAPERS,
         "contents": contents(experiments, rows),
-        "experiments": {results.name: results.config["title"] for results in experiments},
+        "experiments": titles,
         "commit": machine.commit(suite.root),
         "begin": VOLATILE_BEGIN,
         "end": VOLATILE_END,
@@ -74,7 +75,7 @@ def pages(
     front = overview(experiments, claims, rows, suite, distances, misfits, stale, changed)
     made = {PAGE: environment.get_template("overview.html").render(root="", here="", **shared, **front)}
     for name, experiment in suite.experiments.items():
-        if name not in shared["experiments"]:
+        if name not in titles:
             template = environment.get_template("missing.html")
             made[f"{name}/{PAGE}"] = template.render(
                 root="../", here=name, name=name, title=experiment.config["title"], **shared

@@ -10,7 +10,7 @@ import pandas as pd
 
 from structmargin_suite.methods.choice import CHOICE_KEY, Choice
 from structmargin_suite.methods.method import Method
-from structmargin_suite.publish.words import in_words
+from structmargin_suite.publish.tables.words import in_words
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.storage.files import cell
 from structmargin_suite.storage.frames import records

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from structmargin_suite.publish.deviations import deviations
 from structmargin_suite.publish.escapes import from_markdown
-from structmargin_suite.publish.layout import Tab, tabs
 from structmargin_suite.publish.page.cards import by_reading, card
 from structmargin_suite.publish.page.contents import number_of
 from structmargin_suite.publish.page.facts import choices, clocks, data_sentence, method
 from structmargin_suite.publish.page.pictures import picture
 from structmargin_suite.publish.papers import PAPERS
+from structmargin_suite.publish.tables.deviations import deviations
+from structmargin_suite.publish.tables.layout import Tab, tabs
 from structmargin_suite.publish.verdicts import VERDICTS, by_paper, counts
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.frames import records
@@ -78,12 +78,12 @@ def section(
     }
 
 
-def answer(rows: Sequence[Mapping[str, Any]]) -> str:
+def answer(rows: Sequence[dict[str, Any]]) -> str:
     """What was found, in one sentence: how many statements have which verdict, and the usual cause."""
     primary = [row for row in rows if row["primary"]]
     if not primary:
         return "No statement of the papers rests on it."
-    found = {verdict: n for verdict, n in counts(list(primary)).items() if n}
+    found = {verdict: n for verdict, n in counts(primary).items() if n}
     named = [row["cause"].partition(":")[0] for row in primary if row["cause"]]
     frequent = max(dict.fromkeys(named), key=named.count, default="")
     because = f"; {BECAUSE[frequent]}" if frequent in BECAUSE else ""

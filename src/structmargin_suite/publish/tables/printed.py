@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from structmargin_suite.publish import escapes
-from structmargin_suite.publish.cells import Cell
-from structmargin_suite.publish.layout import Tab
+from structmargin_suite.publish.tables.cells import Cell
+from structmargin_suite.publish.tables.layout import Tab
 
 PACKAGES = "% needs the packages booktabs and xcolor"
 

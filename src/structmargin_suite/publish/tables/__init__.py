@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from structmargin_suite.methods.method import Method
-from structmargin_suite.publish.cells import ERRORS, POINTS
+from structmargin_suite.publish.tables.cells import ERRORS, POINTS
 from structmargin_suite.results import column
 from structmargin_suite.storage.frames import records
 

@@ -20,8 +20,8 @@ import pandas as pd
 
 from structmargin_suite.methods.method import Method
 from structmargin_suite.methods.reading import Reading
-from structmargin_suite.publish.cells import Cell, best_in, cell_of
-from structmargin_suite.publish.words import in_words
+from structmargin_suite.publish.tables.cells import Cell, best_in, cell_of
+from structmargin_suite.publish.tables.words import in_words
 from structmargin_suite.storage.frames import records
 
 Record = dict[str, Any]
@@ -252,7 +252,7 @@ class _Layout:
                 (tuple(self.names.of_value(key, value) for key, value in choice.items()), choice)
                 for choice in self._combinations(self.columns, shown)
             ]
-        found = []
+        found: list[tuple[tuple[str, ...], Choice]] = []
         for title, group in given.items():
             inner = [key for key, value in group.items() if isinstance(value, (list, tuple))]
             for values in itertools.product(*(listed(value) for value in group.values())):
