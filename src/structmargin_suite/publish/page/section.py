@@ -12,7 +12,7 @@ from structmargin_suite.publish.page.facts import choices, clocks, data_sentence
 from structmargin_suite.publish.page.pictures import picture
 from structmargin_suite.publish.papers import PAPERS
 from structmargin_suite.publish.tables.deviations import deviations
-from structmargin_suite.publish.tables.layout import Tab, tabs
+from structmargin_suite.publish.tables.layout import tabs
 from structmargin_suite.publish.verdicts import VERDICTS, by_paper, counts
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.frames import records
@@ -111,24 +111,12 @@ def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[s
             (key, list(dict.fromkeys(tab.chosen[key] for tab in shown if key in tab.chosen))) for key in keys
         ],
         "wide": max((tab.width for tab in shown), default=0) > FITS_A_PHONE,
-        "labels": [column_labels(tab) for tab in shown],
+        "labels": [tab.labels for tab in shown],
         "has_paper": any(cell.paper for cell in cells),
         "has_tint": any(cell.tint for cell in cells),
         "figure": None,
         "deviations": deviations(results.config, name),
     }
-
-
-def column_labels(tab: Tab) -> list[str]:
-    """For each column all its headings in one line, for a screen on which they do not stand above it."""
-    labels = [""] * tab.width
-    for line in tab.header:
-        place = 0
-        for heading in line:
-            for column in range(place, place + heading.span):
-                labels[column] = ", ".join(text for text in (labels[column], heading.text) if text)
-            place += heading.span
-    return labels
 
 
 def _beside(shown: list[dict[str, Any]], figures: list[dict[str, Any]]) -> None:

@@ -71,6 +71,18 @@ class Tab:
         """The number of columns with cells."""
         return len(self.header[-1])
 
+    @property
+    def labels(self) -> list[str]:
+        """For each column all its headings in one line, for where they cannot stand in several."""
+        labels = [""] * self.width
+        for line in self.header:
+            place = 0
+            for heading in line:
+                for column in range(place, place + heading.span):
+                    labels[column] = ", ".join(text for text in (labels[column], heading.text) if text)
+                place += heading.span
+        return labels
+
 
 def tabs(
     spec: Mapping[str, Any],
