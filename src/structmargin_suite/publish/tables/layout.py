@@ -21,7 +21,7 @@ import pandas as pd
 from structmargin_suite.methods.method import Method
 from structmargin_suite.methods.reading import Reading
 from structmargin_suite.publish.tables.cells import Cell, best_in, cell_of
-from structmargin_suite.publish.tables.words import in_words
+from structmargin_suite.publish.tables.names import Names, written
 from structmargin_suite.storage.frames import records
 
 Record = dict[str, Any]
@@ -125,38 +125,6 @@ def column_keys(spec: Mapping[str, Any]) -> list[str]:
 def listed(value: Any) -> list[Any]:
     """The values that a group names under a key: one, or several."""
     return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def written(value: Any) -> str:
-    """A value as configs and names write it."""
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-class Names:
-    """How people call keys and values: by the config's `names`, by labels, else by their own words."""
-
-    def __init__(
-        self, spec: Mapping[str, Any], methods: Mapping[str, Method], readings: Mapping[str, Reading]
-    ) -> None:
-        self.given: Mapping[str, str] = spec.get("names", {})
-        self.labels: dict[str, Mapping[str, Method | Reading]] = {"method": methods, "reading": readings}
-
-    def of_key(self, key: str) -> str:
-        """The heading of a key; a name with a place for its values needs none."""
-        name = self.given.get(key, in_words(key))
-        return "" if "{}" in name else name
-
-    def of_value(self, key: str, value: Any) -> str:
-        """A value of a key."""
-        text = written(value)
-        for name in (f"{key}={text}", text):
-            if name in self.given and name != key:
-                return self.given[name]
-        if "{}" in self.given.get(key, ""):
-            return self.given[key].replace("{}", text)
-        if text in self.labels.get(key, {}):
-            return self.labels[key][text].label
-        return in_words(text) if key in ("measure", "split") else text
 
 
 class _Layout:
