@@ -10,6 +10,11 @@ WORDS = {
     "C_per_example": "C per example",
     "nu": "ν",
     "eps": "ε",
+    "n_slack": "n-slack",
+    "n_slack_a": "n-slack, variant (a)",
+    "n_slack_b": "n-slack, variant (b)",
+    "one_slack": "1-slack",
+    "bcfw": "block-coordinate Frank-Wolfe",
 }
 """Names whose own words are not those that people say."""
 
