@@ -78,6 +78,7 @@ COMMON_KINDS = {
     "statements.csv": Kind("results/statements.csv", "results/index.html"),
     "distances.svg": Kind("results/distances.svg", "results/index.html"),
     "index.html": Kind("results/index.html", "results/statements.csv"),
+    "a page": Kind("results/toy/index.html", "results/index.html"),
     "the page's seal": Kind("results/files.json", "results/complete.json"),
     "complete.json": Kind("results/complete.json", "results/files.json"),
 }

@@ -13,7 +13,12 @@ def shown(root):
     table = results["toy"].table("toy")
     value = table[(table["n_train"] == 24) & (table["measure"] == "test_error")]["value"].item()
     stated = results.statements().set_index("id")
-    return value, stated.loc["bound-risk-margin", "evidence"], (root / "results" / "index.html").read_text()
+    pages = "".join((root / "results" / name).read_text() for name in ("index.html", "toy/index.html"))
+    return (
+        value,
+        stated.loc["bound-risk-margin", "evidence"],
+        pages,
+    )
 
 
 def test_another_c_changes_the_table_the_statement_and_the_page(tmp_path):
@@ -30,4 +35,4 @@ def test_another_c_changes_the_table_the_statement_and_the_page(tmp_path):
     for text, kept in ((page, (value, evidence)), (other_page, (other_value, other_evidence))):
         assert f"{kept[0]:.1f}" in text and kept[1] in text
     assert other_evidence not in page and evidence not in other_page
-    assert "C 0.002" in other_page and "C 0.002" not in page
+    assert "C = 0.002" in other_page and "C = 0.002" not in page

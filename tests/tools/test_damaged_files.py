@@ -37,7 +37,7 @@ SAMPLE = [
     ("tabulated toy.tex", "delete"), ("shown toy.md", "folder"), ("trained", "meaningless"),
 ]  # fmt: skip
 COMMON_FAULTS = [fault for fault in product(COMMON_KINDS, DAMAGES) if fault[1] != "other configuration"]
-COMMON_SAMPLE = [("statements.csv", "flip")]
+COMMON_SAMPLE = [("a page", "flip")]
 
 
 @pytest.fixture(scope="session")

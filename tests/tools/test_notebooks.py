@@ -20,8 +20,8 @@ from helpers.made_up_results import frame
 from helpers.toy_project import HERE
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish import tables
-from structmargin_suite.publish.layout import tabs
-from structmargin_suite.publish.printed import markdown
+from structmargin_suite.publish.tables.layout import tabs
+from structmargin_suite.publish.tables.printed import markdown
 from structmargin_suite.results import Results
 from structmargin_suite.statements.judging import COLUMNS, judge
 from structmargin_suite.storage.csv_files import write_csv

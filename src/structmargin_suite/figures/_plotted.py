@@ -1,4 +1,4 @@
-"""What a figure plots, as numbers: its panels with their series, for readers who do not see it and for pages."""
+"""What a figure plots, as numbers: its panels with their series, for pages and for who does not see it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is wrong with the layout of a table in a config: keys, values and measures that the table does not have.
+"""What is wrong with the layout of a table in a config: keys, values and measures that the table has not.
 
-The layout is what a table's `rows`, `columns`, `names` and `cells` say (publish/layout.py).
+The layout is what a table's `rows`, `columns`, `names` and `cells` say (publish/tables/layout.py).
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
 Models, single runs, logs and PDF files stay behind. Every figure has an SVG file, so that the page and the
 notebooks find it: a large one holds the PNG picture instead, and one of which the config says
 `withhold: <why>` only the reason, unless it was drawn from synthetic data. Small figures have a PNG file
-too, and what a figure plots is beside it unless it is withheld. The pages are generated again from the copies, so
-that none of their links is broken.
+too, and what a figure plots is beside it unless it is withheld. The pages are generated again from the
+copies, so that none of their links is broken.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Stage 6: judge what the papers state and write the pages. results/*/ -> statements.csv, index.html, */index.html
+"""Stage 6: judge what the papers state and write the pages. results/*/ -> statements.csv, */index.html, ...
 
-Every experiment of the configuration that has results is shown, whichever were asked for this time; results made
-under an earlier configuration are shown with a note that says so. An experiment without results has a page that
-says how to run it.
+Every experiment of the configuration that has results is shown, whichever were asked for this time; results
+made under an earlier configuration are shown with a note that says so. An experiment without results has a
+page that says how to run it.
 """
 
 from __future__ import annotations

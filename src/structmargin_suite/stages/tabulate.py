@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from structmargin_suite.planning.plan import Experiment, Suite, load
-from structmargin_suite.publish import printed, tables
-from structmargin_suite.publish.layout import tabs
+from structmargin_suite.publish import tables
+from structmargin_suite.publish.tables import printed
+from structmargin_suite.publish.tables.layout import tabs
 from structmargin_suite.rerun import job_keys, machine
 from structmargin_suite.results import RUN_TYPES, STUDY_SEPARATOR, ExperimentResults
 from structmargin_suite.stages._choosing import mark_chosen

@@ -10,7 +10,7 @@ from helpers.made_up_results import frame, judgements
 from helpers.toy_project import HERE, project, run_all
 from structmargin_suite.figures.parsing import exact_interval
 from structmargin_suite.publish import tables
-from structmargin_suite.publish.layout import tabs
+from structmargin_suite.publish.tables.layout import tabs
 from structmargin_suite.results import Results
 from structmargin_suite.storage.frames import frame_of, records
 

@@ -11,7 +11,7 @@ from helpers.markup import PageReader
 from helpers.toy_project import HERE, TOY, project, run_all, write_config
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import load
-from structmargin_suite.publish.deviations import deviations
+from structmargin_suite.publish.tables.deviations import deviations
 
 FIGURES_AS_TABLES = {"diversity": ["diversity"], "proteins": ["proteins"]}
 """Tables of a figure of which the paper prints no numbers, by experiment."""
@@ -136,7 +136,7 @@ def test_a_row_of_another_form_is_a_fault(tmp_path, rows, said):
 
 def test_the_page_shows_the_value_that_was_run_and_hostile_texts_as_they_are(tmp_path):
     root = project(tmp_path, toy())
-    page = root / "results" / "index.html"
+    page = root / "results" / "toy" / "index.html"
     run_all(root, "smoke")
     plain = PageReader(page.read_text(encoding="utf-8"))
     assert "Where this differs from the paper" in plain.text and "ours is 1" in plain.text

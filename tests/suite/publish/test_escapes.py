@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.markup import PageReader, in_one_line, read_latex, read_markdown
-from structmargin_suite.publish import escapes, printed
-from structmargin_suite.publish.cells import Cell
-from structmargin_suite.publish.layout import Heading, Line, Tab
+from structmargin_suite.publish import escapes
+from structmargin_suite.publish.tables import printed
+from structmargin_suite.publish.tables.cells import Cell
+from structmargin_suite.publish.tables.layout import Heading, Line, Tab
 from structmargin_suite.storage import csv_text
 from structmargin_suite.storage.csv_files import read_csv, write_csv
 from structmargin_suite.storage.csv_text import FORMULA_STARTS

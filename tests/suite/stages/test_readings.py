@@ -82,12 +82,15 @@ def test_a_table_has_the_readings_side_by_side_with_the_same_published_number(to
 def test_readers_see_labels_and_the_evidence(root, toy):
     for kind in ("md", "tex"):
         text = (toy.folder / f"toy.{kind}").read_text()
-        assert "reading" in text and "C/n as printed" in text and "2C per example" in text
+        assert "C/n as printed" in text and "2C per example (primary)" in text
         assert "twice" not in text
-    page = (root / "results" / "index.html").read_text()
-    assert "<b>2C per example</b>: Slacks cost 2C. Evidence: The authors&#39; program charges" in page
+    page = (root / "results" / "toy" / "index.html").read_text()
+    assert (
+        '2C per example <span class="soft">(primary)</span></th><td>Slacks cost 2C. Evidence: The auth'
+        in page
+    )
     assert "Primary, chosen after first look." in page
-    assert "margin, chosen C: C chosen by test_error, in 2 runs" in page
+    assert "margin, chosen C: C in 2 runs: " in page
     assert toy.how_read[1] == (
         f"2C per example: Slacks cost 2C. Evidence: {EVIDENCE} Primary, chosen after first look."
     )

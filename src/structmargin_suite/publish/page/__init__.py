@@ -1,9 +1,9 @@
-"""The pages: an overview of all results, and one page per experiment. Styles, scripts and pictures are inside.
+"""The pages: an overview of all results, and one per experiment. Styles, scripts and pictures are inside.
 
-What a clock, a memory meter or a machine decides stands between two marks and nowhere else (page/marks.py), so
-that everything outside them is the same to the byte for the same configuration; verdicts on statements about
-time are among it, and so are all counts of verdicts. Pages are built from result files alone: a new experiment
-appears by itself.
+What a clock, a memory meter or a machine decides stands between two marks and nowhere else (page/marks.py),
+so that everything outside them is the same to the byte for the same configuration; verdicts on statements
+about time are among it, and so are all counts of verdicts. Pages are built from result files alone: a new
+experiment appears by itself.
 """
 
 from __future__ import annotations
@@ -62,11 +62,12 @@ def pages(
         Verdicts that differ from the committed run's; None where there is none, or where this is it.
     """
     environment = _environment()
-    shared = {
+    titles = {results.name: results.config["title"] for results in experiments}
+    shared: dict[str, Any] = {
         "suite": suite,
         "papers": PAPERS,
         "contents": contents(experiments, rows),
-        "experiments": {results.name: results.config["title"] for results in experiments},
+        "experiments": titles,
         "commit": machine.commit(suite.root),
         "begin": VOLATILE_BEGIN,
         "end": VOLATILE_END,
@@ -74,7 +75,7 @@ def pages(
     front = overview(experiments, claims, rows, suite, distances, misfits, stale, changed)
     made = {PAGE: environment.get_template("overview.html").render(root="", here="", **shared, **front)}
     for name, experiment in suite.experiments.items():
-        if name not in shared["experiments"]:
+        if name not in titles:
             template = environment.get_template("missing.html")
             made[f"{name}/{PAGE}"] = template.render(
                 root="../", here=name, name=name, title=experiment.config["title"], **shared

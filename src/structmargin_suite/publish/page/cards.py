@@ -1,4 +1,4 @@
-"""Statements as cards: the verdict, one plain sentence, and a dot with its interval beside δ and the paper's."""
+"""Statements as cards: verdict, a plain sentence, and a dot with its interval beside δ and the paper's."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ NUMBER = re.compile(r"(Table|Figure)s? (\d+)")
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure of a paper: its number, the experiment, where it is, and its statements by verdict."""
+    """A table or figure of a paper: its number, experiment and address, and its statements by verdict."""
 
     label: str
     experiment: str
@@ -26,7 +26,7 @@ class Item:
 
     @property
     def verdict(self) -> str:
-        """The verdict that its colour shows: of all its statements if they agree, else the weakest of them."""
+        """What its colour shows: the verdict of all its statements if they agree, else the weakest one."""
         decided = [verdict for verdict in VERDICTS[:3] if self.counts.get(verdict)]
         if not decided:
             return "not testable" if self.counts else "shown"

@@ -10,6 +10,7 @@ import pandas as pd
 
 from structmargin_suite.methods.choice import CHOICE_KEY, Choice
 from structmargin_suite.methods.method import Method
+from structmargin_suite.publish.tables.words import in_words
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.storage.files import cell
 from structmargin_suite.storage.frames import records
@@ -18,13 +19,6 @@ WHERE_CHOSEN = {
     "validation": "on the validation set",
     "inner": "on examples held out of the training set",
     "test": "on the test set, over all runs",
-}
-WORDS = {
-    "C_per_example": "C per example",
-    "nu": "ν",
-    "eps": "ε",
-    "gap_tol": "a relative gap of",
-    "C": "C",
 }
 SAID = ("model", "formulation", "solver", "baseline", "C", "C_per_example", "nu", "eps", "gap_tol", "choose")
 """Options of a method that have a place of their own in its sentence."""
@@ -41,7 +35,7 @@ def method_sentence(method: Method) -> str:
         text = f"a structural SVM, {given.get('formulation', 'its formulation varied')}"
         text += f", trained by {in_words(str(given['solver']))}" if "solver" in given else ""
     chosen = () if method.choice is None else tuple(method.choice.candidates)
-    fixed = [f"{WORDS[key]} = {cell(given[key])}" for key in ("C", "C_per_example", "nu", "eps")
+    fixed = [f"{in_words(key)} = {cell(given[key])}" for key in ("C", "C_per_example", "nu", "eps")
              if key in given and key not in chosen]  # fmt: skip
     fixed += [f"to a relative gap of {cell(given['gap_tol'])}"] if given.get("gap_tol") is not None else []
     rest = [
@@ -52,11 +46,6 @@ def method_sentence(method: Method) -> str:
     ]
     text = ", ".join([text, *fixed, *rest])
     return f"{text}; {choice_sentence(method.choice)}." if method.choice is not None else f"{text}."
-
-
-def in_words(name: str) -> str:
-    """A name from a config as words."""
-    return WORDS.get(name, name.replace("_", " "))
 
 
 def _phrases(key: str, value: Any) -> Iterator[str]:
@@ -78,7 +67,8 @@ def choice_sentence(choice: Choice) -> str:
         f"{in_words(choice.columns[option])} among {', '.join(cell(value) for value in values)}"
         for option, values in choice.candidates.items()
     )
-    return f"{options} is chosen by the {'highest' if choice.largest else 'lowest'} {in_words(measure)} {WHERE_CHOSEN[place]}"
+    side = "highest" if choice.largest else "lowest"
+    return f"{options} is chosen by the {side} {in_words(measure)} {WHERE_CHOSEN[place]}"
 
 
 def method(results: ExperimentResults, shown: Method) -> dict[str, Any]:
@@ -147,7 +137,7 @@ def data_sentence(results: ExperimentResults, corpus: Mapping[str, Any]) -> str:
     """Where a corpus comes from, in a sentence."""
     own = ", the paper's own" if results.papers_own(corpus["corpus"]) else ""
     if corpus["kind"] != "synthetic":
-        return f"real{own}"
+        return f"{'your own file' if corpus['kind'] == 'file' else corpus['kind']}{own}"
     if corpus["asked"] == "synthetic":
-        return f"made up from a seed{own if own else ''}"
+        return f"made up from a seed{own}"
     return "a made-up stand-in: the real files could not be had"

@@ -1,4 +1,4 @@
-"""What the overview shows: for each paper what was found, by experiment; verdicts and causes; data; what is missing."""
+"""What the overview shows: for each paper what was found; verdicts, causes and data; what is missing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def shares(found: Mapping[str, int]) -> list[tuple[str, int, float]]:
 def _found(
     paper: str, experiments: Sequence[ExperimentResults], rows: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The experiments on a paper, each with what was found in one sentence; of its own or in its statements."""
+    """The experiments on a paper, or on a statement of it, each with what was found in one sentence."""
     found = []
     for results in experiments:
         own = [row for row in rows if row["experiment"] == results.name and row["paper"] == paper]

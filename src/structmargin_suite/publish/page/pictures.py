@@ -1,7 +1,7 @@
-"""Figures on a page: SVG as part of the page, in the colours of its theme; pixels where there would be too much.
+"""Figures on a page: SVG as part of the page, in the colours of its theme; pixels where it would be too much.
 
-Beside a figure stands what it plots (figures/_plotted.py): from it come the words for those who do not see the
-picture, and the plot that answers to the pointer and the keys.
+Beside a figure stands what it plots (figures/_plotted.py): from it come the words for those who do not see
+the picture, and the plot that answers to the pointer and the keys.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from structmargin_suite.publish.page.plots import Panel, in_words, panels_of
+from structmargin_suite.publish.page.plots import Panel, panels_of, told
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.files import read_json
 
@@ -20,6 +20,8 @@ WIDEST = 1200
 LARGEST_SVG = (150_000, 75_000, 30_000, 0)
 """Bytes up to which a figure is shown as vectors: where a page grows too large, the next of these."""
 KINDS = ("pdf", "svg", "png")
+BASE64 = 4 / 3
+"""How many characters a byte of pixels needs on a page."""
 LARGE = 400.0
 """Points of width beyond which a figure needs more than half of a page to be read."""
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
@@ -36,26 +38,28 @@ ET.register_namespace("xlink", XLINK)
 
 
 def picture(results: ExperimentResults, name: str, caption: str, limit: int) -> dict[str, Any]:
-    """A figure as the template shows it: vectors up to `limit` bytes, else pixels in the smaller format."""
+    """A figure as the template shows it: vectors up to `limit` bytes, beyond them whatever is smallest."""
     kinds = [kind for kind in KINDS if results.figure(name, kind).is_file()]
     data = {kind: results.figure(name, kind).read_bytes() for kind in kinds if kind != "pdf"}
     plotted = results.figure(name, "json")
     panels = panels_of(read_json(plotted)) if plotted.is_file() else []
     volatile = name.endswith("_time")
     vectors = pixels = ""
+    shown = "svg"
     if "png" in data and len(data["svg"]) > limit:
-        data["webp"] = webp(data.pop("png"))
-        shown = min(("svg", "webp"), key=lambda kind: len(data[kind]))
-        media = {"svg": "image/svg+xml", "webp": "image/webp"}[shown]
-        pixels = f"data:{media};base64,{base64.b64encode(data[shown]).decode('ascii')}"
-    else:
+        data["webp"] = webp(data["png"])
+        sizes = {kind: len(data[kind]) * (1.0 if kind == "svg" else BASE64) for kind in data}
+        shown = min(sizes, key=lambda kind: sizes[kind])
+    if shown == "svg":
         vectors = inline(data["svg"], f"{results.name}-{name}")
+    else:
+        pixels = f"data:image/{shown};base64,{base64.b64encode(data[shown]).decode('ascii')}"
     return {
         "name": name,
         "caption": caption,
         "vectors": vectors,
         "pixels": pixels,
-        "words": in_words(panels) or caption,
+        "words": told(panels) or caption,
         "large": not vectors or _width(data["svg"]) > LARGE,
         "plot": plot_data(panels),
         "kinds": kinds,

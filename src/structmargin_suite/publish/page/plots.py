@@ -1,4 +1,4 @@
-"""What a figure plots, as numbers: read from figures/<name>.json, told in words, and given to the page's plot."""
+"""What a figure plots, as numbers: read from figures/<name>.json, told in words, given to the page's plot."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def panels_of(stored: Sequence[dict[str, Any]]) -> list[Panel]:
     ]
 
 
-def in_words(panels: Sequence[Panel]) -> str:
+def told(panels: Sequence[Panel]) -> str:
     """The plotted numbers in words: where series begin and end, are largest and smallest, and cross."""
-    return " ".join(sentence for panel in panels[:MOST_PANELS] for sentence in _told(panel))
+    return " ".join(sentence for panel in panels[:MOST_PANELS] for sentence in _sentences(panel))
 
 
-def _told(panel: Panel) -> Iterator[str]:
+def _sentences(panel: Panel) -> Iterator[str]:
     axes = " against ".join(text for text in (panel.y, panel.x) if text)
     yield ": ".join(text for text in (panel.title, axes) if text) + "." if panel.title or axes else "A plot."
     ours = [series for series in panel.series if series.points][:MOST_SERIES]

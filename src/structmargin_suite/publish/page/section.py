@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from structmargin_suite.publish.deviations import deviations
 from structmargin_suite.publish.escapes import from_markdown
-from structmargin_suite.publish.layout import Tab, tabs
 from structmargin_suite.publish.page.cards import by_reading, card
 from structmargin_suite.publish.page.contents import number_of
 from structmargin_suite.publish.page.facts import choices, clocks, data_sentence, method
 from structmargin_suite.publish.page.pictures import picture
 from structmargin_suite.publish.papers import PAPERS
+from structmargin_suite.publish.tables.deviations import deviations
+from structmargin_suite.publish.tables.layout import tabs
 from structmargin_suite.publish.verdicts import VERDICTS, by_paper, counts
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.frames import records
@@ -46,6 +46,7 @@ def section(
     ]
     shown = [table(results, name, spec) for name, spec in config["tables"].items()]
     _beside(shown, [figure for figure in figures if not figure["volatile"]])
+    main = [each for each in shown if each["number"]] or shown[:1]
     paired = {each["figure"]["name"] for each in shown if each["figure"]}
     listed = [entry for entries in by_paper(claims, own).values() for entry in entries]
     for entry in listed:
@@ -60,10 +61,8 @@ def section(
         "answer": answer(own),
         "counts": counts(own),
         "claims": listed,
-        "tables": [each for each in shown if each["number"]] or shown[:1],
-        "more_tables": [each for each in shown if not each["number"]][
-            0 if any(e["number"] for e in shown) else 1 :
-        ],
+        "tables": main,
+        "more_tables": [each for each in shown if each not in main],
         "figures": [each for each in figures if each["name"] not in paired and not each["volatile"]],
         "clock_figures": [each for each in figures if each["volatile"]],
         "deviations": [each for each in shown if each["deviations"]],
@@ -79,12 +78,12 @@ def section(
     }
 
 
-def answer(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What was found, in one sentence: how many statements have which verdict, and the most frequent cause."""
+def answer(rows: Sequence[dict[str, Any]]) -> str:
+    """What was found, in one sentence: how many statements have which verdict, and the usual cause."""
     primary = [row for row in rows if row["primary"]]
     if not primary:
         return "No statement of the papers rests on it."
-    found = {verdict: n for verdict, n in counts(list(primary)).items() if n}
+    found = {verdict: n for verdict, n in counts(primary).items() if n}
     named = [row["cause"].partition(":")[0] for row in primary if row["cause"]]
     frequent = max(dict.fromkeys(named), key=named.count, default="")
     because = f"; {BECAUSE[frequent]}" if frequent in BECAUSE else ""
@@ -112,7 +111,7 @@ def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[s
             (key, list(dict.fromkeys(tab.chosen[key] for tab in shown if key in tab.chosen))) for key in keys
         ],
         "wide": max((tab.width for tab in shown), default=0) > FITS_A_PHONE,
-        "labels": [column_labels(tab) for tab in shown],
+        "labels": [tab.labels for tab in shown],
         "has_paper": any(cell.paper for cell in cells),
         "has_tint": any(cell.tint for cell in cells),
         "figure": None,
@@ -120,20 +119,8 @@ def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[s
     }
 
 
-def column_labels(tab: Tab) -> list[str]:
-    """For each column all its headings in one line, for a screen on which they do not stand above it."""
-    labels = [""] * tab.width
-    for line in tab.header:
-        place = 0
-        for heading in line:
-            for column in range(place, place + heading.span):
-                labels[column] = ", ".join(text for text in (labels[column], heading.text) if text)
-            place += heading.span
-    return labels
-
-
 def _beside(shown: list[dict[str, Any]], figures: list[dict[str, Any]]) -> None:
-    """Give each numbered table the figure that shows it: of the same number or name, else the first for the first."""
+    """Give each numbered table the figure of its number or name; the first table another, if it has none."""
     free = list(figures)
     for each in shown:
         wanted = (each["number"], each["number"].lower().replace(" ", "_"))

@@ -1,9 +1,9 @@
 """Tables in the papers' own form: the rows of a tidy table, pivoted into lines, columns in groups, and tabs.
 
-A table's config says which keys run down (`rows`), which run across (`columns`, outermost first, or groups with
-titles), how people call keys and values (`names`) and which number is best (`cells`). Besides the keys of the
-table, `measure`, `split`, `data` and `reading` may be named. What is named neither under rows nor under columns
-and has several values makes tabs: a corpus each, a measure each, a reading each.
+A table's config says which keys run down (`rows`), which run across (`columns`, outermost first, or groups
+with titles), how people call keys and values (`names`) and which number is best (`cells`). Besides the keys
+of the table, `measure`, `split`, `data` and `reading` may be named. What is named neither under rows nor
+under columns and has several values makes tabs: a corpus each, a measure each, a reading each.
 
 The tab of a reading shows each method under it; methods without it are shown under their primary reading, so
 that every tab is a whole table. Without these keys the table's own keys run down and its measures across.
@@ -20,7 +20,8 @@ import pandas as pd
 
 from structmargin_suite.methods.method import Method
 from structmargin_suite.methods.reading import Reading
-from structmargin_suite.publish.cells import Cell, best_in, cell_of
+from structmargin_suite.publish.tables.cells import Cell, best_in, cell_of
+from structmargin_suite.publish.tables.names import Names, written
 from structmargin_suite.storage.frames import records
 
 Record = dict[str, Any]
@@ -39,7 +40,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a table: the section it stands in, its own name, and its cells (None where there is nothing)."""
+    """A line of a table: the section it stands in, its name, and its cells (None where there is nothing)."""
 
     section: str
     name: str
@@ -69,6 +70,18 @@ class Tab:
     def width(self) -> int:
         """The number of columns with cells."""
         return len(self.header[-1])
+
+    @property
+    def labels(self) -> list[str]:
+        """For each column all its headings in one line, for where they cannot stand in several."""
+        labels = [""] * self.width
+        for line in self.header:
+            place = 0
+            for heading in line:
+                for column in range(place, place + heading.span):
+                    labels[column] = ", ".join(text for text in (labels[column], heading.text) if text)
+                place += heading.span
+        return labels
 
 
 def tabs(
@@ -114,47 +127,6 @@ def listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-WORDS = {"n_train": "training examples", "f1": "F1", "prbep": "break-even point", "roc_area": "ROC area"}
-"""Names whose words are not those that people say."""
-
-
-def in_words(name: str) -> str:
-    """A name from a config or a column as words."""
-    return WORDS.get(name, name.replace("_", " "))
-
-
-def written(value: Any) -> str:
-    """A value as configs and names write it."""
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-class Names:
-    """How people call keys and values: by the config's `names`, by labels, else by their own words."""
-
-    def __init__(
-        self, spec: Mapping[str, Any], methods: Mapping[str, Method], readings: Mapping[str, Reading]
-    ) -> None:
-        self.given: Mapping[str, str] = spec.get("names", {})
-        self.labels: dict[str, Mapping[str, Method | Reading]] = {"method": methods, "reading": readings}
-
-    def of_key(self, key: str) -> str:
-        """The heading of a key; a name with a place for its values needs none."""
-        name = self.given.get(key, in_words(key))
-        return "" if "{}" in name else name
-
-    def of_value(self, key: str, value: Any) -> str:
-        """A value of a key."""
-        text = written(value)
-        for name in (f"{key}={text}", text):
-            if name in self.given and name != key:
-                return self.given[name]
-        if "{}" in self.given.get(key, ""):
-            return self.given[key].replace("{}", text)
-        if text in self.labels.get(key, {}):
-            return self.labels[key][text].label
-        return in_words(text) if key in ("measure", "split") else text
-
-
 class _Layout:
     """One tidy table on its way to its tabs."""
 
@@ -176,13 +148,13 @@ class _Layout:
         }
 
     def _order(self, key: str) -> dict[Any, int]:
-        """The place of each value of a key: as the config lists measures and splits, else as rows have them."""
+        """The place of each value of a key: as the config lists measures and splits, else as in the rows."""
         first = {"measure": self.spec["measures"], "split": self.spec.get("splits", [])}.get(key, [])
         present = dict.fromkeys(row.get(key) for row in self.records)
         return {value: place for place, value in enumerate(dict.fromkeys([*first, *present]))}
 
     def _tab_keys(self) -> list[str]:
-        """The keys that make tabs, readings aside: named nowhere, with several values that others do not tell."""
+        """The keys that make tabs, but for readings: named nowhere, with several values."""
         placed = {*self.rows, *self.columns}
         keys = [key for key in ("data", *self.spec["keys"], "split", "measure") if key not in placed]
         keys = [key for key in dict.fromkeys(keys) if key != "reading" and len(self._values(key)) > 1]
@@ -260,7 +232,7 @@ class _Layout:
                 (tuple(self.names.of_value(key, value) for key, value in choice.items()), choice)
                 for choice in self._combinations(self.columns, shown)
             ]
-        found = []
+        found: list[tuple[tuple[str, ...], Choice]] = []
         for title, group in given.items():
             inner = [key for key, value in group.items() if isinstance(value, (list, tuple))]
             for values in itertools.product(*(listed(value) for value in group.values())):
@@ -293,7 +265,7 @@ def _fits(row: Record, choice: Choice) -> bool:
 
 
 def _header(names: Sequence[tuple[str, ...]]) -> tuple[tuple[Heading, ...], ...]:
-    """Lines of headings; neighbours under the same headings share one. A line without any text is left out."""
+    """Lines of headings; neighbours under the same headings share one. Lines without text are left out."""
     depth = len(names[0]) if names else 1
     lines = []
     for level in range(depth):

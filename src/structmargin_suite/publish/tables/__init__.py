@@ -1,9 +1,9 @@
 """Tables: means and spreads over repetitions, beside the paper's numbers.
 
-A table is kept tidy as CSV: the key columns, measure, data, value, spread, spread_kind, runs, published, asked,
-distance, distance_unit, printed. Where the data are the paper's own it says how far ours and the paper's are
-apart: in standard errors of both where both are known, else in points; `printed` is the paper's number as the
-paper prints it. `layout` makes the form that people read of it.
+A table is kept tidy as CSV: the key columns, measure, data, value, spread, spread_kind, runs, published,
+asked, distance, distance_unit, printed. Where the data are the paper's own it says how far ours and the
+paper's are apart: in standard errors of both where both are known, else in points; `printed` is the paper's
+number as the paper prints it. `layout` makes the form that people read of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from structmargin_suite.methods.method import Method
-from structmargin_suite.publish.cells import ERRORS, POINTS
+from structmargin_suite.publish.tables.cells import ERRORS, POINTS
 from structmargin_suite.results import column
 from structmargin_suite.storage.frames import records
 

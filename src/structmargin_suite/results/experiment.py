@@ -1,21 +1,8 @@
-"""Results as statements, figures, the page and the notebooks read them: pandas frames from files.
-
-    results = Results.latest(Path("."))
-    alignment = results["alignment"]
-    alignment.runs                                  # one row per planned run
-    alignment.select("sizes", method="SVM2")        # the finished runs of a study
-    alignment.table("alignment")                    # a table, tidy
-    results.statements()                            # verdicts on what the papers state
-
-Columns have types (storage/frames.py): those of runs.csv are said by `columns` in summary.json, where
-`tabulate` wrote what each column was made from. Results without it, such as older snapshots, are read by
-the types declared here and, for settings and metrics, by what all cells of a column can be read as.
-Nothing here computes a result; nothing here writes.
-"""
+"""The results of one experiment, read from its folder."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,6 +11,16 @@ import pandas as pd
 
 from structmargin_suite.methods.method import Method
 from structmargin_suite.methods.reading import Reading, readings_of
+from structmargin_suite.results.columns import (
+    PUBLISHED_TYPES,
+    RUN_TYPES,
+    STUDY_SEPARATOR,
+    TABLE_TYPES,
+    TIMING_TYPES,
+    column,
+    has_value,
+    with_readings,
+)
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.csv_files import lines_of
 from structmargin_suite.storage.errors import DamagedFile
@@ -40,115 +37,8 @@ from structmargin_suite.storage.layout import (
     ScaleLayout,
 )
 
-RUN_TYPES: dict[str, ColumnType] = {
-    "run": "text",
-    "method": "text",
-    "reading": "text",
-    "corpus": "text",
-    "data": "text",
-    "studies": "text",
-    "status": "text",
-    "reason": "text",
-    "chosen": "boolean",
-}
-"""The identifiers of a run: the first columns of every runs.csv."""
-TABLE_TYPES: dict[str, ColumnType] = {
-    "split": "text",
-    "measure": "text",
-    "data": "text",
-    "value": "float",
-    "spread": "float",
-    "spread_kind": "text",
-    "runs": "integer",
-    "published": "float",
-    "asked": "integer",
-    "distance": "float",
-    "distance_unit": "text",
-    "printed": "text",
-}
-"""The columns of a table after its keys."""
-TIMING_TYPES: dict[str, ColumnType] = {
-    "run": "text",
-    "cpu": "text",
-    "cores": "integer",
-    "system": "text",
-    "python": "text",
-}
-"""The columns of timings.csv that are no measurements."""
-PUBLISHED_TYPES: dict[str, ColumnType] = {
-    "dataset": "text",
-    "method": "text",
-    "split": "text",
-    "measure": "text",
-    "value": "float",
-    "spread": "float",
-    "spread_kind": "text",
-    "note": "text",
-}
-STATEMENT_TYPES: dict[str, ColumnType] = {
-    "primary": "boolean",
-    "n": "integer",
-    "effect": "float",
-    "low": "float",
-    "high": "float",
-    "delta": "float",
-    "published": "float",
-    "volatile": "boolean",
-}
-"""The columns of statements.csv that are no texts."""
-STUDY_SEPARATOR = "; "
-"""Between the names of a run's studies in its column `studies`."""
-
-
 class NotReadyError(FileNotFoundError):
     """Results are there, but not the prepared data that they came from."""
-
-
-def column(frame: pd.DataFrame, name: str, missing: Any = None) -> pd.Series:
-    """A column of a frame, also where the frame has none of that name.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    name : str
-    missing : optional
-        Stands where a value is missing, and everywhere if the column is; missing values stay without it.
-
-    Returns
-    -------
-    Series
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"n": [1, 2]})
-    >>> column(frame, "repetition", 0).tolist()
-    [0, 0]
-    """
-    if name not in frame:
-        return pd.Series([float("nan") if missing is None else missing] * len(frame), index=frame.index)
-    return frame[name] if missing is None else frame[name].fillna(missing)
-
-
-def has_value(frame: pd.DataFrame, name: str, value: Any) -> pd.Series:
-    """For each row of a frame, whether a column has this value; a column that is not there has none.
-
-    In a column of text a number is compared as it is written: settings that are numbers for some methods
-    and words for others are text.
-    """
-    values = column(frame, name)
-    wanted = cell(value) if values.dtype == "string" else value
-    return (values == wanted).fillna(False).astype(bool)
-
-
-def with_readings(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame whose column `reading` has "" where there is none; results older than readings have none."""
-    readings = column(frame, "reading", "").astype("string")
-    if "reading" in frame or "method" not in frame:
-        return frame.assign(reading=readings)
-    place = int(frame.columns.get_loc("method")) + 1
-    frame = frame.copy()
-    frame.insert(place, "reading", readings)
-    return frame
 
 
 class ExperimentResults:
@@ -639,78 +529,3 @@ class ExperimentResults:
             column(as_text, "spread").notna(), ""
         )
         return read_frame(path, PUBLISHED_TYPES).assign(printed=as_text["value"] + spread)
-
-
-class Results(Mapping[str, ExperimentResults]):
-    """Every experiment that has results under a root folder, by name.
-
-    Parameters
-    ----------
-    root : Path
-        The project's folder.
-    folder : Path, optional
-        Where the results lie; by default results/ below the root.
-    base : Path, optional
-        Where the bundles with runs and data lie; by default the root.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> root = next(p for p in [Path.cwd(), *Path.cwd().parents] if (p / "results" / "snapshot").is_dir())
-    >>> results = Results(root, root / "results" / "snapshot")
-    >>> "alignment" in results
-    True
-    >>> list(results.statements().columns)[:4]
-    ['id', 'claim', 'paper', 'where']
-    """
-
-    def __init__(self, root: Path, folder: Path | None = None, base: Path | None = None) -> None:
-        self.root = root
-        self.folder = Layout(root).results if folder is None else folder
-        folders = sorted(path.parent for path in self.folder.glob("*/summary.json"))
-        self._experiments = {path.name: ExperimentResults(root, path.name, path, base) for path in folders}
-
-    @classmethod
-    def latest(cls, root: Path, experiment: str | None = None) -> Results:
-        """What was run here, or else the snapshot that came with the project.
-
-        Parameters
-        ----------
-        root : Path
-            The project's folder.
-        experiment : str, optional
-            With an experiment's name, the first of the two that has results of it.
-
-        Returns
-        -------
-        Results
-        """
-        for folder in (Layout(root).results, Layout(root).results / "snapshot"):
-            results = cls(root, folder)
-            if results and (experiment is None or experiment in results):
-                return results
-        if experiment is None:
-            return cls(root)
-        raise FileNotFoundError(
-            f"there are no results of {experiment!r} in results/ or results/snapshot/: "
-            f"run make reproduce ONLY={experiment} first"
-        )
-
-    def statements(self) -> pd.DataFrame:
-        """What the papers state, and our verdicts.
-
-        Returns
-        -------
-        DataFrame
-            One row for each statement, reading and corpus; `primary` marks the row that headlines count.
-        """
-        return read_frame(self.folder / "statements.csv", STATEMENT_TYPES, others="text")
-
-    def __getitem__(self, name: str) -> ExperimentResults:
-        return self._experiments[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._experiments)
-
-    def __len__(self) -> int:
-        return len(self._experiments)

@@ -1,7 +1,7 @@
 """Tables in the papers' own form as Markdown and LaTeX: tab after tab, the paper's numbers with ours.
 
-In Markdown the paper's number stands in brackets behind ours, in LaTeX beneath it in grey. The best of ours and
-the best of the paper's are bold.
+In Markdown the paper's number stands in brackets behind ours, in LaTeX beneath it in grey. The best of ours
+and the best of the paper's are bold.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from structmargin_suite.publish import escapes
-from structmargin_suite.publish.cells import Cell
-from structmargin_suite.publish.layout import Tab
+from structmargin_suite.publish.tables.cells import Cell
+from structmargin_suite.publish.tables.layout import Tab
 
 PACKAGES = "% needs the packages booktabs and xcolor"
 
@@ -20,8 +20,7 @@ def markdown(caption: str, tabs: Sequence[Tab]) -> str:
     lines = [escapes.markdown(caption)]
     for tab in tabs:
         lines += ["", *([f"**{escapes.markdown_cell(tab.title)}**", ""] if tab.title else [])]
-        names = _flat_header(tab)
-        lines += [_row([tab.corner, *names]), "|---" + "|--:" * tab.width + "|"]
+        lines += [_row([tab.corner, *tab.labels]), "|---" + "|--:" * tab.width + "|"]
         section = ""
         for line in tab.lines:
             if line.section != section:
@@ -32,18 +31,6 @@ def markdown(caption: str, tabs: Sequence[Tab]) -> str:
         if tab.under:
             lines += ["", escapes.markdown(tab.under + ".")]
     return "\n".join(lines) + "\n"
-
-
-def _flat_header(tab: Tab) -> list[str]:
-    """One heading per column: Markdown has one line of them, so groups are named in each of their columns."""
-    names = [""] * tab.width
-    for line in tab.header:
-        place = 0
-        for heading in line:
-            for column in range(place, place + heading.span):
-                names[column] = ", ".join(text for text in (names[column], heading.text) if text)
-            place += heading.span
-    return names
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -1,7 +1,8 @@
 """A cell of a table: ours with its spread, the paper's as it prints it, and how far they are apart.
 
 Ours and the paper's have their best in bold, each among the methods that are compared: those of the same
-measure and the same keys. A tint says how near ours is to the paper's, only where the data are the paper's own.
+measure and the same keys. A tint says how near ours is to the paper's, only where the data are the paper's
+own.
 """
 
 from __future__ import annotations

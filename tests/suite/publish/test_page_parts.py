@@ -1,0 +1,174 @@
+"""What pages are put together from: numbers of figures in words, drawings inside the page, sentences."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from structmargin_suite.figures._plotted import plotted
+from structmargin_suite.figures._style import house
+from structmargin_suite.methods.method import Method
+from structmargin_suite.publish.page.cards import drawing, sentence
+from structmargin_suite.publish.page.contents import Item, number_of, numbers_in
+from structmargin_suite.publish.page.facts import _fell_on, method_sentence
+from structmargin_suite.publish.page.overview import shares
+from structmargin_suite.publish.page.pictures import inline, plot_data
+from structmargin_suite.publish.page.plots import panels_of, told
+from structmargin_suite.publish.page.section import answer
+from structmargin_suite.storage.frames import frame_of
+from structmargin_suite.storage.statements_file import Statement
+
+STATEMENT = {
+    "id": "s", "claim": "c", "paper": "jmlr05", "where": "Table 1", "says": "A beats B.", "experiment": "e",
+    "kind": "order", "unit": "rounds", "published": 2.0,
+}  # fmt: skip
+ROW = {
+    "effect": 1.0,
+    "low": -3.0,
+    "high": 5.0,
+    "verdict": "inconclusive",
+    "cause": "power: more",
+    "evidence": "",
+}
+
+
+@pytest.fixture(scope="module")
+def panels():
+    """Two curves that cross, the paper's points without a name, and a panel with words along y."""
+    with house() as plt:
+        fig = plt.figure()
+        left, right = fig.subplots(1, 2)
+        left.plot([1, 10, 100], [3.0, 2.0, 1.0], "o-", color="#0072B2", label="A")
+        left.plot([1, 10, 100], [1.0, 1.5, 4.0], "s-", color="#D55E00", label="B")
+        left.plot([1, 10], [2.5, 2.25], ":", marker="o", color="#0072B2", markerfacecolor="white")
+        left.set(xscale="log", xlabel="n", ylabel="error", title="Curves")
+        right.errorbar([20.0, 30.0], [0, 1], xerr=[1.0, 1.0], fmt="o", label="ours")
+        right.set(xlabel="accuracy")
+        right.set_yticks([0, 1], ["flat", "tree"])
+        made = plotted(fig)
+        plt.close(fig)
+    return made
+
+
+def test_a_figure_is_kept_as_the_numbers_that_it_plots(panels):
+    left, right = panels
+    assert (left["title"], left["x"], left["y"], left["log_x"], left["log_y"]) == (
+        "Curves", "n", "error", True, False,
+    )  # fmt: skip
+    assert [(s["name"], s["paper"]) for s in left["series"]] == [
+        ("A", False), ("B", False), ("the paper", True),
+    ]  # fmt: skip
+    assert left["series"][1]["points"] == [[1.0, 1.0], [10.0, 1.5], [100.0, 4.0]]
+    assert right["labels"] == [[0.0, "flat"], [1.0, "tree"]] and right["y"] == "accuracy"
+    assert right["series"][0]["points"] == [[0.0, 20.0], [1.0, 30.0]]
+
+
+def test_its_words_name_the_largest_the_smallest_and_where_curves_cross(panels):
+    words = told(panels_of(panels))
+    assert words.startswith("Curves: error against n. A: smallest 1 at 100, largest 3 at 1.")
+    assert "the paper: smallest 2.25 at 10, largest 2.5 at 1." in words
+    assert "A and B cross between 10 and 100." in words
+    assert words.endswith("ours: smallest 20 at flat, largest 30 at tree.")
+    shown = plot_data(panels_of(panels))
+    assert [panel["title"] for panel in shown] == ["Curves"]  # words along an axis are no curve
+
+
+def test_a_drawing_inside_a_page_has_ids_of_its_own_runs_nothing_and_follows_the_theme():
+    svg = (
+        b'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="72pt" '
+        b'height="36pt" viewBox="0 0 72 36" onload="alert(1)"><script>alert(1)</script><defs><path id="p" '
+        b'd="M0 0"/></defs><g clip-path="url(#p)" style="fill: #ffffff; stroke: #000000">'
+        b'<use xlink:href="#p"/><rect fill="#0072B2"/></g></svg>'
+    )
+    text = inline(svg, "e-f")
+    root = ET.fromstring(text)
+    assert root.get("width") is None and root.get("viewBox") == "0 0 72 36"
+    assert "alert" not in text and "<script" not in text
+    assert 'id="e-f-p"' in text and 'href="#e-f-p"' in text and "url(#e-f-p)" in text
+    assert "fill: var(--plot-back); stroke: var(--plot-ink)" in text and "#0072B2" in text
+
+
+def test_an_interval_is_drawn_to_scale_beside_0_delta_and_the_papers():
+    drawn = drawing(Statement(**STATEMENT, delta=3.0), ROW)
+    assert (drawn["low"], drawn["high"], drawn["effect"]) == (12.0, 288.0, 150.0)
+    assert drawn["paper"] == pytest.approx(12.0 + 276.0 * 5 / 8, abs=0.1)
+    assert drawn["marks"] == [(115.5, "0"), (219.0, "δ")]
+    both = drawing(Statement(**{**STATEMENT, "kind": "equivalence"}, delta=4.0), ROW)
+    assert [name for _, name in both["marks"]] == ["−δ", "δ"] and both["marks"][0][0] == 12.0
+    assert drawing(Statement(**STATEMENT), {**ROW, "effect": None}) is None
+    assert drawing(Statement(**STATEMENT), {**ROW, "high": float("inf")}) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "said"),
+    [
+        ("order", "reproduced", "We find 1 (−3 to 5), the paper 2: the interval lies on the claimed side."),
+        ("order", "inconclusive", "We find 1 (−3 to 5), the paper 2: the interval holds both, and more"),
+        ("bound", "contradicted", "there are runs that break it."),
+        ("equivalence", "reproduced", "the difference is within what counts as none."),
+        ("order", "used", "so that it is not judged."),
+    ],
+)
+def test_a_verdict_is_one_plain_sentence(kind, verdict, said):
+    statement = Statement(**{**STATEMENT, "kind": kind})
+    assert said in sentence(statement, {**ROW, "verdict": verdict})
+    assert sentence(statement, {**ROW, "effect": None, "evidence": "no such data"}) == "No such data."
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"formulation": "SVM1 slack", "solver": "n_slack", "C_per_example": 1.0, "gap_tol": 0.01,
+             "view": {"features": "flat"},
+             "choose": {"option": "C_per_example", "among": [0.1, 1.0], "by": "inner_error"}},
+            "a structural SVM, SVM1 slack, trained by n-slack, to a relative gap of 0.01, features flat; "
+            "C per example among 0.1, 1 is chosen by the lowest error on examples held out of the training set.",
+        ),
+        (
+            {"model": "JKSE", "nu": 0.1, "kernel": {"name": "product", "kx": {"name": "rbf", "gamma": 0.02}}},
+            "joint kernel support estimation (JKSE), ν = 0.1, kernel product (kx rbf (gamma 0.02)).",
+        ),
+        ({"baseline": "box_prior", "prior": "random"}, "the baseline box prior, prior random."),
+    ],
+)  # fmt: skip
+def test_a_method_is_a_sentence_and_no_dictionary(given, said):
+    assert method_sentence(Method.parse("m", given)) == said
+
+
+def test_a_choice_at_an_end_of_its_grid_is_counted():
+    method = Method.parse("m", {
+        "formulation": "SVM1", "choose": {"option": "C", "among": [0.1, 1.0, 10.0], "by": "inner_error"},
+    })  # fmt: skip
+    runs = frame_of([{"C": 1.0}, {"C": 10.0}, {"C": 10.0}, {"C": 0.1}])
+    found = _fell_on(method.choice, "C", (0.1, 1.0, 10.0), runs)
+    assert found["at_ends"] == 3 and found["times"] == [("10", 2), ("1", 1), ("0.1", 1)]
+    assert _fell_on(method.choice, "C", (1.0,), runs)["at_ends"] == 0  # a grid of one has no ends
+
+
+def test_numbers_of_tables_and_figures_are_found_and_a_chip_has_the_weakest_verdict():
+    assert numbers_in("Table 1, Figure 3 and Section 2") == ["Table 1", "Figure 3"]
+    assert number_of("Table 4: errors") == "Table 4" and number_of("Errors of Table 4") == ""
+    for counts, verdict in (
+        ({"reproduced": 3}, "reproduced"),
+        ({"reproduced": 3, "inconclusive": 1}, "inconclusive"),
+        ({"reproduced": 3, "inconclusive": 1, "contradicted": 1}, "contradicted"),
+        ({"used": 2}, "not testable"),
+        ({}, "shown"),
+    ):
+        assert Item("Table 1", "e", "t", "a", counts).verdict == verdict
+
+
+def test_an_answer_counts_verdicts_and_names_the_usual_cause():
+    def row(verdict, cause=""):
+        return {"verdict": verdict, "cause": cause, "primary": True}
+
+    rows = [row("reproduced"), row("inconclusive", "power: a"), row("inconclusive", "power: b")]
+    assert answer(rows) == (
+        "Of 3 statements 1 is reproduced, 2 inconclusive; what is open needs more draws or larger test sets."
+    )
+    assert answer(rows[:1]) == "Its one statement is reproduced."
+    assert answer([row("reproduced")] * 2) == "All 2 statements are reproduced."
+    assert answer([{**rows[0], "primary": False}]) == "No statement of the papers rests on it."
+    assert shares({"a": 3, "b": 0, "c": 1}) == [("a", 3, 75.0), ("c", 1, 25.0)]
