@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from structmargin_suite.planning.config import ConfigError
-from structmargin_suite.planning.own_data import own_files_of
 from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
 from structmargin_suite.planning.resources import Asked, Resources
 from structmargin_suite.planning.runs import Job
-from structmargin_suite.planning.sources import forecast, sources
+from structmargin_suite.planning.sources import forecast, own_files_of, sources
 from structmargin_suite.rerun import job_keys, seeds
 from structmargin_suite.rerun.machine import THREAD_VARIABLES
 from structmargin_suite.rerun.unfit import unfit

@@ -91,7 +91,7 @@ def _over_c(results: ExperimentResults, fig: Any, studies: tuple[str, ...]) -> N
             ax.set(xscale="log", ylabel=f"{label}, {size} per class")
     for ax in panels[-1]:
         ax.set_xlabel("C per example")
-        number_ticks(ax.xaxis, sorted(runs["C_per_example"].unique()))
+        number_ticks(ax.xaxis, sorted(column(runs, "C_per_example").unique()))
     handles, names = panels[0][0].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside lower center", ncols=2, fontsize=7)
 

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from structmargin_suite.datasets import DataSet, dataset
 from structmargin_suite.fetching.bar import megabytes
-from structmargin_suite.fetching.fetch import here
+from structmargin_suite.fetching.fetch import here, own_files
 from structmargin_suite.fetching.originals import at_hand
-from structmargin_suite.planning.own_data import own_files_of
 from structmargin_suite.planning.plan import Suite
+from structmargin_suite.planning.runs import Part
 from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.layout import Layout
 
 HERE, FETCHED, STAND_IN, SYNTHETIC, MISSING = "here", "can be fetched", "stand-in", "synthetic", "missing"
+
+
+def own_files_of(part: Part, root: Path) -> dict[str, Path]:
+    """The user's files that a part with `source: file` reads, by name; DataError says what is missing."""
+    module = dataset(part.module)
+    own_folder = None if module.own_folder is None else partial(module.own_folder, **part.params)
+    return own_files(part.path, module.FILES, root, own_folder)
 
 
 @dataclass(frozen=True)

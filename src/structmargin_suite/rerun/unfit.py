@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from structmargin_suite.datasets import dataset
 from structmargin_suite.fetching.originals import at_hand
-from structmargin_suite.planning.own_data import own_files_of
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Part
+from structmargin_suite.planning.sources import own_files_of
 from structmargin_suite.rerun import job_keys
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.errors import DamagedFile

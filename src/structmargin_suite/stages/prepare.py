@@ -15,9 +15,9 @@ import numpy as np
 from structmargin_suite.datasets import DataSet, dataset
 from structmargin_suite.fetching.fetch import Unavailable
 from structmargin_suite.fetching.originals import obtain_files
-from structmargin_suite.planning.own_data import own_files_of
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.planning.runs import Part
+from structmargin_suite.planning.sources import own_files_of
 from structmargin_suite.rerun import job_keys, machine
 from structmargin_suite.stages._command import arguments, guarded, layout_of
 from structmargin_suite.stages._progress import Progress

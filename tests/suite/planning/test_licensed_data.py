@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from helpers.toy_project import HERE, project
-from structmargin_suite.planning.own_data import own_files_of
 from structmargin_suite.planning.plan import load
+from structmargin_suite.planning.sources import own_files_of
 from structmargin_suite.storage.errors import DataError
 
 PART = (HERE / "README.md").read_text(encoding="utf-8").split("**Data under licence**")[1].split("\n## ")[0]

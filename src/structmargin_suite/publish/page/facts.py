@@ -32,7 +32,7 @@ def method_sentence(method: Method) -> str:
     elif given.get("model") == "JKSE":
         text = "joint kernel support estimation (JKSE)"
     else:
-        text = f"a structural SVM, {given.get('formulation', 'its formulation varied')}"
+        text = f"a structural SVM, {method.option('formulation') or 'its formulation varied'}"
         text += f", trained by {in_words(str(given['solver']))}" if "solver" in given else ""
     chosen = () if method.choice is None else tuple(method.choice.candidates)
     fixed = [f"{in_words(key)} = {cell(given[key])}" for key in ("C", "C_per_example", "nu", "eps")
