@@ -26,10 +26,14 @@ def ascent(rows: SignedRows, price: np.ndarray, goal: Goal, most: int = 20_000) 
     return row_by_row(rows, price, goal, most, np.zeros(len(price)))
 
 
+def together(rows: SignedRows, price: np.ndarray, goal: Goal, most: int = 1000) -> HingeFit:
+    return minimise(rows, price, goal, max_iter=most)
+
+
 METHODS = pytest.mark.parametrize("method", [newton, ascent])
-ENOUGH = {newton: 400, ascent: 10**6}
-"""Steps or passes that suffice on drawn problems. The ascent's grow with the prices: of 6,000 problems it
-took at most 94 where prices are up to 10, 608 up to 1,000, and 72,122 up to 100,000."""
+ENOUGH = {newton: 400, ascent: 10**6, together: 1000}
+"""Steps or passes for drawn problems. The ascent's grow with the prices: of 6,000 problems it took at most 94
+where prices are up to 10, 608 up to 1,000, and 72,122 up to 100,000."""
 
 
 def sample(n: int = 60, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -102,7 +106,7 @@ def test_the_weights_are_those_of_liblinear(method: Callable[..., HingeFit]):
     np.testing.assert_allclose(fit.w, want, atol=1e-4 * np.linalg.norm(want))
 
 
-@METHODS
+@pytest.mark.parametrize("method", [newton, ascent, together])
 @given(
     seed=st.integers(0, 10**6), n=st.integers(1, 25), d=st.integers(1, 6), power=st.integers(-4, 5),
     constant=st.sampled_from([0.0, 1.0]), most=st.sampled_from([1, 3, None]),
@@ -118,7 +122,24 @@ def test_the_certificate_holds_however_soon_it_ends(
     require_certificate(fit, rows, price)
     assert fit.dual <= fit.primal * (1 + 1e-9)
     assert fit.converged == (fit.primal - fit.dual <= 1e-5 * fit.primal)
-    assert fit.converged or most is not None
+    assert fit.converged or most is not None or method is newton  # which rounding may end
+
+
+@pytest.mark.parametrize(
+    ("seed", "n", "d", "power", "constant"),
+    [(1, 2, 1, 4, 1.0), (706_574, 4, 1, 5, 1.0), (694_992, 8, 2, 5, 1.0), (373_328, 1, 6, 5, 0.0)],
+)
+def test_rows_go_on_where_rounding_ends_newtons_method(
+    seed: int, n: int, d: int, power: int, constant: float
+):
+    """In the last two steps go on without an end, in the others no direction is left."""
+    rng = np.random.default_rng(seed)
+    X, factor = rng.normal(size=(n, d)).round(1), rng.choice([-2.0, -1.0, 0.5, 1.0], size=n)
+    rows, price, goal = SignedRows(X, factor, constant), 10.0**power * rng.random(n), Goal(0.0, 1e-5)
+    alone, fit = newton(rows, price, goal, 400), together(rows, price, goal)
+    assert not alone.converged and fit.converged
+    require_certificate(fit, rows, price)
+    assert fit.primal == pytest.approx(ascent(rows, price, goal).primal, rel=2e-5)
 
 
 def test_many_more_rows_than_weights():
