@@ -1,8 +1,8 @@
 """Many sequences: CPU seconds and peak memory until the default gap is certified, and how both grow.
 
 A token has some of many features, some of them frequent, and one of six labels that follows a linear rule and
-the label before, with noise: some labels cannot be learnt. C is 0.1 per example. Heavy tokens have 25
-features of 100,000; light ones, with which growth is measured to 64,000 sequences, 5 of 10,000. Each row
+the label before, with noise: some labels cannot be learnt. 8 to 12 heavy tokens have 25 features of 100,000
+each; 4 to 6 light ones, with which growth is measured to 64,000 sequences, 5 of 10,000. Each row
 comes from a fresh process with one thread; `held` is the largest number of cuts at a time. A training that is
 not done after LIMIT CPU seconds has a row that says so. STRUCTMARGIN_BENCH_LONG=1 adds 64,000 sequences with
 heavy tokens, which take minutes and gigabytes, and has no limit.
@@ -23,34 +23,41 @@ from fresh import in_fresh_process, measured
 from ledger import Ledger
 from race import OutOfTime, solvers, within
 
-L, C_PER_EXAMPLE = 6, 0.1
+L = 6
 LONG = bool(os.environ.get("STRUCTMARGIN_BENCH_LONG"))
-LIMIT = None if LONG else 30.0
+LIMIT = None if LONG else 40.0
 
 
 class Tokens(NamedTuple):
-    """So many of so many features a token has, the numbers of sequences, and which solvers are left out."""
+    """So many of so many features a token has, and what is trained on: C, sizes, solvers left out."""
 
     D: int
     per_token: int
+    lengths: tuple[int, int]  # the shortest and the longest sequence
+    C_per_example: float
     sizes: tuple[int, ...]
     slow: dict[str, str] = {}  # noqa: RUF012
 
 
 TOKENS = {
     "heavy": Tokens(
-        100_000, 25, (1_000, 4_000, 64_000) if LONG else (1_000, 4_000), {"one_slack": "which takes minutes"}
+        100_000,
+        25,
+        (8, 12),
+        0.1,
+        (1_000, 4_000, 64_000) if LONG else (1_000, 2_000),
+        {"one_slack": "which takes minutes"},
     ),
-    "light": Tokens(10_000, 5, (4_000, 16_000, 64_000)),
+    "light": Tokens(10_000, 5, (4, 6), 0.02, (4_000, 64_000)),
 }
 
 
 def sequences(kind: str, n: int) -> tuple[list[sp.csr_matrix], list[np.ndarray]]:
-    """n sequences of 8 to 12 tokens, and their labels."""
-    D, PER_TOKEN, _, _ = TOKENS[kind]
+    """n sequences and their labels."""
+    D, PER_TOKEN, (shortest, longest), *_ = TOKENS[kind]
     rng = np.random.default_rng(0)
     W, T = rng.normal(size=(D, L)).astype(np.float32), rng.normal(size=(L, L))
-    lengths = rng.integers(8, 13, size=n)
+    lengths = rng.integers(shortest, longest + 1, size=n)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     columns = np.sort((D * rng.random((offsets[-1], PER_TOKEN)) ** 2).astype(np.int32), axis=1)
     starts = PER_TOKEN * np.arange(offsets[-1] + 1)
@@ -67,14 +74,14 @@ def sequences(kind: str, n: int) -> tuple[list[sp.csr_matrix], list[np.ndarray]]
     return X, Y
 
 
-def trained(solver: str, X: Any, Y: Any) -> dict[str, Any]:
+def trained(solver: str, C_per_example: float, X: Any, Y: Any) -> dict[str, Any]:
     """Train to the default gap."""
     from structmargin import StructuredSVM
     from structmargin.problems import Sequence
 
     try:
         with within(LIMIT):
-            fit = StructuredSVM(Sequence(), solver=solver, C_per_example=C_PER_EXAMPLE).fit(X, Y).fit_
+            fit = StructuredSVM(Sequence(), solver=solver, C_per_example=C_per_example).fit(X, Y).fit_
     except OutOfTime:
         return {"note": f"not within {LIMIT:g} s"}
     return {
@@ -89,7 +96,8 @@ def trained(solver: str, X: Any, Y: Any) -> dict[str, Any]:
 def measurement(kind: str, n: int, solver: str) -> dict[str, Any]:
     """One row."""
     X, Y = sequences(kind, n)
-    return measured(lambda: trained(solver, X[:50], Y[:50]), lambda: trained(solver, X, Y))
+    C = TOKENS[kind].C_per_example
+    return measured(lambda: trained(solver, C, X[:50], Y[:50]), lambda: trained(solver, C, X, Y))
 
 
 def rows_of(kind: str) -> list[dict[str, Any]]:
@@ -121,8 +129,8 @@ def main() -> None:
     with Ledger("sequences") as ledger:
         for kind, tokens in TOKENS.items():
             text = (
-                f"8 to 12 tokens with {tokens.per_token} of {tokens.D} features, {L} labels, "
-                f"C = {C_PER_EXAMPLE} per example."
+                f"{tokens.lengths[0]} to {tokens.lengths[1]} tokens with {tokens.per_token} of {tokens.D} "
+                f"features, {L} labels, C = {tokens.C_per_example} per example."
             )
             text += "".join(f" Left out: {name}, {why}." for name, why in tokens.slow.items())
             ledger.add(f"Many sequences with {kind} tokens", rows_of(kind), columns, text)

@@ -30,11 +30,13 @@ class OutOfTime(Exception):
 def within(limit: float | None) -> Iterator[None]:
     """Raise OutOfTime after `limit` CPU seconds of this process, also in the midst of a pass.
 
-    Where the signal meets compiled code that is about to return, Python reports a SystemError whose cause is
-    ours; where it meets a place that swallows exceptions, the next one comes a second later.
+    Where the signal meets compiled code, another exception may come of it, such as SystemError: whatever ends
+    a training once its time is over counts as ours. Where nothing comes of it, there is a next signal.
     """
+    over = []
 
     def end(*_: Any) -> None:
+        over.append(True)
         raise OutOfTime
 
     if limit is None:
@@ -44,8 +46,8 @@ def within(limit: float | None) -> Iterator[None]:
     signal.setitimer(signal.ITIMER_PROF, limit, 1.0)
     try:
         yield
-    except SystemError as error:
-        if isinstance(error.__cause__, OutOfTime):
+    except Exception as error:
+        if over:
             raise OutOfTime from error
         raise
     finally:

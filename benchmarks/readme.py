@@ -28,7 +28,7 @@ training added to library and data. A peer that is not on the machine has a row 
 | pystruct, dlib | imported, or `STRUCTMARGIN_PYSTRUCT` and `STRUCTMARGIN_DLIB` name a Python that imports them |
 
 Real data are taken from the folder `STRUCTMARGIN_DATA`. `STRUCTMARGIN_BENCH_LONG=1` adds the long runs of growth (64,000
-sequences)."""  # noqa: E501
+sequences with heavy tokens)."""  # noqa: E501
 
 
 def number(value: Any) -> str:
