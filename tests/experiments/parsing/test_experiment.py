@@ -54,7 +54,8 @@ def small(tmp_path_factory):
         table.pop("deviations", None)  # they name corpora that are not here
     config["data"]["wsj"] |= {"source": "synthetic", "at_most": 40, "longest": 6}
     config["data"]["synthetic"] |= {"at_most": 60, "longest": 8}
-    config["studies"]["table 5"]["data"] = ["synthetic"]
+    for name in ("table 5", "price alone"):
+        config["studies"][name]["data"] = ["synthetic"]
     studies = config["studies"]
     studies["splits"] |= {"data": ["wsj"], "methods": ["SVM2"], "vary": {"repetition": 2}}
     studies["splits, schedule"] |= {"data": ["wsj"], "methods": ["PCFG", "SVM2"], "vary": {"repetition": 2}}

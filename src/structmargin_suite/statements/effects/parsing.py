@@ -32,7 +32,7 @@ from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements.cases import Case, effect
 
 SPLITS = ("splits", "splits, schedule")
-TABLE = ("table 5", *SPLITS)
+TABLE = ("table 5", "price alone", *SPLITS)
 TRAININGS = (*TABLE, "sizes", "sizes, schedule")
 ALONG_C = ("C", "C, splits")
 VARIANTS = "variants"
