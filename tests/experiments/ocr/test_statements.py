@@ -121,8 +121,9 @@ class Words(Fake):
                 yield row("several labels", f"{method}{m}", method=f"{method}, synonyms", synonyms=m)
         ways = ("JKSE, single letters", "JKSE in two steps")
         for method, rate in zip(ways, self.world["added"], strict=True):
-            self.read[f"added {method}"] = "letters", rate, 0
-            yield row("added labels", f"added {method}", method=method)
+            for nu, error in ((0.1, 50.0), (0.5, rate)):  # no difference at the first
+                self.read[f"added {method}{nu}"] = "letters", error, 0
+                yield row("added labels", f"added {method}{nu}", method=method, nu=nu)
 
     def apart(self, _, *runs):
         """How far two solutions are apart; the Gaussian kernel gives all pairs one length."""
