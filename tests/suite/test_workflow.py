@@ -16,10 +16,12 @@ import nbclient
 import nbformat
 import pytest
 
-from helpers.toy_project import TOY, project, write_config
+from helpers.toy_project import HERE, TOY, project, write_config
 from helpers.workflow_runs import SNAKEMAKE, attempt, copied_source, environment, snakemake, workflow_in
+from structmargin_suite.planning.plan import load
 from structmargin_suite.publish.compare import exact
 from structmargin_suite.storage.csv_files import read_csv
+from structmargin_suite.workflow import Pipeline
 
 AFTER_JOBS = {"tabulate_toy", "show_toy", "report", "complete"}
 
@@ -65,8 +67,9 @@ def test_the_report_has_captions_and_categories_and_another_workflow_can_use_the
     root, _, _ = toy
     snakemake(root, "--report", "report.html")
     page = (root / "report.html").read_text(encoding="utf-8")
-    for text in ("Overview", "A toy", "tables", "figures", "Toy.", "label *caption*", "the page", "verdicts"):
-        assert text in page or text.replace("*", "<em>", 1).replace("*", "</em>", 1) in page, text
+    labels = ('{"name": "toy", "caption": "Toy."}', '{"name": "the page"}', '{"name": "verdicts"}')
+    for text in ("Overview", "A toy", "<em>caption</em>", *(f'"labels": {label}' for label in labels)):
+        assert text in page, text
     other = root / "Other.smk"
     other.write_text(
         'module structmargin:\n    snakefile:\n        "workflow/Snakefile"\n    config:\n        {}\n\n\n'
@@ -75,6 +78,23 @@ def test_the_report_has_captions_and_categories_and_another_workflow_can_use_the
     assert "Nothing to be done" in snakemake(root, "-s", "Other.smk", "-n", "all")
     for file, *target in (("Other.smk", "all"), ("workflow/Snakefile",)):
         assert "tabulate_toy" in snakemake(root, "-s", file, "-n", "-F", *target)
+
+
+def test_every_table_and_figure_of_an_experiment_is_in_the_report_with_its_own_caption():
+    pipeline = Pipeline(load(HERE, "smoke", library=False, only=["theory"]), None)
+    config = pipeline.suite.experiments["theory"].config
+    marked = {
+        Path(file).name: file.flags["report"]
+        for file in pipeline.shown_in_report("theory", "x.rst")
+        if getattr(file, "flags", {}).get("report")
+    }
+    assert set(marked) == {f"{n}.csv" for n in config["tables"]} | {f"{n}.svg" for n in config["figures"]}
+    for kind, suffix in (("tables", ".csv"), ("figures", ".svg")):
+        for name, spec in config[kind].items():
+            about = marked[f"{name}{suffix}"]
+            assert (about.category, about.subcategory) == (config["title"], kind)
+            assert about.labels == {"name": name, "caption": " ".join(spec["caption"].split())}
+    assert [str(file) for file in pipeline.shown_in_report("theory", "x.rst")] == pipeline.shown("theory")
 
 
 def test_a_comment_reruns_nothing_and_a_value_only_what_depends_on_it(toy):
