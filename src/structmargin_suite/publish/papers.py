@@ -37,6 +37,13 @@ class Paper:
 
 _JOACHIMS, _HOFMANN, _ALTUN = "Thorsten Joachims", "Thomas Hofmann", "Yasemin Altun"
 PAPERS = {
+    "jmlr05": Paper(
+        "Large Margin Methods for Structured and Interdependent Output Variables",
+        ("Ioannis Tsochantaridis", _JOACHIMS, _HOFMANN, _ALTUN),
+        2005,
+        "Journal of Machine Learning Research 6, 1453–1484",
+        "JMLR",
+    ),
     "icml04": Paper(
         "Support Vector Machine Learning for Interdependent and Structured Output Spaces",
         ("Ioannis Tsochantaridis", _HOFMANN, _JOACHIMS, _ALTUN),
@@ -44,13 +51,6 @@ PAPERS = {
         "Proceedings of the 21st International Conference on Machine Learning",
         "ICML",
         "10.1145/1015330.1015341",
-    ),
-    "jmlr05": Paper(
-        "Large Margin Methods for Structured and Interdependent Output Variables",
-        ("Ioannis Tsochantaridis", _JOACHIMS, _HOFMANN, _ALTUN),
-        2005,
-        "Journal of Machine Learning Research 6, 1453–1484",
-        "JMLR",
     ),
     "cacm09": Paper(
         "Predicting Structured Objects with Support Vector Machines",
@@ -69,4 +69,4 @@ PAPERS = {
         "10.1007/s10994-009-5111-0",
     ),
 }
-"""By the names that configs and statements have for them, in the order of the years."""
+"""By the names that configs and statements have for them, in the order of CITATION.cff."""

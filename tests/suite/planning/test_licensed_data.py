@@ -20,14 +20,15 @@ LINES = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAR
 def test_a_config_with_the_readmes_lines_has_no_fault_but_the_missing_folder(tmp_path, name, lines):
     config = yaml.safe_load((HERE / "configs" / f"{name}.yaml").read_text(encoding="utf-8"))
     ((corpus, given),) = lines["data"].items()
-    ((study, changed),) = lines["studies"].items()
     assert corpus not in config["data"]
-    assert changed["data"] == [corpus, *config["studies"][study]["data"]]  # the others stay
     config["data"][corpus] = given
-    config["studies"][study] |= changed
+    for study, changed in lines["studies"].items():
+        assert changed["data"] == [corpus, *config["studies"][study]["data"]]  # the others stay
+        config["studies"][study] |= changed
     experiment = load(project(tmp_path, config, name), "paper").experiments[name]
-    methods = {run.method for run in experiment.runs if run.corpus == corpus}
-    assert methods == {*config["studies"][study]["methods"]}
+    for study in lines["studies"]:
+        methods = {run.method for run in experiment.runs if run.corpus == corpus and study in run.studies}
+        assert methods == {*config["studies"][study]["methods"]}
     (part,) = experiment.parts_of(corpus)
     with pytest.raises(DataError, match=r"there is no (file|folder) /your/"):
         own_files_of(part, tmp_path)

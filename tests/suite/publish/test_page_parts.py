@@ -124,7 +124,8 @@ def test_a_verdict_is_one_plain_sentence(kind, verdict, said):
              "view": {"features": "flat"},
              "choose": {"option": "C_per_example", "among": [0.1, 1.0], "by": "inner_error"}},
             "a structural SVM, SVM1 slack, trained by n-slack, to a relative gap of 0.01, features flat; "
-            "C per example among 0.1, 1 is chosen by the lowest error on examples held out of the training set.",
+            "C per example among 0.1, 1 is chosen by the lowest error on examples held out of the training "
+            "set.",
         ),
         (
             {"model": "JKSE", "nu": 0.1, "kernel": {"name": "product", "kx": {"name": "rbf", "gamma": 0.02}}},

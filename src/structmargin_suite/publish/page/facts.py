@@ -139,5 +139,5 @@ def data_sentence(results: ExperimentResults, corpus: Mapping[str, Any]) -> str:
     if corpus["kind"] != "synthetic":
         return f"{'your own file' if corpus['kind'] == 'file' else corpus['kind']}{own}"
     if corpus["asked"] == "synthetic":
-        return f"made up from a seed{own}"
+        return "made up, as the paper's own were" if own else "made up"
     return "a made-up stand-in: the real files could not be had"
