@@ -51,4 +51,4 @@ def draw_balls(results: ExperimentResults, runs: pd.DataFrame, fig: Any) -> None
             allowed = [one.allowed for one in apart]
             ax.plot(ordered["nu"], allowed, color=GREY, linestyle=":", label="what the certificates allow")
     ax.set(xlabel="nu", ylabel="distance / length", yscale="log", xlim=(0, 1.02))
-    ax.legend()
+    ax.legend(loc="center", bbox_to_anchor=(0.5, 0.7))  # between the two kernels
