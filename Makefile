@@ -115,9 +115,9 @@ test: env
 	python -m pytest -q -n logical --maxprocesses 4 --dist worksteal && [ -z "$$failed" ]
 
 # The same properties on many more cases than `make test` has time for. Measured in parts, in CPU time of one core
-# with other work beside it: configs 7 minutes, random problems 3, the other fuzzers about 10; a round of three
-# damaged files 12 to 16 s (79 rounds), a damaged file of all experiments 3.4 s (65), a disturbed run 15 to 19 s (96).
-# That is 70 minutes, so about 40 on two cores that do nothing else, and the ten experiments elsewhere on top of it.
+# with other work beside it: configs 7 minutes, random problems 3, kinds of inputs more than 7; a round of three
+# damaged files 9 s (79 rounds), a damaged file of all experiments 3 s (65), a disturbed run 13 to 19 s (96). With
+# the other fuzzers and the ten experiments elsewhere that is an hour or more on two cores that do nothing else.
 LONG := tests/library/training/test_random_problems.py tests/library/inputs/test_product.py \
 	tests/library/estimators/test_model_files.py tests/suite/planning/test_hostile_configs.py \
 	tests/suite/fetching/test_download.py tests/suite/storage/test_unreadable_files.py \

@@ -71,6 +71,13 @@ def test_damage_that_is_found_before_a_run(kind, undisturbed, tmp_path, monkeypa
             shutil.copy2(undisturbed / changed, changed)
 
 
+def test_a_note_of_snakemakes_that_is_no_text_is_found_before_a_run(undisturbed, tmp_path, monkeypatch):
+    monkeypatch.chdir(copy_of(undisturbed, tmp_path / "project"))
+    note = next(path for path in sorted(Path(".snakemake", "metadata").rglob("*")) if path.is_file())
+    note.write_bytes(b"\x89PNG")
+    assert [(fault.path, fault.damaged) for fault in unfit(load(Path()), LANES)] == [(note, True)]
+
+
 def test_files_from_the_future_get_the_date_of_now(undisturbed, tmp_path, monkeypatch, capsys):
     """Snakemake ends a run that reads a file from the future, and would do so on each call."""
     monkeypatch.chdir(copy_of(undisturbed, tmp_path / "project"))

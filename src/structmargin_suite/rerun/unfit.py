@@ -29,6 +29,7 @@ OTHER = "was made from another configuration, other data or other code"
 DAMAGED = "is not as it was written"
 MISSING = "is missing"
 FOLDER = "is a folder where a file belongs"
+NO_TEXT = "is no text, and Snakemake could not read it"
 LINK = "is a link to nothing where a file belongs"
 
 
@@ -46,8 +47,8 @@ def unfit(suite: Suite, names: Sequence[str]) -> Iterator[Unfit]:
     layout = ScaleLayout(suite.root, suite.scale)
     for name in names:
         yield from Check(suite, suite.experiments[name], layout).faults()
-    for path in _strays(suite.root, layout):
-        yield Unfit(path, FOLDER, True, ())
+    for path, why in _strays(suite.root, layout):
+        yield Unfit(path, why, True, ())
     pages = (layout.page, *(layout.page_of(name) for name in suite.experiments))
     for path in (layout.statements, layout.distances, *pages, layout.results / SEAL, layout.complete):
         if (why := _no_file(path)) is not None:
@@ -174,11 +175,21 @@ def _skipped(trained: Bundle) -> dict[str, str]:
     }
 
 
-def _strays(root: Path, layout: ScaleLayout) -> Iterator[Path]:
-    """Folders where logs or Snakemake's notes on files belong; Snakemake splits long names of notes at @."""
+def _strays(root: Path, layout: ScaleLayout) -> Iterator[tuple[Path, str]]:
+    """Folders where logs or Snakemake's notes on files belong, and notes that Snakemake would end at.
+
+    Snakemake splits long names of notes at @. It passes over notes that are not JSON, but not over bytes that
+    are no text.
+    """
     logs = layout.results.rglob("logs/*.log")
-    notes = (path for path in root.glob(".snakemake/metadata/*") if not path.name.startswith("@"))
-    yield from (path for path in (*logs, *notes) if path.is_dir())
+    notes = list(root.glob(".snakemake/metadata/*"))
+    folders = (path for path in (*logs, *notes) if not path.name.startswith("@"))
+    yield from ((path, FOLDER) for path in folders if path.is_dir())
+    for note in (path for path in root.glob(".snakemake/metadata/**/*") if path.is_file()):
+        try:
+            note.read_bytes().decode()
+        except UnicodeDecodeError:
+            yield note, NO_TEXT
 
 
 def _no_file(path: Path) -> str | None:
