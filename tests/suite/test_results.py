@@ -73,7 +73,7 @@ def test_tables_timings_and_traces_have_types(toy):
         "n_train": "Int64", "method": "string", "measure": "string", "data": "string", "value": "float64",
         "spread": "float64", "spread_kind": "string", "runs": "Int64", "published": "float64",
         "asked": "Int64", "distance": "float64",
-        "distance_unit": "string",
+        "distance_unit": "string", "printed": "string",
     }  # fmt: skip
     timings = toy.timings().dtypes.astype(str).to_dict()
     assert timings["run"] == timings["python"] == "string" and timings["cores"] == "Int64"

@@ -202,7 +202,10 @@ def test_a_killed_run_goes_on_to_the_same_bytes(small, source, tmp_path):
     assert all(path.stat().st_mtime_ns == then for path, then in finished.items()), (
         "what was done is not done again"
     )
-    assert exact(small / "results" / "theory", root / "results" / "theory") == []
+    differences = exact(small / "results" / "theory", root / "results" / "theory")
+    assert {difference.where for difference in differences} <= {"index.html"}, (
+        "its contents name alignment too"
+    )
     own = Path("results", "scales", "smoke", "theory")
     assert exact(small / own, root / own) == []
 

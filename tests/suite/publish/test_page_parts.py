@@ -145,7 +145,8 @@ def test_a_choice_at_an_end_of_its_grid_is_counted():
     runs = frame_of([{"C": 1.0}, {"C": 10.0}, {"C": 10.0}, {"C": 0.1}])
     found = _fell_on(method.choice, "C", (0.1, 1.0, 10.0), runs)
     assert found["at_ends"] == 3 and found["times"] == [("10", 2), ("1", 1), ("0.1", 1)]
-    assert _fell_on(method.choice, "C", (1.0,), runs)["at_ends"] == 0  # a grid of one has no ends
+    method = method.with_options({"choose.among": [10.0]})
+    assert _fell_on(method.choice, "C", (10.0,), runs)["at_ends"] == 0  # a grid of one has no ends
 
 
 def test_numbers_of_tables_and_figures_are_found_and_a_chip_has_the_weakest_verdict():

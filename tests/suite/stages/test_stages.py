@@ -79,6 +79,7 @@ def test_a_table_is_the_mean_over_repetitions_beside_the_published_number(done):
         "asked",
         "distance",
         "distance_unit",
+        "printed",
     ]
     assert float(row["value"]) == pytest.approx(values.mean())
     assert float(row["spread"]) == pytest.approx(values.std(ddof=1) / np.sqrt(2))
