@@ -126,7 +126,8 @@ def test_every_reading_has_rows_of_its_own_and_the_primary_one_headlines():
     rows = [one for one in judgements(results, "alignment") if one["id"] == "align-small-n-1"]
     verdicts = {one["reading"]: (one["verdict"], one["primary"]) for one in rows}
     assert verdicts == {"printed": ("contradicted", False), PRIMARY: ("reproduced", True)}
-    assert next(one["cause"] for one in rows if one["reading"] == "printed").startswith("reading: reproduced")
+    (cause,) = (one["cause"] for one in rows if one["reading"] == "printed")
+    assert cause.startswith("open: ") and f"reproduced under {PRIMARY}, and no other seed was run" in cause
 
 
 def test_a_rival_with_the_printed_gap_score_is_tested_as_the_cause():

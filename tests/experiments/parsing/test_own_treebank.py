@@ -160,7 +160,7 @@ def own(tmp_path) -> Path:
 
 def test_the_whole_pipeline_runs_on_an_own_treebank_and_is_bound_to_its_files(own, capsys):
     assert main(["--root", str(own), "check"]) == 0
-    assert "toy, wsj: from wsj" in capsys.readouterr().out
+    assert "toy, wsj: here: from wsj" in capsys.readouterr().out
     suite = run_all(own)
     results = Results(own)["toy"]
     assert [(row["method"], row["status"]) for row in records(results.runs)] == [
@@ -184,7 +184,7 @@ def test_the_check_says_in_one_sentence_what_is_missing(own, capsys):
         path.unlink()
     assert main(["--root", str(own), "check"]) == 1
     output = capsys.readouterr()
-    assert f"toy, wsj: own file: {own / 'wsj'} has no file of section 07" in output.out
+    assert f"toy, wsj: missing: {own / 'wsj'} has no file of section 07" in output.out
     assert "1 own file is missing" in output.err
     wrong = {**CONFIG, "data": {"wsj": {**CONFIG["data"]["wsj"], "train_sections": "02-99"}}}
     write_config(own, wrong)

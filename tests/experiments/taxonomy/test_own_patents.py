@@ -203,7 +203,7 @@ def test_the_whole_pipeline_runs_on_own_patents_and_is_bound_to_their_files(tmp_
     folder = collection(tmp_path / "wipo-alpha")
     root = project(tmp_path, CONFIG)
     assert main(["--root", str(root), "check"]) == 0
-    assert "toy, wipo-alpha: from wipo-alpha" in capsys.readouterr().out
+    assert "toy, wipo-alpha: here: from wipo-alpha" in capsys.readouterr().out
     suite = run_all(root)
     results = Results(root)["toy"]
     assert results.summary["runs"] == {"done": 4, "skipped": 0, "failed": 0}
@@ -221,7 +221,7 @@ def test_the_whole_pipeline_runs_on_own_patents_and_is_bound_to_their_files(tmp_
 def test_the_check_says_in_one_sentence_what_is_missing(tmp_path, capsys):
     root = project(tmp_path, CONFIG)
     assert main(["--root", str(root), "check"]) == 1
-    assert "own file: there is no folder wipo-alpha; name yours as `path`" in capsys.readouterr().out
+    assert "missing: there is no folder wipo-alpha; name yours as `path`" in capsys.readouterr().out
     (tmp_path / "wipo-alpha").mkdir()
     assert main(["--root", str(root), "check"]) == 1
     assert "wipo-alpha has no .xml file below train" in capsys.readouterr().out
