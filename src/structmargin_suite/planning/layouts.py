@@ -13,6 +13,8 @@ from structmargin_suite.storage.yaml_text import Key
 
 MADE_KEYS = ("measure", "data", "reading")
 """Columns that every table may have besides its own keys; with `splits` also split."""
+MOST_VALUES = 10_000
+"""Of a key that are listed: a study with more of them is refused for its number of runs."""
 Fault = tuple[Key, str]
 
 
@@ -70,7 +72,7 @@ def _values(
     studies = [spec["study"]] if isinstance(spec["study"], str) else spec["study"]
     for given in (each.get(study, {}) for study in studies for each in (config.get("studies", {}), paper)):
         for key, listed in given.get("vary", {}).items():
-            several = range(listed) if isinstance(listed, int) else listed
+            several = range(min(listed, MOST_VALUES)) if isinstance(listed, int) else listed
             known.setdefault(key, []).extend(_written(value) for value in several)
         for key, value in given.get("fixed", {}).items():
             known.setdefault(key, []).append(_written(value))

@@ -73,7 +73,7 @@ class ExperimentResults:
     ('Int64', 'float64')
     >>> sizes = alignment.select("sizes", method="SVM2")
     >>> sizes["n_train"].unique().tolist()
-    [1, 2, 4, 10, 20, 40, 80]
+    [1, 2, 4, 5, 10, 20, 40, 80]
     >>> list(alignment.table("alignment").columns)[:5]
     ['n_train', 'method', 'reading', 'measure', 'data']
     """

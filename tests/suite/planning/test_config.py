@@ -24,7 +24,7 @@ def test_five_mistakes_are_five_faults_each_with_file_line_key_and_remedy(tmp_pa
     root = project(tmp_path, name="alignment")
     text = (HERE / "configs" / "alignment.yaml").read_text()
     wrong = (
-        text.replace("repetitions: 10", "repetitons: 10")
+        text.replace("repetitions: 40", "repetitons: 40")
         .replace("    n_test: 500", "    n_tset: 500")
         .replace("formulation: SVM2", "formulation: SVM3", 1)
         .replace("vary: {eps: [0.8", "vary: {epps: [0.8", 1)
@@ -36,7 +36,7 @@ def test_five_mistakes_are_five_faults_each_with_file_line_key_and_remedy(tmp_pa
     for wrong, right, value in (
         ("'jmlr06'", "'jmlr05'", ""),
         ("'n_tset'", "'n_test'", "500"),
-        ("'repetitons'", "'repetitions'", "10"),
+        ("'repetitons'", "'repetitions'", "40"),
         ("'SVM3'", "'SVM2'", ""),
         ("'epps'", "'eps'", "[0.8, 0.4"),
     ):

@@ -250,7 +250,7 @@ def test_more_runs_than_can_be_planned_are_refused_before_they_are_listed(root, 
     write_config(root, config)
     with (
         bounded(cpu_seconds=10.0),
-        pytest.raises(ValueError, match="runs; let fewer values vary: at most 5000"),
+        pytest.raises(ValueError, match=f"runs; let fewer values vary: at most {MAX_RUNS}"),
     ):
         load(root)
     write_config(root, TOY)
