@@ -27,7 +27,7 @@ def test_five_mistakes_are_five_faults_each_with_file_line_key_and_remedy(tmp_pa
         text.replace("repetitions: 40", "repetitons: 40")
         .replace("    n_test: 500", "    n_tset: 500")
         .replace("formulation: SVM2", "formulation: SVM3", 1)
-        .replace("vary: {eps: [0.8", "vary: {epps: [0.8", 1)
+        .replace("vary: {eps: &precisions [0.8", "vary: {epps: &precisions [0.8")
         .replace("paper: jmlr05", "paper: jmlr06")
     )
     (root / "configs" / "alignment.yaml").write_text(wrong)
