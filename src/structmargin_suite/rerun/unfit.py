@@ -47,8 +47,7 @@ def unfit(suite: Suite, names: Sequence[str]) -> Iterator[Unfit]:
     layout = ScaleLayout(suite.root, suite.scale)
     for name in names:
         yield from Check(suite, suite.experiments[name], layout).faults()
-    for path, why in _strays(suite.root, layout):
-        yield Unfit(path, why, True, ())
+    yield from (Unfit(path, why, True, ()) for path, why in _strays(suite.root, layout))
     pages = (layout.page, *(layout.page_of(name) for name in suite.experiments))
     for path in (layout.statements, layout.distances, *pages, layout.results / SEAL, layout.complete):
         if (why := _no_file(path)) is not None:
