@@ -127,16 +127,29 @@ def test_a_document_counts_with_its_mean_over_the_rounds_that_test_it():
     others = [np.setdiff1d(np.arange(6), fold) for fold in folds]
     one_fold = by_cross_validation({k: (others[k], np.full(4, 6.0 * k)) for k in range(3)}, 3)
     assert one_fold.tolist() == [[9.0, 9.0, 6.0, 6.0, 3.0, 3.0]]
-    # of four rounds the last begins a cross-validation that is not whole; of two, none is
+    # of four rounds the last begins a cross-validation that is not whole; of two, none is, even where the
+    # rounds that are there test every document between them
     assert by_cross_validation({k: (folds[k % 3], values[k]) for k in range(4)}, 3).tolist() == [
         [0, 1, 10, 11, 20, 21]
     ]
-    assert by_cross_validation({k: (folds[k], values[k]) for k in range(2)}, 3).tolist() == [[0, 1, 10, 11]]
+    assert len(by_cross_validation({k: (folds[k], values[k]) for k in range(2)}, 3)) == 0
+    assert len(by_cross_validation({k: (others[k], np.full(4, 6.0 * k)) for k in range(2)}, 3)) == 0
 
 
 @pytest.mark.parametrize(("corpus", "study"), [("wipo-d", "patents"), ("newsgroups", "newsgroups")])
 def test_one_round_is_no_evidence(corpus, study):
     assert set(_verdicts(made(corpus=corpus, study=study, rounds=1)).values()) == {"not testable"}
+
+
+def test_one_cross_validation_is_no_evidence():
+    """Five rounds hold one whole cross-validation of either kind; ten hold at least two."""
+    assert set(_verdicts(made(rounds=5)).values()) == {"not testable"}
+    verdicts = _verdicts(made(rounds=6))
+    assert {name: verdicts[name] for name in ("taxonomy-best-tree-4", "taxonomy-best-tree-2")} == {
+        "taxonomy-best-tree-4": "reproduced",
+        "taxonomy-best-tree-2": "not testable",
+    }
+    assert "not testable" not in _verdicts(made(rounds=10)).values()
 
 
 def test_margin_rescaling_has_rows_of_its_own():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,8 +56,7 @@ def by_cross_validation(
     Returns
     -------
     ndarray
-        Of the cross-validations that test every document; where there is none, of all rounds taken together,
-        with the documents that they test.
+        Of the cross-validations that test every document; those with missing rounds are left out.
     """
     n = 1 + max(int(documents.max()) for documents, _ in rounds.values())
     sums, counts = (np.zeros((1 + max(rounds) // folds, n)) for _ in range(2))
@@ -66,7 +65,11 @@ def by_cross_validation(
         counts[number // folds, documents] += 1
     tested = counts.sum(axis=0) > 0
     sums, counts = sums[:, tested], counts[:, tested]
-    whole = (counts > 0).all(axis=1)
-    if whole.any():
-        return np.asarray(sums[whole] / counts[whole])
-    return np.asarray(sums.sum(axis=0, keepdims=True) / counts.sum(axis=0))
+    whole = (counts > 0).all(axis=1) & np.isin(np.arange(len(counts)), _complete(rounds, folds))
+    return np.asarray(sums[whole] / counts[whole])
+
+
+def _complete(rounds: Iterable[int], folds: int) -> list[int]:
+    """The cross-validations all of whose rounds are there."""
+    there = set(rounds)
+    return [k for k in range(1 + max(there) // folds) if there.issuperset(range(k * folds, (k + 1) * folds))]

@@ -3,7 +3,8 @@
 The unit is a document. The rounds of the patents are folds: a cross-validation tests every document once (or
 as often, where one fold is trained on), and a document counts with its mean in each. The rounds of the
 newsgroups have one test set. Both ways documents are resampled crossed with the training sets' draws, which
-are cross-validations or rounds.
+are cross-validations or rounds. At least two draws are needed: one alone does not show how much training sets
+differ.
 """
 
 from __future__ import annotations
@@ -48,13 +49,18 @@ def _by_document(case: Case, measure: str, size: int, better: str, other: str) -
         rounds = zip(column(runs, "round", 0), runs["run"], strict=True)
         by_method.append({int(number): predicted(case.experiment, run) for number, run in rounds})
     common = [number for number in by_method[0] if number in by_method[1]]
-    if len(common) < 2:  # one training set says nothing of others
-        raise NotTestable(f"{len(common)} rounds with {size} per class; at least 2 are needed")
+    if not common:
+        raise NotTestable(f"no rounds with {size} per class")
     gains = {k: _gain(measure, by_method[0][k], by_method[1][k]) for k in common}
     if by_method[0][common[0]].tested is None:
-        return np.array(list(gains.values()))
-    tested = {k: np.asarray(by_method[0][k].tested) for k in common}
-    return by_cross_validation({k: (tested[k], gains[k]) for k in common}, FOLDS[size])
+        draws, what = np.array(list(gains.values())), "rounds"
+    else:
+        tested = {k: np.asarray(by_method[0][k].tested) for k in common}
+        draws = by_cross_validation({k: (tested[k], gains[k]) for k in common}, FOLDS[size])
+        what = f"whole {FOLDS[size]}-fold cross-validations"
+    if len(draws) < 2:
+        raise NotTestable(f"{len(draws)} {what} with {size} per class; at least 2 are needed")
+    return draws
 
 
 def _gain(measure: str, better: Predicted, other: Predicted) -> np.ndarray:
