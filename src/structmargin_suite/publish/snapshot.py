@@ -26,11 +26,12 @@ from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.publish.page import pages
 from structmargin_suite.publish.page.facts import clocks
 from structmargin_suite.publish.page.pictures import webp
-from structmargin_suite.rerun import machine
+from structmargin_suite.publish.stability import reseeded
+from structmargin_suite.rerun import machine, seeds
 from structmargin_suite.results import ExperimentResults, Results
 from structmargin_suite.storage.files import plain, write_bytes, write_json, write_text
 from structmargin_suite.storage.frames import records
-from structmargin_suite.storage.layout import Layout
+from structmargin_suite.storage.layout import Layout, ScaleLayout
 from structmargin_suite.storage.statements_file import STATEMENTS_FILE, Claim, read_statements, statements_of
 
 LARGEST = {"svg": 250_000, "png": 60_000}
@@ -66,7 +67,9 @@ def snapshot(root: Path) -> list[str]:
     claims, rows = _judged(layout, copied)
     shown = [copied[name] for name in order]
     distances = (beside / layout.distances.name).read_bytes()
-    for name, text in pages(shown, claims, rows, suite, distances, misfits(layout.published)).items():
+    under = reseeded(rows, seeds.verdicts(suite, ScaleLayout(root, suite.scale)))
+    made = pages(shown, claims, rows, suite, distances, misfits(layout.published), reseeded=under)
+    for name, text in made.items():
         write_text(beside / name, text)
     write_json(beside / RECORD, _record(suite, copied, replaced))
     shutil.rmtree(target, ignore_errors=True)

@@ -1,11 +1,11 @@
-"""Verdicts of this run beside those of the committed run: how many differ, which, and why.
+"""Verdicts of this run beside the committed run's, and beside those under other seeds: which differ, and why.
 
 A smaller scale may leave open what a larger one decides; a verdict that turns into its opposite is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,18 +14,55 @@ DECIDED = ("reproduced", "contradicted")
 
 @dataclass(frozen=True)
 class Change:
-    """A statement whose verdict is not the committed run's."""
+    """A statement whose verdict is another one in the other run."""
 
     id: str
     here: str
-    committed: str
+    there: str
     why: str
     volatile: bool
 
     @property
     def opposite(self) -> bool:
         """Whether both runs decide, and differ."""
-        return self.here in DECIDED and self.committed in DECIDED
+        return self.here in DECIDED and self.there in DECIDED
+
+
+@dataclass(frozen=True)
+class Reseeded:
+    """The primary verdicts under another seed: of which experiments, how many, and those that differ."""
+
+    seed: int
+    experiments: tuple[str, ...]
+    compared: int
+    changed: tuple[Change, ...]
+
+
+def reseeded(
+    rows: Sequence[Mapping[str, Any]], again: Mapping[tuple[str, str, str], Mapping[int, str]]
+) -> list[Reseeded]:
+    """What other seeds say of the primary verdicts.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        The rows of statements.csv.
+    again : mapping
+        By statement, reading and data: the verdict under each other seed.
+    """
+    primary = [row for row in rows if row["primary"]]
+    under = [(row, again.get((row["id"], row["reading"] or "", row["data"] or ""), {})) for row in primary]
+    result = []
+    for seed in sorted({seed for _, verdicts in under for seed in verdicts}):
+        compared = [(row, verdicts[seed]) for row, verdicts in under if seed in verdicts]
+        changed = [
+            Change(row["id"], row["verdict"], verdict, f"under the seed {seed}", bool(row["volatile"]))
+            for row, verdict in compared
+            if verdict != row["verdict"]
+        ]
+        names = tuple(dict.fromkeys(row["experiment"] for row, _ in compared))
+        result.append(Reseeded(seed, names, len(compared), tuple(changed)))
+    return result
 
 
 def changes(rows: Sequence[dict[str, Any]], committed: Sequence[dict[str, Any]]) -> list[Change]:

@@ -13,7 +13,7 @@ from structmargin_suite.analysis.published_numbers import misfits
 from structmargin_suite.figures.suite import draw_distances
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.publish.page import pages
-from structmargin_suite.publish.stability import Change, changes
+from structmargin_suite.publish.stability import Change, changes, reseeded
 from structmargin_suite.rerun import job_keys, machine, seeds
 from structmargin_suite.results import Results
 from structmargin_suite.stages._command import arguments, guarded, layout_of
@@ -35,7 +35,8 @@ def report(suite: Suite, layout: ScaleLayout | None = None) -> None:
     for experiment in results.values():
         verified(experiment.folder)
     claims = read_statements(suite.root / "data" / "published" / STATEMENTS_FILE)
-    rows = judge(results, claims, again=seeds.verdicts(suite, ScaleLayout(suite.root, suite.scale)))
+    again = seeds.verdicts(suite, ScaleLayout(suite.root, suite.scale))
+    rows = judge(results, claims, again=again)
     write_csv(layout.statements, rows, COLUMNS)
     progress.step(layout.statements.name)
     current = {name: plain(experiment.config) for name, experiment in suite.experiments.items()}
@@ -46,7 +47,9 @@ def report(suite: Suite, layout: ScaleLayout | None = None) -> None:
     progress.step(layout.distances.name)
     distances = layout.distances.read_bytes()
     wrong = misfits(suite.root / "data" / "published")
-    made = pages(shown, claims, rows, suite, distances, wrong, stale, _changes(suite, rows))
+    made = pages(
+        shown, claims, rows, suite, distances, wrong, stale, _changes(suite, rows), reseeded(rows, again)
+    )
     for name, text in made.items():
         write_text(layout.results / name, text)
     progress.step("the pages")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from structmargin_suite.publish.stability import changes
+from structmargin_suite.publish.stability import changes, reseeded
 
 
 def line(name, verdict, n=10, primary=True, **given):
@@ -35,9 +35,32 @@ def test_the_same_verdicts_are_no_change():
 )  # fmt: skip
 def test_a_change_has_its_reason(here, committed, why, opposite):
     (found,) = changes([here], [committed])
-    assert (found.here, found.committed) == (here["verdict"], committed["verdict"])
+    assert (found.here, found.there) == (here["verdict"], committed["verdict"])
     assert (found.why, found.opposite) == (why, opposite)
 
 
 def test_statements_that_one_run_does_not_know_are_left_out():
     assert changes([line("new", "reproduced")], [line("old", "reproduced")]) == []
+
+
+def test_verdicts_under_other_seeds_are_compared_statement_by_statement():
+    """Two seeds, of which the second ran one experiment only; rows that are not primary do not count."""
+    rows = [
+        line("a", "reproduced", experiment="ner"),
+        line("b", "contradicted", experiment="ocr"),
+        line("c", "inconclusive", experiment="ocr", reading=None),
+        line("b", "reproduced", primary=False, experiment="ocr", reading="other"),
+    ]
+    again = {
+        ("a", "r", "d"): {1: "reproduced"},
+        ("b", "r", "d"): {1: "reproduced", 2: "contradicted"},
+        ("c", "", "d"): {1: "reproduced", 2: "inconclusive"},
+        ("b", "other", "d"): {1: "contradicted", 2: "contradicted"},
+    }
+    first, second = reseeded(rows, again)
+    assert (first.seed, first.experiments, first.compared) == (1, ("ner", "ocr"), 3)
+    assert [(each.id, each.here, each.there, each.opposite) for each in first.changed] == [
+        ("b", "contradicted", "reproduced", True),
+        ("c", "inconclusive", "reproduced", False),
+    ]
+    assert (second.seed, second.experiments, second.compared, second.changed) == (2, ("ocr",), 2, ())

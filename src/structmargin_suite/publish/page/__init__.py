@@ -22,7 +22,7 @@ from structmargin_suite.publish.page.overview import overview
 from structmargin_suite.publish.page.pictures import LARGEST_SVG
 from structmargin_suite.publish.page.section import section
 from structmargin_suite.publish.papers import PAPERS
-from structmargin_suite.publish.stability import Change
+from structmargin_suite.publish.stability import Change, Reseeded
 from structmargin_suite.rerun import machine
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.statements_file import Claim
@@ -40,6 +40,7 @@ def pages(
     misfits: Sequence[Finding] = (),
     stale: Sequence[str] = (),
     changed: Sequence[Change] | None = None,
+    reseeded: Sequence[Reseeded] = (),
 ) -> dict[str, str]:
     """All pages as texts, by their names below the folder of results.
 
@@ -60,6 +61,8 @@ def pages(
         Experiments whose results were made under another configuration.
     changed : sequence of Change, optional
         Verdicts that differ from the committed run's; None where there is none, or where this is it.
+    reseeded : sequence of Reseeded
+        What other seeds of the suite say of the verdicts.
     """
     environment = _environment()
     titles = {results.name: results.config["title"] for results in experiments}
@@ -72,7 +75,7 @@ def pages(
         "begin": VOLATILE_BEGIN,
         "end": VOLATILE_END,
     }
-    front = overview(experiments, claims, rows, suite, distances, misfits, stale, changed)
+    front = overview(experiments, claims, rows, suite, distances, misfits, stale, changed, reseeded)
     made = {PAGE: environment.get_template("overview.html").render(root="", here="", **shared, **front)}
     for name, experiment in suite.experiments.items():
         if name not in titles:

@@ -11,7 +11,7 @@ from structmargin_suite.publish.page.facts import data_sentence
 from structmargin_suite.publish.page.pictures import inline
 from structmargin_suite.publish.page.section import answer
 from structmargin_suite.publish.papers import PAPERS
-from structmargin_suite.publish.stability import Change
+from structmargin_suite.publish.stability import Change, Reseeded
 from structmargin_suite.publish.verdicts import VERDICTS, causes, counts
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.statements_file import Claim
@@ -26,6 +26,7 @@ def overview(
     misfits: Sequence[Finding],
     stale: Sequence[str],
     changed: Sequence[Change] | None,
+    reseeded: Sequence[Reseeded],
 ) -> dict[str, Any]:
     """What the template of the overview needs beyond what all pages share."""
     return {
@@ -42,6 +43,7 @@ def overview(
         "missing": [name for name in suite.experiments if name not in {each.name for each in experiments}],
         "untestable": untestable(rows),
         "changed": changed,
+        "reseeded": reseeded,
         "misfits": misfits,
         "stale": stale,
         "runs": {

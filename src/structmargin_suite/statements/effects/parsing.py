@@ -181,7 +181,7 @@ def variants(case: Case) -> Estimate:
 
 @effect("algorithm-variants-time", study=VARIANTS, cause="engineering")
 def variants_in_counts(case: Case) -> Estimate:
-    """The same in searches, which are all that counts where a search takes as long as in the paper's program."""
+    """The same in searches, which decide where a search takes as long as in the paper's program."""
     estimate = _b_over_a(case, case.runs(VARIANTS), "oracle_calls")
     return estimate.noted(
         f"variant (b) makes {math.exp(estimate.effect):.2f} times the searches of variant (a), "
