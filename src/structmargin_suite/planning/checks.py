@@ -21,6 +21,7 @@ from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.config import Document, Faults, located, repaired, short, unknown, validate
 from structmargin_suite.planning.layouts import layout_faults
 from structmargin_suite.planning.references import reference_faults
+from structmargin_suite.storage.layout import figure_kind
 from structmargin_suite.storage.names import OutsideError, alike, inside
 from structmargin_suite.storage.yaml_text import Key
 
@@ -256,10 +257,12 @@ class Checks:
 
     def check_figures(self) -> None:
         """Figures that exist."""
-        drawn = self.catalogue.figures(self.name)
-        for figure in self.section("figures"):
-            if figure not in drawn:
-                self.fault(("figures", figure), unknown(figure, drawn, "value"))
+        for figure, given in self.section("figures").items():
+            module, kind = figure_kind(self.config, self.name, figure)
+            drawn = self.catalogue.figures(module)
+            if kind not in drawn:
+                where = ("figures", figure, "kind") if "kind" in given else ("figures", figure)
+                self.fault(where, unknown(kind, drawn, "value"))
 
     def check_deviations(self) -> None:
         """Values that tables name in the texts of their deviations; not after other faults of the file.

@@ -15,7 +15,9 @@ No two scales share a file below their own folders. Deleting the caches costs ti
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 PART_FILE = "part.npz"
 RECORD_FILE, MODEL_FILE, GAINS_FILE = "run.json", "model.npz", "gains.csv"
@@ -119,3 +121,22 @@ def tabulated(config: dict[str, object]) -> list[str]:
         *(f"{table}.{kind}" for table in tables for kind in ("csv", "md", "tex")),
         *(f"figures/{figure}.{kind}" for figure in figures for kind in FIGURE_KINDS),
     ]
+
+
+def figure_kind(config: Mapping[str, Any], experiment: str, figure: str) -> tuple[str, str]:
+    """(module, name) of the function that draws a figure: its `kind`, or the one of its name.
+
+    An experiment's own figures are in the module of its name; those of a variant, in that of the experiment
+    that it extends.
+
+    Examples
+    --------
+    >>> figures = {"curve": {}, "other": {"kind": "ner/bars"}}
+    >>> figure_kind({"figures": figures, "extends": "ocr"}, "mine", "curve")
+    ('ocr', 'curve')
+    >>> figure_kind({"figures": figures}, "mine", "other")
+    ('ner', 'bars')
+    """
+    own = f"{config.get('extends', experiment)}/{figure}"
+    module, _, name = str(config["figures"][figure].get("kind", own)).partition("/")
+    return module, name
