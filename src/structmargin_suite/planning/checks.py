@@ -64,6 +64,7 @@ class Checks:
         self.check_methods()
         self.check_readings()
         self.check_studies()
+        self.check_methods_used()
         self.check_tables()
         self.check_figures()
         self.check_deviations()
@@ -229,6 +230,26 @@ class Checks:
                     said = unknown(reading, list(named), "value")
                     where = ("studies", study, "readings", str(position))
                     self.fault(where, f"no method of the study names it: {said}")
+
+    def check_methods_used(self) -> None:
+        """Methods that some study names, at some scale; not after a misspelt one, which may be meant."""
+        values = self.document.values
+        scales = values.get("scales")
+        overrides = list(scales.values()) if isinstance(scales, Mapping) else []
+        used = {
+            method
+            for part in (values, *overrides)
+            if isinstance(part, Mapping) and isinstance(part.get("studies"), Mapping)
+            for study in part["studies"].values()
+            if isinstance(study, Mapping) and isinstance(study.get("methods"), list)
+            for method in study["methods"]
+            if isinstance(method, str)
+        }
+        defined = self.names("methods")
+        for method in defined if used <= set(defined) else ():
+            if method not in used:
+                message = "no study names this method; name it in the `methods` of one, or remove it"
+                self.fault(("methods", method), message)
 
     def check_tables(self) -> None:
         """Studies and published files that tables name, and what their layouts do."""

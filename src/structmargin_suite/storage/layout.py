@@ -9,6 +9,7 @@
     results/<experiment>/index.html             the page of an experiment
     results/seeds/<scale>/<seed>/               verdicts of the same configuration under another seed
     .cache/runs/<scale>/<experiment>/           finished runs, so that a job that runs again does less
+    .cache/before/<scale>/<experiment>/         the tables of the run before the last change
 
 No two scales share a file below their own folders. Deleting the caches costs time and nothing else.
 """
@@ -91,6 +92,10 @@ class ScaleLayout(Layout):
     def cached(self, experiment: str, run: str, stage: str) -> Path:
         """What a stage made of one run, for when its job runs again."""
         return self.root / ".cache" / "runs" / self.name / experiment / f"{run}.{stage}.zip"
+
+    def before(self, experiment: str) -> Path:
+        """The tables of an experiment's run before the last one that changed something."""
+        return self.root / ".cache" / "before" / self.name / experiment
 
     def seed(self, seed: int | str) -> Path:
         """The verdicts of a run under another seed; `seed("*")` is the pattern of all of them."""

@@ -123,9 +123,8 @@ class LogHandler(LogHandlerBase):
             self._finished(self.board, record.__dict__["job_id"])
         elif event == LogEvent.JOB_ERROR:
             self._failed(self.board, record.__dict__)
-        elif event != LogEvent.GROUP_ERROR and record.levelno >= logging.WARNING:
-            if not any(words in record.getMessage() for words in SAID_ALREADY):
-                self._pass_on(record)
+        elif event != LogEvent.GROUP_ERROR and _is_news(record):
+            self._pass_on(record)
 
     def _hold_back(self, record: logging.LogRecord, event: Any) -> None:
         """Keep a note of planning; a job without a plan means that nobody will tell one (--no-hooks)."""
@@ -184,6 +183,12 @@ class LogHandler(LogHandlerBase):
             except (OSError, ValueError):  # nobody reads any more
                 pass
         super().close()
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a message beside the jobs' own is a warning or an error that was not told yet."""
+    said = any(words in record.getMessage() for words in SAID_ALREADY)
+    return record.levelno >= logging.WARNING and not said
 
 
 def last_lines(logs: list[str]) -> list[str]:

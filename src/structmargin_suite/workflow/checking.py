@@ -15,7 +15,9 @@ from structmargin.names import nearest
 from structmargin_suite.planning.config import unknown
 from structmargin_suite.planning.plan import Suite
 from structmargin_suite.planning.sources import missing_files
-from structmargin_suite.rerun.unfit import unfit
+from structmargin_suite.rerun.kept import keep_tables, replaced
+from structmargin_suite.rerun.unfit import OTHER, unfit
+from structmargin_suite.storage.layout import ScaleLayout
 
 FOLDERS = (".snakemake", "data", "data/ready", "results", "results/scales")
 """Folders that files of all experiments are written to."""
@@ -62,9 +64,18 @@ def locked() -> bool:
 
 
 def remove_unfit(suite: Suite, experiments: Sequence[str], dry: bool) -> None:
-    """Remove files that do not fit the plan, and say so; in a dry run only say so."""
+    """Remove files that do not fit the plan, and say so; in a dry run only say so.
+
+    Where runs were made from another configuration, code or data, their tables are kept for `compare`.
+    """
     outdated: dict[str, list[Path]] = {}
-    for path, why, damaged, later in list(unfit(suite, experiments)):
+    found = list(unfit(suite, experiments))
+    layout = ScaleLayout(suite.root, suite.scale)
+    for name in (
+        () if dry else replaced([each.path for each in found if each.why == OTHER], layout, experiments)
+    ):
+        keep_tables(layout, name)
+    for path, why, damaged, later in found:
         if damaged:
             print(f"{path} {why}: it is made again", file=sys.stderr)
         else:
