@@ -19,8 +19,8 @@ from structmargin_suite.methods.method import COMMON_KEYS, Method
 from structmargin_suite.methods.reading import Reading, readings_of
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.config import Document, Faults, located, repaired, short, unknown, validate
-from structmargin_suite.planning.layouts import layout_faults
-from structmargin_suite.planning.references import reference_faults
+from structmargin_suite.planning.tables.layouts import layout_faults
+from structmargin_suite.planning.tables.references import reference_faults
 from structmargin_suite.storage.layout import figure_kind
 from structmargin_suite.storage.names import OutsideError, alike, inside
 from structmargin_suite.storage.yaml_text import Key

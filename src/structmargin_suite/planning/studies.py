@@ -19,8 +19,8 @@ from structmargin_suite.methods.method import NESTED, Method
 from structmargin_suite.methods.reading import Reading
 from structmargin_suite.planning.checks import Checks
 from structmargin_suite.planning.config import Faults, unknown, validate
-from structmargin_suite.planning.measures import known_measures, measure_faults
 from structmargin_suite.planning.runs import Run, column_names, grid, last_name
+from structmargin_suite.planning.tables.measures import known_measures, measure_faults
 from structmargin_suite.storage.names import NameClash
 from structmargin_suite.storage.yaml_text import Key
 

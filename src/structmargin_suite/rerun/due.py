@@ -15,7 +15,7 @@ from structmargin_suite.planning.config import changes, short
 from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Run
 from structmargin_suite.rerun import job_keys
-from structmargin_suite.rerun.unfit import Check, opened
+from structmargin_suite.rerun.unfit import OTHER, Check, opened
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import plain
@@ -61,14 +61,19 @@ class _Forecast:
         self.layout = ScaleLayout(suite.root, suite.scale)
         self.check = Check(suite, experiment, self.layout)
         self.corpora: dict[str, Bundle] = {}
+        self.outdated: dict[str, Bundle] = {}
         self.unprepared: dict[str, str] = {}
         for corpus in experiment.corpora:
             bundle, _ = opened(self.layout.corpus(experiment.name, corpus))
             problem = None if bundle is None else self.check.corpus_problem(corpus, bundle)
-            if bundle is not None and problem is None:
+            if bundle is None:
+                self.unprepared[corpus] = NOT_PREPARED
+            elif problem is None:
                 self.corpora[corpus] = bundle
             else:
-                self.unprepared[corpus] = NOT_PREPARED if bundle is None else DATA
+                self.unprepared[corpus] = DATA
+                if problem == OTHER and experiment.parts_of(corpus)[0].source != "file":
+                    self.outdated[corpus] = bundle
 
     def due(self, jobs: Collection[str] | None) -> Iterator[Due]:
         """The runs to train of these jobs, or of those whose bundles do not fit."""
@@ -94,12 +99,26 @@ class _Forecast:
     def _key(self, run: Run) -> str:
         return job_keys.training_key(self.experiment, run, self.corpora[run.corpus])
 
+    def _corpus(self, run: Run) -> Bundle | None:
+        """The prepared corpus that a run reads; None where it cannot be told what it will be.
+
+        A corpus that is prepared again because other parts are asked for keeps the parts that it has: their
+        seed and parameters, and the code of the data set, are in what a run's key is compared by.
+        """
+        outdated = self.outdated.get(run.corpus)
+        if outdated is not None and run.part in outdated.entries:
+            same = outdated.about.get("seeds", {}).get(run.part) == self.experiment.part(run.part).seed
+            return outdated if same else None
+        return self.corpora.get(run.corpus)
+
     def _why(self, run: Run, trained: Bundle | None) -> str | None:
         """Why a run is trained again; None where the cache has it."""
         cache = _entered(self.layout.cached(self.experiment.name, run.name, "train"))
-        known = run.corpus in self.corpora
-        if known and cache is not None and cache.key(run.name) == self._key(run):
-            return None
+        corpus = self._corpus(run)
+        if cache is not None and corpus is not None:
+            key = job_keys.training_key(self.experiment, run, corpus)
+            if cache.key(run.name) == key:
+                return None
         record = next((found for each in (trained, cache) if (found := _record(each, run.name))), None)
         if record is None:
             return self.unprepared.get(run.corpus, NEVER) if not self._ever() else NEVER
@@ -110,9 +129,9 @@ class _Forecast:
             return changed
         if record.get("code") != job_keys.run_code(self.experiment, run):
             return CODE
-        if not known:
+        if corpus is None:
             return self.unprepared[run.corpus]
-        data = plain(job_keys.data_of(run, self.corpora[run.corpus]))
+        data = plain(job_keys.data_of(run, corpus))
         return GONE if record.get("data") == data else DATA
 
     def _ever(self) -> bool:

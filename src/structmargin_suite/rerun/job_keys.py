@@ -18,7 +18,11 @@ from structmargin_suite.storage.layout import PART_FILE, Layout, ScaleLayout, fi
 from structmargin_suite.storage.seal import SEAL
 from structmargin_suite.storage.statements_file import STATEMENTS_FILE
 
-PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.job_keys"]
+PLANNING = [
+    *modules_in("structmargin_suite.planning"),
+    *modules_in("structmargin_suite.planning.tables"),
+    "structmargin_suite.rerun.job_keys",
+]
 METHODS = modules_in("structmargin_suite.methods")
 """Of these, each run counts what its own method uses, in training and in evaluation."""
 LOOKS = (".html", ".css", ".js")

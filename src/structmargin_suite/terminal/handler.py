@@ -11,6 +11,7 @@ A fault in here never ends a run: from then on Snakemake's own text is shown.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 from collections.abc import Callable, Mapping
@@ -102,7 +103,8 @@ class LogHandler(LogHandlerBase):
             self.full = True
             self.screen.stop()
             self.screen.say(f"(no more progress is shown: {type(error).__name__}: {error})")
-            self._pass_on(record)
+            with contextlib.suppress(Exception):
+                self._pass_on(record)
 
     def _show(self, record: logging.LogRecord) -> None:
         event = getattr(record, "event", None)
