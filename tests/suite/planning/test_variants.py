@@ -65,6 +65,9 @@ def test_a_variant_has_its_own_results_and_the_same_tables(tmp_path):
     assert tables[0][keys].equals(tables[1][keys])
     assert not tables[0]["value"].equals(tables[1]["value"])
     assert tables[0]["published"].equals(tables[1]["published"])
+    evidence = " ".join(results.statements()["evidence"].dropna())
+    assert "runs of toy" in evidence and "other" not in evidence, "a variant is not judged"
+    assert "A toy (variant other)" in (root / "results" / "index.html").read_text()
     assert results["toy"].table("solvers").equals(results["other"].table("solvers")), "nothing else differs"
 
 

@@ -18,6 +18,7 @@ from structmargin_suite.rerun.kept import keep_tables, replaced
 from structmargin_suite.rerun.times import START, UNKNOWN, Times
 from structmargin_suite.storage.csv_files import read_csv, write_csv
 from structmargin_suite.storage.layout import ScaleLayout
+from structmargin_suite.workflow.checking import remove_unfit
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +117,12 @@ def test_compare_tells_what_moved_since_the_run_before_in_standard_errors(tmp_pa
     layout = ScaleLayout(root, "standard")
     assert main(["--root", str(root), "compare", "toy"]) == 1
     assert "no earlier run of toy is kept" in capsys.readouterr().err
-    assert keep_tables(layout, "toy")
-    changed(root, "margin", C=0.002)
+    suite = changed(root, "margin", C=0.002)
+    remove_unfit(suite, ["toy"], dry=True)
+    assert not layout.before("toy").exists()
+    remove_unfit(suite, ["toy"], dry=False)
+    assert "was made from another configuration" in capsys.readouterr().err
+    assert {path.name for path in layout.before("toy").iterdir()} >= {"summary.json", "toy.csv", "runs.csv"}
     run_all(root)
     output = said(root, capsys, "compare", "toy")
     assert "toy (scale standard) beside the run before the last change" in output
