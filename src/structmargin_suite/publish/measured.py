@@ -9,15 +9,16 @@ from statistics import fmean
 import yaml
 
 from structmargin_suite.planning.resources import FILE, Resources
-from structmargin_suite.rerun.times import cpu_seconds
+from structmargin_suite.rerun.times import benchmark, cpu_seconds
 from structmargin_suite.storage.errors import DamagedFile
-from structmargin_suite.storage.files import read_utf8, write_text
+from structmargin_suite.storage.files import write_text
 from structmargin_suite.storage.layout import BENCHMARKS, Layout
 
 HEADER = """\
 # Peak memory and wall time of the largest job of each rule, by experiment and scale, as measured by
-# `structmargin resources` after a run, and the CPU seconds of its jobs on average. What jobs ask a cluster for
-# (src/structmargin_suite/planning/resources.py) and how long a first run should take follow from these numbers.
+# `structmargin resources` after a run, and `cpu`, the CPU seconds of its jobs on average. What jobs ask a
+# cluster for (src/structmargin_suite/planning/resources.py), and how long a first run is said to take, follow
+# from these numbers.
 """
 
 
@@ -43,12 +44,11 @@ def measured(root: Path) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
 
 def _row(path: Path) -> tuple[float, float]:
     """(megabytes, seconds) in a benchmark file; a job too short to be measured has no memory."""
-    lines = [line.split("\t") for line in read_utf8(path).splitlines()]
+    row = benchmark(path)
     try:
-        row = dict(zip(lines[0], lines[1], strict=True))
         memory = row["max_rss"]
         return (0.0 if memory in ("NA", "-") else float(memory)), float(row["s"])
-    except (IndexError, KeyError, ValueError):
+    except (KeyError, ValueError):
         raise DamagedFile(path, "this is no benchmark file of Snakemake", "delete it") from None
 
 

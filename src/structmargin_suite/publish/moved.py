@@ -93,14 +93,13 @@ def told(root: Path, name: str, other: str | None = None) -> list[str]:
             f"{called} is of scale {then['scale']}, {name} of scale {scale}: run both at one scale"
         )
     compared = moves(folder, now)
+    heads = (other, name) if other not in (None, BEFORE, SNAPSHOT) else ("then", "now")
     lines = [f"{name} (scale {scale}) beside {called}"]
     lines += [
         f"  config: {change}" for change in _config_changes(then["config"], results[name].summary["config"])
     ]
     if compared.moves:
-        lines += _aligned(
-            [("", "then", "now", "moved", "standard errors"), *(m.row for m in compared.moves[:MOST])]
-        )
+        lines += _aligned([("", *heads, "moved", "standard errors"), *(m.row for m in compared.moves[:MOST])])
     if len(compared.moves) > MOST:
         lines.append(f"and {len(compared.moves) - MOST} more")
     far = sum(move.errors is not None and abs(move.errors) > ERRORS for move in compared.moves)
@@ -108,7 +107,7 @@ def told(root: Path, name: str, other: str | None = None) -> list[str]:
         f"{len(compared.moves)} of {compared.total} numbers moved, {far} by more than {ERRORS:g} standard "
         "errors (of the difference, the two taken as independent)"
     )
-    for count, where in ((compared.only_before, "then"), (compared.only_now, "now")):
+    for count, where in zip((compared.only_before, compared.only_now), heads, strict=True):
         lines += [f"{count} numbers are there only {where}"] if count else []
     return lines
 

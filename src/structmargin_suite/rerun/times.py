@@ -117,12 +117,21 @@ def _clocks(folder: Path, scale: str) -> dict[str, float]:
 
 
 def cpu_seconds(path: Path) -> float | None:
-    """The CPU time in a benchmark file of Snakemake, or the wall time of a job too short to be measured."""
+    """The CPU time in a benchmark file of Snakemake's; None where there is nothing to read.
+
+    Of a job that was too short to be measured, its wall time.
+    """
     try:
-        lines = [line.split("\t") for line in read_utf8(path).splitlines()]
-        row = dict(zip(lines[0], lines[1], strict=True))
+        row = benchmark(path)
         cpu = row.get("cpu_time", "NA")
-        seconds = float(row["s"]) if cpu in ("NA", "-") else float(cpu)
-    except (OSError, DamagedFile, IndexError, KeyError, ValueError):
+        return max(float(row["s"]) if cpu in ("NA", "-") else float(cpu), 0.0)
+    except (OSError, DamagedFile, KeyError, ValueError):
         return None
-    return max(seconds, 0.0)
+
+
+def benchmark(path: Path) -> dict[str, str]:
+    """A benchmark file of Snakemake's: what was measured, by name."""
+    lines = [line.split("\t") for line in read_utf8(path).splitlines()]
+    if len(lines) < 2 or len(lines[0]) != len(lines[1]) or "s" not in lines[0]:
+        raise DamagedFile(path, "this is no benchmark file of Snakemake", "delete it")
+    return dict(zip(lines[0], lines[1], strict=True))
