@@ -72,7 +72,7 @@ def unpack(options: argparse.Namespace) -> int:
 
 def resources(options: argparse.Namespace) -> int:
     """Write what jobs took to workflow/resources.yaml."""
-    from structmargin_suite.publish.measured import write_resources
+    from structmargin_suite.rerun.measured import write_resources
 
     print(write_resources(options.root))
     return 0

@@ -92,20 +92,26 @@ def told(root: Path, name: str, other: str | None = None) -> list[str]:
         raise DataError(
             f"{called} is of scale {then['scale']}, {name} of scale {scale}: run both at one scale"
         )
-    compared = moves(folder, now)
-    heads = (other, name) if other not in (None, BEFORE, SNAPSHOT) else ("then", "now")
-    lines = [f"{name} (scale {scale}) beside {called}"]
-    lines += [
-        f"  config: {change}" for change in _config_changes(then["config"], results[name].summary["config"])
+    heads = ("then", "now") if other in (None, BEFORE, SNAPSHOT) else (str(other), name)
+    changed = _config_changes(then["config"], results[name].summary["config"])
+    return [
+        f"{name} (scale {scale}) beside {called}",
+        *(f"  config: {change}" for change in changed),
+        *_lines(moves(folder, now), heads),
     ]
-    if compared.moves:
-        lines += _aligned([("", *heads, "moved", "standard errors"), *(m.row for m in compared.moves[:MOST])])
-    if len(compared.moves) > MOST:
-        lines.append(f"and {len(compared.moves) - MOST} more")
-    far = sum(move.errors is not None and abs(move.errors) > ERRORS for move in compared.moves)
+
+
+def _lines(compared: Moves, heads: tuple[str, str]) -> list[str]:
+    """What moved as a table whose columns of numbers have these heads, and a sentence."""
+    found, lines = compared.moves, []
+    if found:
+        lines = _aligned([("", *heads, "moved", "standard errors"), *(move.row for move in found[:MOST])])
+    if len(found) > MOST:
+        lines.append(f"and {len(found) - MOST} more")
+    far = sum(move.errors is not None and abs(move.errors) > ERRORS for move in found)
     lines.append(
-        f"{len(compared.moves)} of {compared.total} numbers moved, {far} by more than {ERRORS:g} standard "
-        "errors (of the difference, the two taken as independent)"
+        f"{len(found)} of {compared.total} numbers moved, {far} by more than {ERRORS:g} standard errors "
+        "(of the difference, the two taken as independent)"
     )
     for count, where in zip((compared.only_before, compared.only_now), heads, strict=True):
         lines += [f"{count} numbers are there only {where}"] if count else []

@@ -8,7 +8,7 @@ import pytest
 
 from structmargin_suite.planning import resources as module
 from structmargin_suite.planning.resources import UNKNOWN_MB, UNKNOWN_MINUTES, Resources
-from structmargin_suite.publish.measured import measured, write_resources
+from structmargin_suite.rerun.measured import measured, write_resources
 from structmargin_suite.storage.errors import DamagedFile
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
