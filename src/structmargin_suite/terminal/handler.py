@@ -23,7 +23,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from structmargin_suite.terminal.board import Board, Planned
 from structmargin_suite.terminal.durations import duration
-from structmargin_suite.terminal.screen import Screen
+from structmargin_suite.terminal.screen import Screen, say
 
 LAST_LINES = 12
 """Of a failed job's log that are shown."""
@@ -176,14 +176,12 @@ class LogHandler(LogHandlerBase):
         """Say what is left to say."""
         if not self.closed:
             self.closed = True
-            try:
+            with contextlib.suppress(OSError, ValueError):  # nobody reads any more
                 self.screen.stop()
                 if self.board is None and not self.erred:
                     self._release()
-                for line in self.ending:
-                    print(line, flush=True)
-            except (OSError, ValueError):  # nobody reads any more
-                pass
+            if self.ending:
+                say(*self.ending)
         super().close()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Callable
 from typing import TextIO
@@ -81,6 +82,16 @@ class Screen:
         with self.lock:
             self.clear()
             self.bar = None
+
+
+def say(*lines: str) -> None:
+    """Write lines to standard output; where nobody reads them, or the disk is full, they are lost."""
+    try:
+        print(*lines, sep="\n", flush=True)
+    except BrokenPipeError:  # nor is anything said when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass
 
 
 def printable(line: str) -> str:

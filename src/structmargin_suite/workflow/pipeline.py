@@ -21,6 +21,7 @@ from structmargin_suite.storage.layout import ScaleLayout, tabulated
 from structmargin_suite.storage.seal import SEAL
 from structmargin_suite.terminal.durations import duration
 from structmargin_suite.terminal.handler import LogHandler
+from structmargin_suite.terminal.screen import say
 from structmargin_suite.workflow import checking, telling
 
 
@@ -96,10 +97,10 @@ class Pipeline:
         planned = None
         try:
             planned = telling.Forecast(self.suite, self.workflow.dag.needrun_jobs())
-            print(planned.summary(cores))
+            summary = planned.summary(cores)
         except Exception as error:  # a forecast is no reason to end a run
-            print(f"how long it takes cannot be said ({type(error).__name__}: {error})")
-        print(*telling.announcement(self.suite, self.asked, planned), sep="\n", flush=True)
+            summary = f"how long it takes cannot be said ({type(error).__name__}: {error})"
+        say(summary, *telling.announcement(self.suite, self.asked, planned))
         if terminal is not None and planned is not None:
             terminal.begin(planned.jobs, cores)
 
@@ -116,7 +117,7 @@ class Pipeline:
         else:
             lines += telling.outcome(self.layout, self.asked)
         if self._terminal is None:
-            print(*lines, sep="\n")
+            say(*lines)
         else:
             self._terminal.end(*lines)
 
