@@ -79,7 +79,7 @@ def test_in_a_pipe_it_says_first_what_it_will_do_then_a_plain_line_per_job_then_
         and " on 2 cores (" in output
         and "of CPU time, partly guessed" in output
     )
-    assert "8 will train, about" in output and "data: 0 real corpora, 1 synthetic (toy: clusters)" in output
+    assert "8 will train, about" in output and "data: real: 0 corpora; synthetic: 1 (toy: clusters)" in output
     lines = re.findall(r"^(\d+) of 11 jobs, (\d+) %: (.+) took .+$", output, re.MULTILINE)
     assert [int(number) for number, _, _ in lines] == list(range(1, 12))
     shares = [int(share) for _, share, _ in lines]

@@ -8,7 +8,7 @@ from typing import Any
 
 from structmargin_suite.planning.config import short
 from structmargin_suite.planning.plan import Experiment, Suite
-from structmargin_suite.planning.sources import SYNTHETIC, forecast, sources
+from structmargin_suite.planning.sources import FETCHED, STAND_IN, SYNTHETIC, Source, forecast, sources
 from structmargin_suite.rerun.due import Due, due_runs, reasons
 from structmargin_suite.rerun.times import Times
 from structmargin_suite.storage.csv_files import read_csv
@@ -80,14 +80,20 @@ def announcement(suite: Suite, asked: Sequence[str], planned: Forecast | None = 
         head = f"{name}: {len(experiment.runs)} runs in {len(experiment.jobs)} jobs, scale {suite.scale}"
         if planned is not None:
             head += f"; {will_train(planned.due.get(name, []), planned.times, name)}"
-        lines += [head, *_smaller(experiment)]
-        skipped = dict.fromkeys(run.skip for run in experiment.runs if run.skip)
-        lines += [f"  left out: {reason}" for reason in skipped]
+        lines += [head, *(_smaller(experiment) if len(asked) <= FEW else ())]
+    if len(asked) > FEW and any(suite.experiments[name].shrunk for name in asked):
+        lines.append("smaller than in the papers (structmargin explain lists what)")
     found = list(sources(suite, asked))
-    synthetic = [f"{source.experiment}: {source.corpus}" for source in found if source.state == SYNTHETIC]
-    listed = f" ({'; '.join(synthetic)})" if synthetic else ""
-    lines.append(f"data: {len(found) - len(synthetic)} real corpora, {len(synthetic)} synthetic{listed}")
-    return [*lines, *forecast(found)]
+    return [*lines, _data(found), *forecast([source for source in found if source.state == FETCHED])]
+
+
+def _data(found: Sequence[Source]) -> str:
+    """How many corpora are real, and which are not."""
+    told = [f"real: {sum(source.state not in (SYNTHETIC, STAND_IN) for source in found)} corpora"]
+    for state, what in ((SYNTHETIC, "synthetic"), (STAND_IN, "stand-ins")):
+        named = [f"{source.experiment}: {source.corpus}" for source in found if source.state == state]
+        told += [f"{what}: {len(named)} ({'; '.join(named)})"] if named else []
+    return f"data: {'; '.join(told)}"
 
 
 def will_train(due: Sequence[Due], times: Times, name: str) -> str:
@@ -101,12 +107,12 @@ def will_train(due: Sequence[Due], times: Times, name: str) -> str:
 
 
 def _smaller(experiment: Experiment) -> list[str]:
-    """What is smaller than in the paper, in a line."""
+    """What is smaller than in the paper, in a line, and what is left out."""
     told = [f"{key} {short(new)} instead of {short(old)}" for key, old, new in experiment.shrunk]
-    if not told:
-        return []
     more = f", and {len(told) - FEW} more (structmargin explain {experiment.name})" if len(told) > FEW else ""
-    return [f"  smaller than the paper: {', '.join(told[:FEW])}{more}"]
+    lines = [f"  smaller than the paper: {', '.join(told[:FEW])}{more}"] if told else []
+    skipped = dict.fromkeys(run.skip for run in experiment.runs if run.skip)
+    return [*lines, *(f"  left out: {reason}" for reason in skipped)]
 
 
 def outcome(layout: ScaleLayout, asked: Sequence[str]) -> list[str]:
