@@ -1,21 +1,27 @@
 """What moved: an experiment's tables beside those of its run before, of a variant, or of the snapshot.
 
-Every number of every tidy table that both have is compared; how far it moved is said in standard errors of
-the difference, the two runs taken as independent. Runs that share their seeds are not: then it is less.
+Every number of every tidy table that both have is compared. How far it moved is said in standard errors of
+the difference: run by run, where both have the same runs behind it, which then share data and seeds; else
+the two are taken as independent.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
+
 from structmargin_suite.planning.config import ConfigError, changes, short, unknown
+from structmargin_suite.publish import tables
 from structmargin_suite.publish.compare import SAME, standard_error, values_of
-from structmargin_suite.results import Results
+from structmargin_suite.results import ExperimentResults, Results
 from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.files import read_json
+from structmargin_suite.storage.frames import write_frame
 from structmargin_suite.storage.layout import Layout, ScaleLayout
 
 BEFORE, SNAPSHOT = "before", "snapshot"
@@ -58,22 +64,55 @@ class Moves(NamedTuple):
     only_now: int
 
 
-def moves(before: Path, now: Path) -> Moves:
-    """Two folders of one experiment, number by number; what moved most, in standard errors, first."""
-    old, new = values_of(before), values_of(now)
+def moves(before: ExperimentResults, now: ExperimentResults) -> Moves:
+    """The tables of two runs, number by number; what moved most, in standard errors, first."""
+    old, new = values_of(before.folder), values_of(now.folder)
+    paired = _by_run(before, now)
     both = [key for key in new if key in old]
-    found = [move for key in both for move in _move(key, old[key], new[key])]
+    found = [move for key in both for move in _move(key, old[key], new[key], paired.get(key))]
     found.sort(key=lambda move: -abs(move.errors) if move.errors is not None else 0.0)
     return Moves(len(both), found, len(old) - len(both), len(new) - len(both))
 
 
-def _move(key: tuple[str, ...], old: dict[str, Any], new: dict[str, Any]) -> Iterator[Move]:
+Row = dict[str, Any]
+"""The value, spread, spread_kind and runs of a tidy table's row."""
+
+
+def _move(key: tuple[str, ...], old: Row, new: Row, difference: Row | None) -> Iterator[Move]:
     a, b = old["value"], new["value"]
     if a == b or (a is not None and b is not None and abs(a - b) <= SAME * max(1.0, abs(a))):
         return
     errors = math.hypot(standard_error(old), standard_error(new))
+    if difference is not None and old["runs"] == new["runs"] == difference["runs"]:
+        errors = standard_error(difference)
     known = a is not None and b is not None and errors > 0.0
     yield Move(key[0], key[1:], a, b, (b - a) / errors if known else None)
+
+
+def _by_run(before: ExperimentResults, now: ExperimentResults) -> dict[tuple[str, ...], Row]:
+    """The tables of what each run that both have measures more than its twin."""
+    with tempfile.TemporaryDirectory() as folder:
+        for table, spec in now.config["tables"].items():
+            if table in before.config["tables"]:
+                runs = _differences(spec, *(each.select(spec["study"], done=False) for each in (before, now)))
+                tidied = tables.tidy(spec, runs, now.published(table), now.methods)
+                write_frame(Path(folder, f"{table}.csv"), tidied)
+        return values_of(Path(folder))
+
+
+def _differences(spec: Mapping[str, Any], old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """The runs of a table that both have, with the difference in place of each measure."""
+    both = new.merge(old, on="run", suffixes=("", " before"))
+    keys = {spec.get("found_as", {}).get(key, key) for key in spec["keys"]}
+    for _, _, metric in tables.measured_columns(spec, new):
+        if metric in new and metric in old and metric not in keys:
+            both[metric] = both[metric].astype("float64") - both[f"{metric} before"].astype("float64")
+        else:  # a new measure, or a setting: nothing to pair
+            both[metric] = math.nan
+    finished = both["status before"] == "done"
+    return both.assign(
+        chosen=both["chosen"] & both["chosen before"], status=both["status"].where(finished, "failed")
+    )
 
 
 def told(root: Path, name: str, other: str | None = None) -> list[str]:
@@ -84,20 +123,18 @@ def told(root: Path, name: str, other: str | None = None) -> list[str]:
         raise ConfigError(
             unknown(name, list(results), "experiment with results").removesuffix(", or remove it")
         )
-    now = results.folder / name
-    scale = str(results[name].summary["scale"])
+    now = results[name]
+    scale = str(now.summary["scale"])
     folder, called = _other(root, name, scale, other)
-    then = read_json(folder / "summary.json", ("scale", "config"))
-    if then["scale"] != scale:
-        raise DataError(
-            f"{called} is of scale {then['scale']}, {name} of scale {scale}: run both at one scale"
-        )
+    then = ExperimentResults(root, name if other is None or other not in results else other, folder)
+    if (its_scale := then.summary["scale"]) != scale:
+        raise DataError(f"{called} is of scale {its_scale}, {name} of scale {scale}: run both at one scale")
     heads = ("then", "now") if other in (None, BEFORE, SNAPSHOT) else (str(other), name)
-    changed = _config_changes(then["config"], results[name].summary["config"])
+    changed = _config_changes(then.config, now.config)
     return [
         f"{name} (scale {scale}) beside {called}",
         *(f"  config: {change}" for change in changed),
-        *_lines(moves(folder, now), heads),
+        *_lines(moves(then, now), heads),
     ]
 
 
@@ -111,7 +148,7 @@ def _lines(compared: Moves, heads: tuple[str, str]) -> list[str]:
     far = sum(move.errors is not None and abs(move.errors) > ERRORS for move in found)
     lines.append(
         f"{len(found)} of {compared.total} numbers moved, {far} by more than {ERRORS:g} standard errors "
-        "(of the difference, the two taken as independent)"
+        "of the difference"
     )
     for count, where in zip((compared.only_before, compared.only_now), heads, strict=True):
         lines += [f"{count} numbers are there only {where}"] if count else []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import math
 import re
 
 import pytest
@@ -16,6 +15,7 @@ from structmargin_suite.publish.moved import moves
 from structmargin_suite.rerun import due
 from structmargin_suite.rerun.kept import keep_tables, replaced
 from structmargin_suite.rerun.times import START, UNKNOWN, Times
+from structmargin_suite.results import ExperimentResults, Results
 from structmargin_suite.storage.csv_files import read_csv, write_csv
 from structmargin_suite.storage.layout import ScaleLayout
 from structmargin_suite.workflow.checking import remove_unfit
@@ -127,17 +127,21 @@ def test_compare_tells_what_moved_since_the_run_before_in_standard_errors(tmp_pa
     output = said(root, capsys, "compare", "toy")
     assert "toy (scale standard) beside the run before the last change" in output
     assert "config: methods.margin.C: 1.0 -> 0.002" in output
-    found = moves(layout.before("toy"), layout.shown("toy"))
+    before = ExperimentResults(root, "toy", layout.before("toy"))
+    found = moves(before, Results(root)["toy"])
     assert found.total == 2 * 2 + 2 and {move.table for move in found.moves} == {"toy"}
-    folders = (layout.before("toy"), layout.shown("toy"))
-    old, new = ({(row["n_train"], row["measure"]): row for row in read_csv(f / "toy.csv")} for f in folders)
+    runs = {
+        each: {row["run"]: row for row in read_csv(each / "runs.csv")}
+        for each in (before.folder, layout.shown("toy"))
+    }
+    old, new = runs.values()
     for move in found.moves:
         measure = next(key for key in move.keys if key in ("test_error", "constraints"))
-        then, now = old[move.keys[0], measure], new[move.keys[0], measure]
-        assert (move.before, move.now) == (float(then["value"]), float(now["value"]))
-        error = math.hypot(float(then["spread"]), float(now["spread"]))
-        expected = pytest.approx((move.now - move.before) / error, rel=1e-6) if error else None
-        assert move.errors == expected
+        names = [f"margin,n_train={move.keys[0]},repetition={repetition}" for repetition in (0, 1)]
+        moved = [float(new[name][measure]) - float(old[name][measure]) for name in names]
+        assert move.now - move.before == pytest.approx(sum(moved) / 2)
+        error = abs(moved[0] - moved[1]) / 2  # of the mean of two
+        assert move.errors == (pytest.approx(sum(moved) / 2 / error) if error else None)
     far = sum(move.errors is not None and abs(move.errors) > 2 for move in found.moves)
     assert f"{len(found.moves)} of 6 numbers moved, {far} by more than 2 standard errors" in output
     kept = layout.before("toy") / "summary.json"
