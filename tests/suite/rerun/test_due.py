@@ -130,11 +130,8 @@ def test_compare_tells_what_moved_since_the_run_before_in_standard_errors(tmp_pa
     before = ExperimentResults(root, "toy", layout.before("toy"))
     found = moves(before, Results(root)["toy"])
     assert found.total == 2 * 2 + 2 and {move.table for move in found.moves} == {"toy"}
-    runs = {
-        each: {row["run"]: row for row in read_csv(each / "runs.csv")}
-        for each in (before.folder, layout.shown("toy"))
-    }
-    old, new = runs.values()
+    folders = (layout.before("toy"), layout.shown("toy"))
+    old, new = ({row["run"]: row for row in read_csv(folder / "runs.csv")} for folder in folders)
     for move in found.moves:
         measure = next(key for key in move.keys if key in ("test_error", "constraints"))
         names = [f"margin,n_train={move.keys[0]},repetition={repetition}" for repetition in (0, 1)]
