@@ -3,6 +3,7 @@
 PYTHON ?=
 SCALE ?=
 ONLY ?=
+V ?=
 
 # PYTHONDONTWRITEBYTECODE goes too: without byte code every job would start in 6 s instead of 2.
 unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
@@ -23,6 +24,7 @@ help:
 	@echo '  make reproduce   run the experiments and write results/index.html'
 	@echo '                     SCALE=smoke | standard | paper   how large (standard)'
 	@echo '                     ONLY="alignment ner"             which experiments (all)'
+	@echo '                     V=1                              all that Snakemake says, not only in its log'
 	@echo '  make test        run every check: ruff, mypy, the workflow, the tests'
 	@echo '  make test-long   try ten thousand random problems, configs and files where make test tries hundreds'
 	@echo '  make bench       measure the speed beside peers and write benchmarks/README.md; ONLY=core for one'
@@ -96,7 +98,8 @@ PIP_INSTALL := .venv/bin/python -m pip install --quiet --disable-pip-version-che
 IN_ENV := PATH="$$PWD/.venv/bin:$$PATH";
 
 reproduce: env
-	@$(IN_ENV) structmargin warm; snakemake $(ONLY) $(if $(SCALE),--config scale=$(SCALE))
+	@$(IN_ENV) structmargin warm; snakemake $(ONLY) $(if $(SCALE),--config scale=$(SCALE)) \
+		$(if $(V),--logger-structmargin-full)
 
 # Every check runs even after one has failed, and what pytest says comes last.
 test: env

@@ -28,11 +28,15 @@ wildcard_constraints:
 
 
 onstart:
-    print(PIPELINE.announcement())
+    PIPELINE.begin()
 
 
 onsuccess:
-    print(PIPELINE.outcome())
+    PIPELINE.end()
+
+
+onerror:
+    PIPELINE.end(failed=True)
 
 
 rule all:

@@ -105,7 +105,7 @@ def recover(
     if done.returncode == 0:
         assert_same(root, reference)
         return "healed"
-    assert any(word in output for word in ("error:", "Error", "Exception")), output
+    assert any(word in output for word in ("error:", "Error", "Exception", "failed: ")), output
     remedy(output)
     again = attempt(root, "-c2")
     assert again.returncode == 0, f"{output}\n-- and again --\n{again.stdout}{again.stderr}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -58,6 +60,22 @@ def attempt(
         timeout=900,
         **settings,
     )
+
+
+def in_terminal(root: Path, *options: str) -> tuple[int, str]:
+    """Run the workflow in a folder as a person does, on a terminal: its exit code, and what it wrote."""
+    ours, theirs = pty.openpty()
+    variables = {**environment(root / "src"), "TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen(
+        [*SNAKEMAKE, *options], cwd=root, env=variables, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    written = b""
+    with contextlib.suppress(OSError):  # the other end is closed
+        while block := os.read(ours, 65_536):
+            written += block
+    os.close(ours)
+    return process.wait(timeout=900), written.decode(errors="replace")
 
 
 def snakemake(root: Path, *options: str) -> str:

@@ -17,7 +17,15 @@ import nbformat
 import pytest
 
 from helpers.toy_project import HERE, TOY, project, write_config
-from helpers.workflow_runs import SNAKEMAKE, attempt, copied_source, environment, snakemake, workflow_in
+from helpers.workflow_runs import (
+    SNAKEMAKE,
+    attempt,
+    copied_source,
+    environment,
+    in_terminal,
+    snakemake,
+    workflow_in,
+)
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish.compare import exact
 from structmargin_suite.storage.csv_files import read_csv
@@ -61,6 +69,51 @@ def test_it_runs_to_the_page_and_says_what_it_leaves_out(toy):
     assert f"see results/index.html: of {len(rows)} statements of the papers {score}" in output
     assert "toy: 10 runs in 3 jobs, scale standard" in output and "left out: solver 'bcfw'" in output
     assert planned(root) == set() and "made again" not in snakemake(root, "-n")
+
+
+def test_in_a_pipe_it_says_first_what_it_will_do_then_a_plain_line_per_job_then_where_to_look(toy):
+    root, _, output = toy
+    assert not {character for character in output if not character.isprintable()} - {"\n"}
+    assert (
+        "11 jobs to do, about " in output
+        and " on 2 cores (" in output
+        and "of CPU time, partly guessed" in output
+    )
+    assert "8 will train, about" in output and "data: real: 0 corpora; synthetic: 1 (toy: clusters)" in output
+    lines = re.findall(r"^(\d+) of 11 jobs, (\d+) %: (.+) took .+$", output, re.MULTILINE)
+    assert [int(number) for number, _, _ in lines] == list(range(1, 12))
+    shares = [int(share) for _, share, _ in lines]
+    assert shares == sorted(shares) and shares[-1] == 100
+    jobs = {f"{stage} toy method={method}" for stage in ("train", "evaluate") for method in TOY["methods"]}
+    assert {title for _, _, title in lines} == jobs | {
+        "prepare toy clusters", "tabulate toy", "show toy", "report", "complete",
+    }  # fmt: skip
+    assert "Building DAG" not in output and "rule train" not in output, "that is in Snakemake's log"
+    logs = "".join(path.read_text() for path in (root / ".snakemake" / "log").glob("*.log"))
+    assert "rule train:" in logs and "Finished jobid" in logs
+
+
+def test_a_mistyped_experiment_and_an_own_file_that_is_not_there_are_told_in_a_sentence(toy):
+    root, config, _ = toy
+    done = attempt(root, "toyy")
+    said = done.stdout + done.stderr
+    assert done.returncode == 1 and "error: unknown experiment 'toyy'; the nearest known is 'toy'" in said
+    assert "No rule to produce" not in said
+    wrong = copy.deepcopy(config)
+    wrong["data"]["clusters"] = {"from": "optdigits", "source": "file", "path": "data/mine.zip"}
+    wrong["methods"] = {"margin": {**config["methods"]["margin"]}}
+    wrong["studies"] = {"sizes": {"methods": ["margin"]}}
+    wrong["tables"] = {"toy": {**config["tables"]["toy"], "keys": ["method"], "measures": ["test_f1"]}}
+    write_config(
+        root,
+        {key: value for key, value in wrong.items() if key != "repetitions"}
+        | {"scales": {"smoke": {}, "standard": {}, "paper": {}}},
+    )
+    done = attempt(root, "-n")
+    write_config(root, config)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1 and "data.clusters.path: there is no file" in said, said
+    assert "configs/toy.yaml, line " in said and "Traceback" not in said
 
 
 def test_the_report_has_captions_and_categories_and_another_workflow_can_use_the_rules(toy):
@@ -136,14 +189,21 @@ def test_changed_source_reruns_what_uses_it(toy, source):
 def test_a_failed_run_ends_the_workflow_after_the_page_and_is_tried_again(toy):
     root, config, _ = toy
     write_config(root, {**config, "allow_failed_runs": False})
-    for _ in range(2):
-        done = attempt(root, "-c2")
-        output = done.stdout + done.stderr
-        assert done.returncode == 1 and "2 of 10 runs of toy failed; the next call tries them again" in output
+    done = attempt(root, "-c2")
+    told = {"pipe": (done.returncode, done.stdout + done.stderr), "terminal": in_terminal(root, "-c2")}
+    for code, output in told.values():
+        assert code == 1 and "2 of 10 runs of toy failed; the next call tries them again" in output
         assert "hard,repetition=0: NotSeparableError" in output and "logs/train_method=hard.log" in output
-        assert "rule train:" in output and "no space" not in output
+        assert "failed: complete" in output and "results/logs/complete.log, ends with:" in output
+        assert output.count("failed: ") == 1 and "At least one job" not in output and "no space" not in output
+        assert "some jobs failed; the next call goes on from here" in output
+        assert "see results/toy/index.html" in output
         assert "NotSeparableError" in (root / "results" / "toy" / "index.html").read_text()
         assert not (root / "results" / "complete.json").exists()
+    bar = re.findall(r"\r\x1b\[K\[([#.]{24})\] +(\d+) %, (.+?) left, now: ([^\r]+)", told["terminal"][1])
+    assert bar and all(bar_text.count("#") == 24 * int(share) // 100 for bar_text, share, _, _ in bar)
+    assert any("train toy method=hard" in now for *_, now in bar)
+    assert " of 9 jobs" not in told["terminal"][1], "lines per job are for pipes"
     write_config(root, config)
     snakemake(root, "-c2")
     assert planned(root) == set() and (root / "results" / "complete.json").is_file()

@@ -54,8 +54,9 @@ SUITE = {
     "statements": "storage datasets baselines results analysis structmargin",
     "publish": "storage fetching datasets methods planning rerun results analysis",
     "stages": "storage fetching datasets methods planning rerun results analysis figures statements publish",
-    "workflow": "storage planning rerun",
-    "cli": "storage fetching datasets methods planning rerun results publish structmargin",
+    "terminal": "",
+    "workflow": "storage planning rerun terminal structmargin",
+    "cli": "storage fetching datasets methods planning rerun results publish terminal structmargin",
 }
 ROOMS = {
     package: {room: set(allowed.split()) for room, allowed in rooms.items()}

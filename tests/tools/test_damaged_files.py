@@ -20,7 +20,8 @@ from helpers.damage import A_YEAR, COMMON_KINDS, DAMAGES, KINDS, inflict, place
 from helpers.outcomes import ALL, CONFIG, LANES, copy_of, finished_project, once, recover
 from structmargin_suite.planning.plan import load
 from structmargin_suite.rerun.unfit import unfit
-from structmargin_suite.workflow import Pipeline, remove
+from structmargin_suite.workflow import Pipeline
+from structmargin_suite.workflow.checking import remove
 
 FEW = ("flip", "empty", "folder", "swap", "delete")
 """What is tried on files that are checked by the same lines as others on which all is tried."""

@@ -120,7 +120,7 @@ def killed_job(stem: str, place: Place) -> str:
     for writer in being_written(root, stem).values():
         os.kill(writer, signal.SIGKILL)
     output, _ = process.communicate(timeout=900)
-    assert process.returncode != 0 and "Error in rule" in output and "Traceback" not in output, output
+    assert process.returncode != 0 and "failed: " in output and "Traceback" not in output, output
     return recover(root, place.undisturbed)
 
 
@@ -186,7 +186,7 @@ def little_memory(megabytes: int, place: Place) -> str:
     done = attempt(root, "-c1", variables=in_every_job(place.folder, f"ulimit -v {megabytes * 1000}"))
     output = done.stdout + done.stderr
     if done.returncode:
-        assert "Error in rule" in output
+        assert "failed: " in output
         assert "failed; the next call" not in output, "too little memory is no result"
     return recover(root, place.undisturbed)
 

@@ -63,9 +63,9 @@ def start(root: Path, environment: dict[str, str], *options: str) -> subprocess.
 def submitted(root: Path, run: subprocess.Popen[str], logs: Callable[[], str] = str) -> int:
     """Wait for a run's end and expect success; returns how many jobs a cluster was given."""
     code = run.wait(SECONDS)
-    told = (root / "snakemake.log").read_text()
-    assert code == 0, told + logs()
-    return told.count("has been submitted with SLURM jobid")
+    assert code == 0, (root / "snakemake.log").read_text() + logs()
+    own = [path.read_text() for path in (root / ".snakemake" / "log").glob("*.log")]
+    return sum(text.count("has been submitted with SLURM jobid") for text in own)
 
 
 def workflow_in(root: Path) -> Path:

@@ -125,6 +125,9 @@ class DataSet:
     refuse : callable
         refuse(prepare, view) returns why these parameters do not go together, or None; by default None. It
         may raise KeyError or TypeError where a parameter is missing or of the wrong type.
+    columns : tuple of str or None
+        What `score` may measure on the parts of a split, as results name it (train_error); None where it is
+        not marked (datasets/_measures.py).
     predicts_outputs : bool
         Whether `predict` returns outputs of the problem, whose loss can be taken: true for the default.
     """
@@ -141,6 +144,7 @@ class DataSet:
     predict: Callable[[Any, Any], Any]
     keep: Callable[[Any, Any], dict[str, np.ndarray]]
     refuse: Callable[[Mapping[str, Any], Mapping[str, Any]], str | None]
+    columns: tuple[str, ...] | None
     predicts_outputs: bool
 
 
@@ -161,6 +165,7 @@ def completed(module: DataSetModule) -> DataSet:
         synthesize=module.synthesize,
         view=module.view,
         score=module.score,
+        columns=getattr(module.score, "columns", None),
         predicts_outputs=members["predict"] is predictions,
         **members,
     )

@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._measures import measures
 from structmargin_suite.datasets._sparse import csr_arrays, csr_of
 
 Inputs: TypeAlias = np.ndarray | sp.csr_matrix
@@ -79,6 +80,7 @@ def view(arrays: Mapping[str, np.ndarray], seed: int, *, topic: int = 0, measure
     )
 
 
+@measures("f1", "prbep", "roc_area", "error_rate")
 def score(Y: np.ndarray, Yhat: np.ndarray) -> dict[str, float]:
     """Every measure, in percent, of scores (or labels) Yhat for rows with labels Y of -1 and +1."""
     y, s = np.asarray(Y) > 0, np.asarray(Yhat, dtype=float)

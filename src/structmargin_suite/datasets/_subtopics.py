@@ -26,6 +26,7 @@ import scipy.sparse as sp
 
 from structmargin.problems.diversity.problem import Candidates, Selection, best_selection, missed
 from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._measures import measures
 from structmargin_suite.datasets._sparse import csr_arrays
 
 THRESHOLDS = (0, 2, 5, 10, 15, 25, 35, 50)
@@ -177,6 +178,7 @@ def query_of(text: sp.csr_matrix, title: sp.csr_matrix, words: np.ndarray, name:
     return Query(indptr, items, phi / max(m, 1), sp.csr_matrix(text), np.asarray(words), name)
 
 
+@measures("subtopic_loss", "best_loss")
 def score(Y: Sequence[Selection], Yhat: Sequence[Selection]) -> dict[str, float]:
     """Mean weighted share of subtopics missed by Yhat, and by the selections Y made from the subtopics."""
     return {

@@ -20,6 +20,7 @@ import numpy as np
 
 from structmargin.problems.grammar.trees import Tree, leaves
 from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._measures import measures
 from structmargin_suite.storage.errors import DataError
 
 RawTree: TypeAlias = list[Any]
@@ -267,6 +268,7 @@ def _examples(trees: np.ndarray, which: np.ndarray) -> Examples:
     return Examples([tuple(leaves(y)) for y in Y], Y)
 
 
+@measures("accuracy", "precision", "recall", "f1", "unparsed")
 def score(Y: Sequence[Tree], Yhat: Sequence[Tree | None]) -> dict[str, float]:
     """In percent: `accuracy` of whole trees; `precision`, `recall` and `f1` over all brackets together.
 

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._measures import measures
 from structmargin_suite.datasets._pool import refuse
 from structmargin_suite.fetching.fetch import Remote
 
@@ -128,6 +129,7 @@ def view(arrays: Mapping[str, np.ndarray], seed: int, *, n_train: int) -> Split:
     return Split(_unpacked("train", arrays, n_train), _unpacked("test", arrays))
 
 
+@measures("error")
 def score(Y: Sequence[Truth], Yhat: Sequence[Truth]) -> dict[str, float]:
     """`error`: how often a decoy is taken for the homolog, in percent."""
     return {"error": 100.0 * float(np.mean([y[0] != yhat[0] for y, yhat in zip(Y, Yhat, strict=True)]))}

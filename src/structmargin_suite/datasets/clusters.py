@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from structmargin_suite.datasets import Examples, Schemas, Split, _pool
+from structmargin_suite.datasets._measures import measures
 from structmargin_suite.fetching.fetch import Remote
 
 __all__ = ["FILES", "PREPARE", "VIEW", "refuse", "score", "synthesize", "view"]
@@ -86,6 +87,7 @@ def view(
     return Split(Examples(X[:n_train], y[:n_train]), test, problem=problem)
 
 
+@measures("error")
 def score(Y: np.ndarray, Yhat: np.ndarray) -> dict[str, float]:
     """Error in percent."""
     return {"error": 100.0 * float(np.mean(np.asarray(Y) != np.asarray(Yhat)))}

@@ -24,6 +24,7 @@ import scipy.sparse as sp
 
 from structmargin.problems.taxonomy.taxonomies import node_features, tree_loss
 from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._measures import measures
 from structmargin_suite.datasets._sparse import csr_arrays, csr_of
 from structmargin_suite.fetching.fetch import Remote
 
@@ -181,6 +182,7 @@ def tfidf(train: sp.csr_matrix, test: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.
     return next(weighted), next(weighted)
 
 
+@measures("accuracy", "error")
 def score(Y: np.ndarray, Yhat: np.ndarray) -> dict[str, float]:
     """Accuracy and error in percent."""
     accuracy = 100.0 * float(np.mean(np.asarray(Y) == np.asarray(Yhat)))

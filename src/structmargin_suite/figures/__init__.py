@@ -3,9 +3,10 @@
     @figure("learning_curve")
     def learning_curve(results, fig): ...
 
-structmargin_suite/figures/<experiment>.py holds an experiment's own; its config lists which to draw and
-their captions. Every figure is written as SVG, PDF and PNG without dates, so equal results give
-equal bytes, and what it plots as JSON; a figure that shows a clock has a name that ends in _time.
+structmargin_suite/figures/<experiment>.py holds an experiment's own, which its variants have too; a config
+lists which to draw and their captions, and may name any other by its `kind`, <module>/<name>. Every figure
+is written as SVG, PDF and PNG without dates, so equal results give equal bytes, and what it plots as JSON; a
+figure that shows a clock has a name that ends in _time.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.files import write_json, write_with
+from structmargin_suite.storage.layout import figure_kind
 
 Draw = Callable[[ExperimentResults, Any], None]
 _FIGURES: dict[str, Draw] = {}
@@ -40,13 +42,14 @@ def figure(name: str) -> Callable[[Draw], Draw]:
 
 def draw(results: ExperimentResults, name: str) -> None:
     """Draw one figure of an experiment and write it in every format."""
-    importlib.import_module(f"structmargin_suite.figures.{results.name}")
+    module, kind = figure_kind(results.summary["config"], results.name, name)
+    importlib.import_module(f"structmargin_suite.figures.{module}")
     from structmargin_suite.figures._plotted import plotted
     from structmargin_suite.figures._style import house
 
     with house() as plt:
         fig = plt.figure(layout="constrained")
-        _FIGURES[f"{results.name}/{name}"](results, fig)
+        _FIGURES[f"{module}/{kind}"](results, fig)
         fig.get_layout_engine().execute(fig)
         fig.set_layout_engine(None)  # once for all formats
         for kind, metadata in PLAIN.items():

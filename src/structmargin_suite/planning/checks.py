@@ -19,8 +19,9 @@ from structmargin_suite.methods.method import COMMON_KEYS, Method
 from structmargin_suite.methods.reading import Reading, readings_of
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.config import Document, Faults, located, repaired, short, unknown, validate
-from structmargin_suite.planning.layouts import layout_faults
-from structmargin_suite.planning.references import reference_faults
+from structmargin_suite.planning.tables.layouts import layout_faults
+from structmargin_suite.planning.tables.references import reference_faults
+from structmargin_suite.storage.layout import figure_kind
 from structmargin_suite.storage.names import OutsideError, alike, inside
 from structmargin_suite.storage.yaml_text import Key
 
@@ -63,6 +64,7 @@ class Checks:
         self.check_methods()
         self.check_readings()
         self.check_studies()
+        self.check_methods_used()
         self.check_tables()
         self.check_figures()
         self.check_deviations()
@@ -229,6 +231,26 @@ class Checks:
                     where = ("studies", study, "readings", str(position))
                     self.fault(where, f"no method of the study names it: {said}")
 
+    def check_methods_used(self) -> None:
+        """Methods that some study names, at some scale; not after a misspelt one, which may be meant."""
+        values = self.document.values
+        scales = values.get("scales")
+        overrides = list(scales.values()) if isinstance(scales, Mapping) else []
+        used = {
+            method
+            for part in (values, *overrides)
+            if isinstance(part, Mapping) and isinstance(part.get("studies"), Mapping)
+            for study in part["studies"].values()
+            if isinstance(study, Mapping) and isinstance(study.get("methods"), list)
+            for method in study["methods"]
+            if isinstance(method, str)
+        }
+        defined = self.names("methods")
+        for method in defined if used <= set(defined) else ():
+            if method not in used:
+                message = "no study names this method; name it in the `methods` of one, or remove it"
+                self.fault(("methods", method), message)
+
     def check_tables(self) -> None:
         """Studies and published files that tables name, and what their layouts do."""
         folder = self.catalogue.root / "data" / "published"
@@ -256,10 +278,12 @@ class Checks:
 
     def check_figures(self) -> None:
         """Figures that exist."""
-        drawn = self.catalogue.figures(self.name)
-        for figure in self.section("figures"):
-            if figure not in drawn:
-                self.fault(("figures", figure), unknown(figure, drawn, "value"))
+        for figure, given in self.section("figures").items():
+            module, kind = figure_kind(self.config, self.name, figure)
+            drawn = self.catalogue.figures(module)
+            if kind not in drawn:
+                where = ("figures", figure, "kind") if "kind" in given else ("figures", figure)
+                self.fault(where, unknown(kind, drawn, "value"))
 
     def check_deviations(self) -> None:
         """Values that tables name in the texts of their deviations; not after other faults of the file.

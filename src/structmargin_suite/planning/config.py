@@ -50,7 +50,8 @@ class ConfigError(ValueError):
 class Document:
     """A YAML file: its values, the line of every key, and the keys whose values could not be read.
 
-    `whole` is False where nothing of it could be read.
+    `whole` is False where nothing of it could be read. A variant (planning/variants.py) has `inherited` keys,
+    which stand in another file, `base`.
     """
 
     path: Path
@@ -58,12 +59,15 @@ class Document:
     lines: dict[Key, int] = field(default_factory=dict)
     refused: set[Key] = field(default_factory=set)
     whole: bool = False
+    base: Path | None = None
+    inherited: frozenset[Key] = frozenset()
 
-    def line(self, key: Key) -> int | None:
-        """The line of a key, or of the nearest key above it."""
+    def place(self, key: Key) -> tuple[Path, int | None]:
+        """The file and the line of a key, or of the nearest key above it."""
         while key and key not in self.lines:
             key = key[:-1]
-        return self.lines.get(key)
+        path = self.base if self.base is not None and key in self.inherited else self.path
+        return path, self.lines.get(key)
 
 
 class Faults:
@@ -76,10 +80,10 @@ class Faults:
         self, document: Document, key: Key, message: str, shown: Key | None = None, line: int | None = None
     ) -> None:
         """One fault at a key; `shown` is how the key is called in the message, if otherwise."""
-        line = document.line(key) if line is None else line
+        path, known = document.place(key) if line is None else (document.path, line)
         name = ".".join(shown if shown is not None else key)
         text = one_line(f"{name}: {message}" if name else message, MAX_MESSAGE)
-        self.messages[(str(document.path), line or 0, text)] = None
+        self.messages[(str(path), known or 0, text)] = None
 
     def done(self) -> None:
         """Raise if there is any fault."""

@@ -33,6 +33,7 @@ from structmargin_suite.planning.config import (
 from structmargin_suite.planning.jobs import grouped_into_jobs
 from structmargin_suite.planning.runs import Job, Part, Run, derive, with_names, without_duplicates
 from structmargin_suite.planning.studies import expand
+from structmargin_suite.planning.variants import EXTENDS, read_experiment
 from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import read_yaml
 from structmargin_suite.storage.names import alike, file_name_fault
@@ -208,7 +209,7 @@ def _experiment(
 ) -> Experiment | None:
     """One experiment at `scale`, with every scale checked; None where there were faults."""
     before = len(faults.messages)
-    document = read(root / "configs" / f"{name}.yaml", faults)
+    document = read_experiment(root, name, faults)
     if not document.whole:
         return None
     schema = _schema(root, "experiment")
@@ -251,7 +252,7 @@ def _arranged(checks: Checks, shrunk: tuple[Shrunk, ...], runs: Sequence[Run], s
     """Names, seeds, parts and jobs for the runs of an experiment whose config has no fault."""
     config = checks.written
     order = [key for study in config["studies"].values() for key in study.get("vary", {})]
-    ready = with_names(without_duplicates(runs), seed, order)
+    ready = with_names(without_duplicates(runs), seed, order, config.get(EXTENDS, checks.name))
     parts: dict[str, Part] = {}
     for run in ready:
         if run.part not in parts:

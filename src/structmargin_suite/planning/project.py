@@ -17,6 +17,11 @@ PARTS = ("Snakefile", "configs", "workflow", "profiles", "data/published")
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
+def is_project(root: Path) -> bool:
+    """Whether a folder holds the configs of a suite."""
+    return (root / "configs" / "suite.yaml").is_file()
+
+
 def project_files(package: Path = PACKAGE) -> tuple[Path, list[str]]:
     """(folder, names from there on) of the files of a project: in the package, or in its checkout."""
     for folder in (package / "project", package.parents[1]):

@@ -171,8 +171,12 @@ def _agree(runs: Sequence[Mapping[str, object]], names: Iterable[str]) -> bool:
     )
 
 
-def with_names(runs: Sequence[Run], seed: int, order: Sequence[str] = ()) -> list[Run]:
+def with_names(
+    runs: Sequence[Run], seed: int, order: Sequence[str] = (), draws_as: str | None = None
+) -> list[Run]:
     """Names, parts, seeds, settings and what varies, for an experiment's runs.
+
+    Seeds are those of the runs of these names in the experiment `draws_as`, by default their own.
 
     A name has the method and corpus where there are several, then `key=value` for what varies among
     the runs of that method: the reading first, then keys that `order` lists by their whole names. What the
@@ -197,7 +201,7 @@ def with_names(runs: Sequence[Run], seed: int, order: Sequence[str] = ()) -> lis
                 run,
                 name=name,
                 part=_part_name(run, parts),
-                seed=derive(seed, run.experiment, name),
+                seed=derive(seed, draws_as or run.experiment, name),
                 view_seed=derive(seed, "view", run.corpus, values.get("repetition", 0)),
                 settings=values,
                 varied={key: values.get(key) for key in everywhere},

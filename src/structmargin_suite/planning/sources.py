@@ -11,8 +11,10 @@ from structmargin_suite.datasets import DataSet, dataset
 from structmargin_suite.fetching.bar import megabytes
 from structmargin_suite.fetching.fetch import here, own_files
 from structmargin_suite.fetching.originals import at_hand
+from structmargin_suite.planning.config import Faults, located
 from structmargin_suite.planning.plan import Suite
 from structmargin_suite.planning.runs import Part
+from structmargin_suite.planning.variants import read_experiment
 from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.layout import Layout
 
@@ -69,6 +71,18 @@ def sources(suite: Suite, experiments: Iterable[str] | None = None) -> Iterator[
             else:
                 state, why = state_of(suite, part.module)
             yield Source(name, corpus, part.module, state, why)
+
+
+def missing_files(suite: Suite, experiments: Iterable[str] | None = None) -> list[str]:
+    """What to say of users' own files that are not there: the line of the config that names each, and why."""
+    sentences = []
+    for source in sources(suite, experiments):
+        if source.state == MISSING:
+            key = ("data", source.corpus, "path")
+            document = read_experiment(suite.root, source.experiment, Faults())
+            path, line = document.place(located(document, key, suite.scale))
+            sentences.append(f"{path}, line {line}: {'.'.join(key)}: {source.why}")
+    return sentences
 
 
 def state_of(suite: Suite, name: str) -> tuple[str, str]:

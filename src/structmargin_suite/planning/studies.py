@@ -20,6 +20,7 @@ from structmargin_suite.methods.reading import Reading
 from structmargin_suite.planning.checks import Checks
 from structmargin_suite.planning.config import Faults, unknown, validate
 from structmargin_suite.planning.runs import Run, column_names, grid, last_name
+from structmargin_suite.planning.tables.measures import known_measures, measure_faults
 from structmargin_suite.storage.names import NameClash
 from structmargin_suite.storage.yaml_text import Key
 
@@ -36,6 +37,8 @@ def expand(checks: Checks) -> list[Run]:
     runs = expansion.runs()
     columns = column_names(runs)
     expansion.check_tables(runs, columns)
+    expansion.check_measures(columns)
+    expansion.check_methods(runs)
     expansion.check_choices(columns)
     expansion.check_jobs(runs, columns)
     return runs
@@ -99,6 +102,28 @@ class Expansion:
                         self.checks.fault(
                             ("tables", table, entry, str(position)), unknown(key, known, "value")
                         )
+
+    def check_measures(self, columns: Mapping[str, str]) -> None:
+        """Measures of tables that some run has."""
+        named = [given["from"] for given in self.checks.section("data").values()]
+        sound = all(name in self.checks.catalogue.datasets for name in named)
+        chosen = [
+            column
+            for method in self.checks.methods.values()
+            if method.choice is not None
+            for column in method.choice.columns.values()
+        ]
+        known = known_measures(named, [*columns.values(), *chosen]) if sound and columns else None
+        for table, spec in self.checks.section("tables").items():
+            for key, message in measure_faults(spec, known) if known is not None else ():
+                self.checks.fault(("tables", table, *key), message)
+
+    def check_methods(self, runs: list[Run]) -> None:
+        """Methods that can be trained in some run; the others would be nothing but skipped rows."""
+        for method in self.checks.methods:
+            own = [run for run in runs if run.method == method]
+            if own and own[0].skip is not None and all(run.skip is not None for run in own):
+                self.checks.fault(("methods", method), own[0].skip)
 
     def check_choices(self, columns: Mapping[str, str]) -> None:
         """Chosen options that have a column of their own in results."""

@@ -132,7 +132,7 @@ def numbers(first: Path, second: Path, tolerance: float | None = None) -> Compar
             continue
         if scales[0] != scales[1]:
             notes.append(f"{name}: scale {scales[0]} in {first}, {scales[1]} in {second}; common rows only")
-        values, other_values = _values(first / name), _values(second / name)
+        values, other_values = values_of(first / name), values_of(second / name)
         for key in dict.fromkeys([*values, *other_values]):
             if (key not in values or key not in other_values) and scales[0] != scales[1]:
                 continue
@@ -159,7 +159,7 @@ def _difference(
         if a != b:
             yield Difference(where, a, b, False)
     elif abs(a - b) > SAME * max(1.0, abs(a)):
-        errors = math.hypot(_standard_error(row), _standard_error(twin))
+        errors = math.hypot(standard_error(row), standard_error(twin))
         allowed = ERRORS * errors if errors > 0.0 else WITHOUT_SPREAD * max(abs(a), abs(b))
         if tolerance is not None:
             allowed = tolerance * max(1.0, abs(a), abs(b))
@@ -175,7 +175,7 @@ def _scale(folder: Path) -> str | None:
     return str(read_json(path, ("scale",))["scale"]) if path.is_file() else None
 
 
-def _values(folder: Path) -> dict[tuple[str, ...], dict[str, Any]]:
+def values_of(folder: Path) -> dict[tuple[str, ...], dict[str, Any]]:
     """The rows of all tidy tables of an experiment, by table and keys."""
     rows = {}
     for path in sorted(folder.glob("*.csv")):
@@ -219,7 +219,8 @@ def _tidy(path: Path) -> dict[tuple[str, ...], dict[str, Any]] | None:
         raise DamagedFile(path, f"value, spread and runs must be numbers ({error})") from None
 
 
-def _standard_error(row: dict[str, Any]) -> float:
+def standard_error(row: dict[str, Any]) -> float:
+    """The standard error of a tidy table's value; 0 where it has no spread."""
     if row["spread"] is None:
         return 0.0
     return float(row["spread"]) / (math.sqrt(row["runs"]) if row["spread_kind"] == "sd" else 1.0)

@@ -14,11 +14,15 @@ from structmargin_suite.planning.runs import Job, Part, Run
 from structmargin_suite.rerun.sources import LISTING_MODULES, modules_in, source_digest, source_of
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.files import digest, sha256
-from structmargin_suite.storage.layout import PART_FILE, Layout, ScaleLayout
+from structmargin_suite.storage.layout import PART_FILE, Layout, ScaleLayout, figure_kind
 from structmargin_suite.storage.seal import SEAL
 from structmargin_suite.storage.statements_file import STATEMENTS_FILE
 
-PLANNING = [*modules_in("structmargin_suite.planning"), "structmargin_suite.rerun.job_keys"]
+PLANNING = [
+    *modules_in("structmargin_suite.planning"),
+    *modules_in("structmargin_suite.planning.tables"),
+    "structmargin_suite.rerun.job_keys",
+]
 METHODS = modules_in("structmargin_suite.methods")
 """Of these, each run counts what its own method uses, in training and in evaluation."""
 LOOKS = (".html", ".css", ".js")
@@ -122,11 +126,10 @@ def tabulate_key(suite: Suite, name: str) -> str:
     """What an experiment's tables, figures and summary depend on; the summary holds the whole config."""
     experiment = suite.experiments[name]
     runs = [[run.name, run.studies, run.varied] for run in experiment.runs]
-    code = (
-        stage_code("tabulate", f"structmargin_suite.figures.{name}")
-        if experiment.config.get("figures")
-        else stage_code("tabulate")
-    )
+    kinds = {
+        figure_kind(experiment.config, name, figure)[0] for figure in experiment.config.get("figures", {})
+    }
+    code = stage_code("tabulate", *(f"structmargin_suite.figures.{module}" for module in sorted(kinds)))
     return digest(
         [
             [evaluate_key(suite, job) for job in experiment.jobs],

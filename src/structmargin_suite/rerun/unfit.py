@@ -84,12 +84,12 @@ class Check:
                     yield Unfit(path, why, True, self.after_jobs[position:])
         for corpus in self.experiment.corpora:
             path = self.layout.corpus(name, corpus)
-            bundle, why = _opened(path)
+            bundle, why = opened(path)
             damaged = why is not None
             if bundle is not None:
-                why = self._corpus_problem(corpus, bundle)
+                why = self.corpus_problem(corpus, bundle)
             readers = [job for job in jobs if any(run.corpus == corpus for run in job.runs)]
-            later = (*(file for job in readers for file in self._bundles(job)), *self.after_jobs)
+            later = (*(file for job in readers for file in self.bundles(job)), *self.after_jobs)
             if bundle is None and why is None and any(file.exists() for file in later):
                 why = MISSING
             if why is not None:
@@ -107,7 +107,8 @@ class Check:
                 for why, damaged in _of_folder(folder, key):
                     yield Unfit(folder / SEAL, why, damaged, self.after_jobs[position + 1 :])
 
-    def _bundles(self, job: Job) -> tuple[Path, Path, Path]:
+    def bundles(self, job: Job) -> tuple[Path, Path, Path]:
+        """What a job writes: trained, clocks, evaluated."""
         name, layout = self.experiment.name, self.layout
         return (
             layout.trained(name, job.name),
@@ -115,7 +116,8 @@ class Check:
             layout.evaluated(name, job.name),
         )
 
-    def _corpus_problem(self, corpus: str, bundle: Bundle) -> str | None:
+    def corpus_problem(self, corpus: str, bundle: Bundle) -> str | None:
+        """Why a prepared corpus is not what the plan asks for; None where it is."""
         part = self.experiment.parts_of(corpus)[0]
         if bundle.about.get("key") != job_keys.prepare_key(self.suite, self.experiment.name, corpus):
             return OTHER
@@ -132,8 +134,8 @@ class Check:
 
     def _of_job(self, job: Job, corpora: Mapping[str, Bundle]) -> Iterator[Unfit]:
         """The bundles of a job that do not fit; failed runs do not, unless the config allows them."""
-        paths = self._bundles(job)
-        (trained, fault), (clocks, clock_fault), (evaluated, evaluated_fault) = map(_opened, paths)
+        paths = self.bundles(job)
+        (trained, fault), (clocks, clock_fault), (evaluated, evaluated_fault) = map(opened, paths)
         for position, why in enumerate((fault, clock_fault, evaluated_fault)):
             later = (*(paths if position < 2 else ()), *self.after_jobs)
             if why is not None:
@@ -198,7 +200,7 @@ def _no_file(path: Path) -> str | None:
     return LINK if path.is_symlink() and not path.exists() else None
 
 
-def _opened(path: Path) -> tuple[Bundle | None, str | None]:
+def opened(path: Path) -> tuple[Bundle | None, str | None]:
     """A bundle that is there and whole; where it is not whole, that it is damaged."""
     if not path.exists():
         return None, (DAMAGED if path.is_symlink() else None)

@@ -2,7 +2,7 @@
 
 Every experiment of the configuration that has results is shown, whichever were asked for this time; results
 made under an earlier configuration are shown with a note that says so. An experiment without results has a
-page that says how to run it.
+page that says how to run it. A variant (`extends`) is shown, but no statement is judged by it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from structmargin_suite.analysis.published_numbers import misfits
 from structmargin_suite.figures.suite import draw_distances
 from structmargin_suite.planning.plan import Suite, load
+from structmargin_suite.planning.variants import EXTENDS
 from structmargin_suite.publish.page import pages
 from structmargin_suite.publish.stability import Change, changes, reseeded
 from structmargin_suite.rerun import job_keys, machine, seeds
@@ -35,15 +36,16 @@ def report(suite: Suite, layout: ScaleLayout | None = None) -> None:
     for experiment in results.values():
         verified(experiment.folder)
     claims = read_statements(suite.root / "data" / "published" / STATEMENTS_FILE)
+    judged = {name: experiment for name, experiment in results.items() if EXTENDS not in experiment.config}
     again = seeds.verdicts(suite, ScaleLayout(suite.root, suite.scale))
-    rows = judge(results, claims, again=again)
+    rows = judge(judged, claims, again=again)
     write_csv(layout.statements, rows, COLUMNS)
     progress.step(layout.statements.name)
     current = {name: plain(experiment.config) for name, experiment in suite.experiments.items()}
     stale = [name for name, shown in results.items() if shown.config != current.get(name)]
     order = [name for name in suite.experiments if name in results]
     shown = [results[name] for name in order]
-    draw_distances({name: results[name] for name in order}, layout.distances)
+    draw_distances({name: judged[name] for name in order if name in judged}, layout.distances)
     progress.step(layout.distances.name)
     distances = layout.distances.read_bytes()
     wrong = misfits(suite.root / "data" / "published")

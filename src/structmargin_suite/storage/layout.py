@@ -9,13 +9,16 @@
     results/<experiment>/index.html             the page of an experiment
     results/seeds/<scale>/<seed>/               verdicts of the same configuration under another seed
     .cache/runs/<scale>/<experiment>/           finished runs, so that a job that runs again does less
+    .cache/before/<scale>/<experiment>/         the tables of the run before the last change
 
 No two scales share a file below their own folders. Deleting the caches costs time and nothing else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 PART_FILE = "part.npz"
 RECORD_FILE, MODEL_FILE, GAINS_FILE = "run.json", "model.npz", "gains.csv"
@@ -90,6 +93,10 @@ class ScaleLayout(Layout):
         """What a stage made of one run, for when its job runs again."""
         return self.root / ".cache" / "runs" / self.name / experiment / f"{run}.{stage}.zip"
 
+    def before(self, experiment: str) -> Path:
+        """The tables of an experiment's run before the last one that changed something."""
+        return self.root / ".cache" / "before" / self.name / experiment
+
     def seed(self, seed: int | str) -> Path:
         """The verdicts of a run under another seed; `seed("*")` is the pattern of all of them."""
         return self.results / "seeds" / self.name / str(seed)
@@ -119,3 +126,22 @@ def tabulated(config: dict[str, object]) -> list[str]:
         *(f"{table}.{kind}" for table in tables for kind in ("csv", "md", "tex")),
         *(f"figures/{figure}.{kind}" for figure in figures for kind in FIGURE_KINDS),
     ]
+
+
+def figure_kind(config: Mapping[str, Any], experiment: str, figure: str) -> tuple[str, str]:
+    """(module, name) of the function that draws a figure: its `kind`, or the one of its name.
+
+    An experiment's own figures are in the module of its name; those of a variant, in that of the experiment
+    that it extends.
+
+    Examples
+    --------
+    >>> figures = {"curve": {}, "other": {"kind": "ner/bars"}}
+    >>> figure_kind({"figures": figures, "extends": "ocr"}, "mine", "curve")
+    ('ocr', 'curve')
+    >>> figure_kind({"figures": figures}, "mine", "other")
+    ('ner', 'bars')
+    """
+    own = f"{config.get('extends', experiment)}/{figure}"
+    module, _, name = str(config["figures"][figure].get("kind", own)).partition("/")
+    return module, name

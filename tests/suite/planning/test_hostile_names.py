@@ -216,7 +216,12 @@ def test_own_files_that_are_not_there_are_told_by_the_check(tmp_path, capsys):
         "methods": {"words": {"model": "JKSE", "nu": 0.1, "problem": {"name": "Sequence"}}},
         "studies": {"letters": {"methods": ["words"]}},
         "tables": {
-            "letters": {"caption": "x", "study": "letters", "keys": ["method"], "measures": ["test_error"]}
+            "letters": {
+                "caption": "x",
+                "study": "letters",
+                "keys": ["method"],
+                "measures": ["test_word_error"],
+            }
         },
         "problem": {"name": "Sequence"},
         "scales": {"smoke": {}, "standard": {}, "paper": {}},

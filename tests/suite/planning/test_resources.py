@@ -8,26 +8,26 @@ import pytest
 
 from structmargin_suite.planning import resources as module
 from structmargin_suite.planning.resources import UNKNOWN_MB, UNKNOWN_MINUTES, Resources
-from structmargin_suite.publish.measured import measured, write_resources
+from structmargin_suite.rerun.measured import measured, write_resources
 from structmargin_suite.storage.errors import DamagedFile
 
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
 
 
-def noted(root, scale, experiment, job, seconds, mb):
+def noted(root, scale, experiment, job, seconds, mb, cpu=1):
     """A benchmark file as Snakemake writes it."""
     path = root / "results" / "scales" / scale / experiment / "benchmarks" / f"{job}.tsv"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{HEADER}{seconds}\t0:00:01\t{mb}\t1\t1\t1\t0\t0\t99\t1\n")
+    path.write_text(f"{HEADER}{seconds}\t0:00:01\t{mb}\t1\t1\t1\t0\t0\t99\t{cpu}\n")
     return path
 
 
 def test_the_largest_job_of_each_rule_is_what_is_asked_for_with_room_to_spare(tmp_path):
     noted(tmp_path, "paper", "ocr", "train_repetition=0", 100.2, 1500.4)
-    noted(tmp_path, "paper", "ocr", "train_repetition=1", 200.7, 900.0)
+    noted(tmp_path, "paper", "ocr", "train_repetition=1", 200.7, 900.0, cpu=2.5)
     noted(tmp_path, "paper", "ocr", "show", 0.3, "NA")
     noted(tmp_path, "smoke", "ocr", "train_all", 1.0, 200.0)
-    assert measured(tmp_path)["ocr"]["paper"]["train"] == {"mb": 1501, "seconds": 201}
+    assert measured(tmp_path)["ocr"]["paper"]["train"] == {"cpu": 2, "mb": 1501, "seconds": 201}
     write_resources(tmp_path)
     asked = Resources.read(tmp_path)
     assert asked.asked("ocr", "paper", "train") == (2300, 21)
@@ -46,10 +46,11 @@ def test_a_new_measurement_replaces_its_rule_and_leaves_the_others(tmp_path):
     noted(tmp_path, "smoke", "ner", "train_all", 2.0, 100.0)
     text = write_resources(tmp_path).read_text()
     assert Resources.read(tmp_path).measured == {
-        "ner": {"smoke": {"train": {"mb": 100, "seconds": 2}}},
+        "ner": {"smoke": {"train": {"cpu": 1, "mb": 100, "seconds": 2}}},
         "ocr": {
-            "paper": {"prepare": {"mb": 300, "seconds": 60}, "train": {"mb": 4000, "seconds": 600}},
-            "smoke": {"train": {"mb": 100, "seconds": 2}},
+            "paper": {"prepare": {"cpu": 1, "mb": 300, "seconds": 60},
+                      "train": {"cpu": 1, "mb": 4000, "seconds": 600}},
+            "smoke": {"train": {"cpu": 1, "mb": 100, "seconds": 2}},
         },
     }  # fmt: skip
     assert write_resources(tmp_path).read_text() == text and text.startswith("# Peak memory")

@@ -8,7 +8,7 @@ from helpers.toy_project import HERE
 from structmargin_suite.planning.plan import load
 from structmargin_suite.rerun import job_keys
 from structmargin_suite.storage.layout import ScaleLayout, tabulated
-from structmargin_suite.workflow import FOLDERS
+from structmargin_suite.workflow.checking import FOLDERS
 
 
 def test_every_file_of_the_plan_lies_in_a_folder_that_is_known():

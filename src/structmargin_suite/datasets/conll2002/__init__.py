@@ -25,6 +25,7 @@ import scipy.sparse as sp
 
 from structmargin_suite.datasets import Examples, Schemas, Split
 from structmargin_suite.datasets._archives import zip_files
+from structmargin_suite.datasets._measures import measures
 from structmargin_suite.datasets.conll2002.features import binary, degree2, merged
 from structmargin_suite.datasets.conll2002.language import made_up_language
 from structmargin_suite.datasets.conll2002.tags import TAGS, Sentence
@@ -263,6 +264,7 @@ def keep(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, np.nd
     return {"wrong": np.array(wrong), "tokens": np.array([len(y) for y in Y])}
 
 
+@measures("error", "f1", beside=("testa",))
 def score(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, float]:
     """`error`: wrong tokens in percent. `f1`: F1 of whole entities in percent (100 where there are none)."""
     from structmargin.scoring import span_matches, token_error

@@ -23,6 +23,7 @@ import numpy as np
 from structmargin.problems import ProteinAlignment
 from structmargin_suite.datasets import Schemas, Split
 from structmargin_suite.datasets._archives import tar_files
+from structmargin_suite.datasets._measures import measures
 from structmargin_suite.datasets.homstrad import families, pir
 from structmargin_suite.datasets.homstrad.pairs import (
     AlignedPair,
@@ -240,6 +241,7 @@ def view(
     return Split(examples(arrays, np.array(train)), test_set, validation_set)
 
 
+@measures("q4", "q0", *(f"q4_{100 * low:.0f}_{100 * high:.0f}" for low, high in pairwise(BINS)))
 def score(Y: Truths, Yhat: Sequence[np.ndarray]) -> dict[str, float]:
     """`q4`: 100 less the mean Q4-loss in percent, over all pairs and by identity; `q0`: matches that are
     exactly right, in percent."""

@@ -26,6 +26,7 @@ from typing import TypeAlias
 import numpy as np
 
 from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._measures import measures
 from structmargin_suite.datasets.ocr.handwriting import FIRST_LETTER, PIXELS, write_words
 from structmargin_suite.fetching.contents import Unpacked
 from structmargin_suite.fetching.fetch import Remote
@@ -167,6 +168,7 @@ def _single_letters(arrays: Mapping[str, np.ndarray], seed: int, n: int, synonym
     return Split(train_letters, test_letters, problem=problem)
 
 
+@measures("letter_error", "word_error", "letters_predicted", "letters_90")
 def score(Y: Labels, Yhat: Labels) -> dict[str, float]:
     """`letter_error` and `word_error` in percent; `letters_predicted`, how many different letters occur among
     the predictions; `letters_90`, the smallest number of them that make up nine tenths. Labels of single

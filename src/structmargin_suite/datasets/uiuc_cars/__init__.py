@@ -25,6 +25,7 @@ import numpy as np
 
 from structmargin.problems import Localization
 from structmargin_suite.datasets import Examples, Schemas, Split
+from structmargin_suite.datasets._measures import measures
 from structmargin_suite.datasets.uiuc_cars.detection import CRITERIA, overlap, precision_recall
 from structmargin_suite.datasets.uiuc_cars.drawing import crop, scene
 from structmargin_suite.datasets.uiuc_cars.images import ASPECT, WIDTH, Pictures, read_archive
@@ -192,6 +193,7 @@ def predict(model: Detector, X: Sequence[WordMap]) -> list[np.ndarray]:
     return [np.column_stack([image.boxes, image.scores]) for image in detections]
 
 
+@measures(*(f"equal_error_{name}" for name in CRITERIA), "recall", "roc_area")
 def score(Y: Sequence[np.ndarray], Yhat: Sequence[np.ndarray]) -> dict[str, float]:
     """Equal error rates in percent by both criteria, and the largest recall; where some images have a car and
     some have none, `roc_area` in percent of the best score of an image as a sign of a car."""

@@ -40,7 +40,7 @@ def columns(spec: Mapping[str, Any]) -> list[str]:
     return [*spec["keys"], *split, "measure", *TAIL]
 
 
-def _measured(spec: Mapping[str, Any], runs: pd.DataFrame) -> list[MeasuredColumn]:
+def measured_columns(spec: Mapping[str, Any], runs: pd.DataFrame) -> list[MeasuredColumn]:
     """What a table shows, in its order.
 
     With `splits`, f1 is train_f1, then test_f1; what is not of a split (constraints) stands with the first.
@@ -88,7 +88,7 @@ def tidy(
     done = shown["status"] == "done"
     asked = shown["status"] != "skipped"
     pieces = []
-    for place, (split, measure, metric) in enumerate(_measured(spec, runs)):
+    for place, (split, measure, metric) in enumerate(measured_columns(spec, runs)):
         values = column(shown, metric).astype("float64").where(done)
         piece = heads.assign(
             split=split, measure=measure, value=values, unfinished=~done, asked=asked, place=place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from structmargin_suite.planning.references import filled
+from structmargin_suite.planning.tables.references import filled
 
 
 class Deviation(NamedTuple):

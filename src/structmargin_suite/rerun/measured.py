@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from statistics import fmean
 
 import yaml
 
 from structmargin_suite.planning.resources import FILE, Resources
+from structmargin_suite.rerun.times import benchmark, cpu_seconds
 from structmargin_suite.storage.errors import DamagedFile
-from structmargin_suite.storage.files import read_utf8, write_text
+from structmargin_suite.storage.files import write_text
 from structmargin_suite.storage.layout import BENCHMARKS, Layout
 
 HEADER = """\
 # Peak memory and wall time of the largest job of each rule, by experiment and scale, as measured by
-# `structmargin resources` after a run. What jobs ask a cluster for follows from these numbers
-# (src/structmargin_suite/planning/resources.py).
+# `structmargin resources` after a run, and `cpu`, the CPU seconds of its jobs on average. What jobs ask a
+# cluster for (src/structmargin_suite/planning/resources.py), and how long a first run is said to take, follow
+# from these numbers.
 """
 
 
 def measured(root: Path) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
-    """The largest job of each rule, by experiment and scale: its megabytes and seconds, rounded up."""
+    """The largest job of each rule, by experiment and scale: its megabytes and seconds, rounded up; and the
+    CPU seconds of the rule's jobs on average."""
     largest: dict[str, dict[str, dict[str, dict[str, int]]]] = {}
+    cpu: dict[tuple[str, str, str], list[float]] = {}
     for path in sorted((Layout(root).results / "scales").glob(f"*/*/{BENCHMARKS}/*.tsv")):
         scale, experiment, rule = path.parts[-4], path.parts[-3], path.stem.partition("_")[0]
         mb, seconds = _row(path)
         known = largest.setdefault(experiment, {}).setdefault(scale, {})
         before = known.get(rule, {"mb": 0, "seconds": 0})
+        times = cpu.setdefault((experiment, scale, rule), [])
+        times.append(cpu_seconds(path) or 0.0)
         known[rule] = {
+            "cpu": math.ceil(fmean(times)),
             "mb": max(before["mb"], math.ceil(mb)),
             "seconds": max(before["seconds"], math.ceil(seconds)),
         }
@@ -36,12 +44,11 @@ def measured(root: Path) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
 
 def _row(path: Path) -> tuple[float, float]:
     """(megabytes, seconds) in a benchmark file; a job too short to be measured has no memory."""
-    lines = [line.split("\t") for line in read_utf8(path).splitlines()]
+    row = benchmark(path)
     try:
-        row = dict(zip(lines[0], lines[1], strict=True))
         memory = row["max_rss"]
         return (0.0 if memory in ("NA", "-") else float(memory)), float(row["s"])
-    except (IndexError, KeyError, ValueError):
+    except (KeyError, ValueError):
         raise DamagedFile(path, "this is no benchmark file of Snakemake", "delete it") from None
 
 

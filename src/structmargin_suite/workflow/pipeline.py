@@ -1,17 +1,11 @@
-"""What the Snakefile asks: which files a job reads and writes, and the key that makes it run again.
-
-All logic of the workflow is here, where it can be tested; the rules only name these functions.
-"""
+"""Which files a job reads and writes, and the key that makes it run again; the rules name these functions."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,18 +13,16 @@ from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
 from structmargin_suite.planning.resources import Asked, Resources
 from structmargin_suite.planning.runs import Job
-from structmargin_suite.planning.sources import forecast, own_files_of, sources
+from structmargin_suite.planning.sources import own_files_of
 from structmargin_suite.rerun import job_keys, seeds
 from structmargin_suite.rerun.machine import THREAD_VARIABLES
-from structmargin_suite.rerun.unfit import unfit
-from structmargin_suite.storage.csv_files import read_csv
 from structmargin_suite.storage.errors import DataError
-from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.layout import ScaleLayout, tabulated
 from structmargin_suite.storage.seal import SEAL
-
-FOLDERS = (".snakemake", "data", "data/ready", "results", "results/scales")
-"""Folders that files of all experiments are written to."""
+from structmargin_suite.terminal.durations import duration
+from structmargin_suite.terminal.handler import LogHandler
+from structmargin_suite.terminal.screen import say
+from structmargin_suite.workflow import checking, telling
 
 
 def equip(scale: str) -> None:
@@ -59,99 +51,81 @@ class Pipeline:
         self.layout = ScaleLayout(suite.root, suite.scale)
         self.resources = Resources.read(suite.root)
         self.checked = False
+        self.began = time.monotonic()
 
     @classmethod
     def open(cls, workflow: Any, config: dict[str, str]) -> Pipeline:
         """Plan from the configs of the working folder; every fault of theirs ends the workflow at once."""
         extra = [name for name in config if name != "scale"]
         if extra:
-            raise _workflow_error(f"--config takes scale=smoke|standard|paper, but not {', '.join(extra)}")
-        _are_folders(Path(name) for name in FOLDERS)
+            raise checking.workflow_error(
+                f"--config takes scale=smoke|standard|paper, but not {', '.join(extra)}"
+            )
+        checking.require_folders(Path(name) for name in checking.FOLDERS)
         try:
             suite = load(Path("."), config.get("scale"))
         except (ConfigError, DataError) as error:
-            raise _workflow_error(str(error)) from None
+            raise checking.workflow_error(str(error)) from None
         layout = ScaleLayout(suite.root, suite.scale)
-        _are_folders(folder for name in suite.experiments for folder in layout.folders(name))
+        checking.require_folders(folder for name in suite.experiments for folder in layout.folders(name))
         equip(suite.scale)
-        return cls(suite, workflow)
+        pipeline = cls(suite, workflow)
+        if (terminal := pipeline._terminal) is not None:
+            terminal.reword = partial(checking.mistyped, experiments=pipeline.experiments)
+        return pipeline
 
     def check(self) -> None:
-        """Remove files that do not fit the plan, once, and say so; in a dry run only say so.
+        """Look at all files once, before Snakemake does.
 
         Not where another run is under way in this folder, in its jobs, or where nothing is to be run.
         """
         workflow = self.workflow
-        if self.checked or not workflow.is_main_process or workflow.executor_plugin is None or _locked():
+        if self.checked or not workflow.is_main_process or workflow.executor_plugin is None:
+            return
+        checking.require_own_files(self.suite, self.asked)
+        if checking.locked():
             return
         self.checked = True
-        outdated: dict[str, list[Path]] = {}
-        for path, why, damaged, later in list(unfit(self.suite, self.asked)):
-            if damaged:
-                print(f"{path} {why}: it is made again", file=sys.stderr)
-            else:
-                outdated.setdefault(why, []).append(path)
-            for file in () if workflow.dryrun else (path, *later):
-                remove(file)
-        for why, paths in outdated.items():
-            others = f", and so are {len(paths) - 1} more files like it" if len(paths) > 1 else ""
-            print(f"{paths[0]} {why}: it is made again{others}", file=sys.stderr)
-        self._date_back()
+        checking.remove_unfit(self.suite, self.asked, workflow.dryrun)
+        checking.date_back(self.files, workflow.dryrun)
 
-    def _date_back(self) -> None:
-        """Give files from the future the date of now: Snakemake ends a run whose inputs are newer than it.
+    def begin(self) -> None:
+        """Say what is about to run, and hand it to the terminal, where ours is used (profiles/)."""
+        self.began = time.monotonic()
+        terminal, settings = self._terminal, self.workflow.resource_settings
+        cores = int(settings.cores or settings.nodes or 1)
+        planned = None
+        try:
+            planned = telling.Forecast(self.suite, self.workflow.dag.needrun_jobs())
+            summary = planned.summary(cores)
+        except Exception as error:  # a forecast is no reason to end a run
+            summary = f"how long it takes cannot be said ({type(error).__name__}: {error})"
+        say(summary, *telling.announcement(self.suite, self.asked, planned))
+        if terminal is not None and planned is not None:
+            terminal.begin(planned.jobs, cores)
 
-        All get the same date, which makes nothing run again; what they hold was compared with its key.
-        """
-        now = time.time()
-        for path in map(Path, self.files):
-            if path.is_file() and path.stat().st_mtime > now:
-                print(f"{path} has a date in the future: it gets the date of now", file=sys.stderr)
-                if not self.workflow.dryrun:
-                    with contextlib.suppress(PermissionError):  # Snakemake's own sentence names the file
-                        os.utime(path, (now, now))
-
-    def announcement(self) -> str:
-        """What is about to run, what was shrunk, and what is left out and why."""
+    def end(self, failed: bool = False) -> None:
+        """Say where to look and what was found, or what to do; last of all, where the terminal is ours."""
         lines = []
-        for name in self.asked:
-            experiment = self.suite.experiments[name]
-            runs, jobs = len(experiment.runs), len(experiment.jobs)
-            lines.append(f"{name}: {runs} runs in {jobs} jobs, scale {self.suite.scale}")
-            for key, old, new in experiment.shrunk:
-                lines.append(f"  smaller than the paper: {key} {new} instead of {old}")
-            reasons = dict.fromkeys(run.skip for run in experiment.runs if run.skip)
-            lines += [f"  left out: {reason}" for reason in reasons]
-        return "\n".join([*lines, *forecast(list(sources(self.suite, self.asked)))])
-
-    def outcome(self) -> str:
-        """One line at the end: where to look, and how many statements have which verdict."""
+        if failed:
+            logs = ", ".join(map(os.path.relpath, self.workflow.logger_manager.get_logfile()))
+            lines.append(f"some jobs failed; the next call goes on from here (Snakemake's own log: {logs})")
+        else:
+            lines.append(f"done in {duration(time.monotonic() - self.began)}")
         if self.workflow.storage_settings.default_storage_provider:
-            return f"done: {self.layout.page} is in the storage that was named"
-        if not self.layout.statements.is_file():
-            return f"no page yet: {self.layout.page} is written once an experiment is done"
-        rows = [row for row in read_csv(self.layout.statements) if row["primary"] == "true"]
-        score = ", ".join(
-            f"{n} {verdict}" for verdict, n in Counter(row["verdict"] for row in rows).most_common()
-        )
-        return f"{self._kinds()}\nsee {self.layout.page}: of {len(rows)} statements of the papers {score}"
+            lines.append(f"{self.layout.page} is in the storage that was named")
+        else:
+            lines += telling.outcome(self.layout, self.asked)
+        if self._terminal is None:
+            say(*lines)
+        else:
+            self._terminal.end(*lines)
 
-    def _kinds(self) -> str:
-        """How many corpora were real, and which were not; stand-ins for real ones are marked."""
-        summaries = {name: self.layout.shown(name) / "summary.json" for name in self.asked}
-        data = [
-            (name, about)
-            for name, path in summaries.items()
-            if path.is_file()
-            for about in read_json(path, ("data",))["data"]
-        ]
-        synthetic = [
-            f"{name}: {about['corpus']}{' as a stand-in' if about['asked'] == 'auto' else ''}"
-            for name, about in data
-            if about["kind"] == "synthetic"
-        ]
-        listed = f" ({'; '.join(synthetic)})" if synthetic else ""
-        return f"real: {len(data) - len(synthetic)} corpora; synthetic: {len(synthetic)}{listed}"
+    @property
+    def _terminal(self) -> LogHandler | None:
+        """The logger that shows a run, if it is ours."""
+        handlers = self.workflow.logger_manager.get_log_handlers()
+        return next((handler for handler in handlers if isinstance(handler, LogHandler)), None)
 
     @property
     def experiments(self) -> list[str]:
@@ -308,26 +282,6 @@ class Pipeline:
         return job_keys.report_key(self.suite)
 
 
-def _are_folders(paths: Iterable[Path]) -> None:
-    """End the workflow where something else stands in place of a folder: Snakemake would show a traceback."""
-    for path in paths:
-        if os.path.lexists(path) and not path.is_dir():
-            raise _workflow_error(f"{path} is a file where a folder belongs: remove it and run again")
-
-
-def _locked() -> bool:
-    """Whether a run of Snakemake has locked the working folder."""
-    return any(Path(".snakemake", "locks").glob("*"))
-
-
-def remove(path: Path) -> None:
-    """Remove a file, or whatever else stands in its place."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
 def _in_report(
     file: str, caption: str, category: str, subcategory: str | None, labels: dict[str, str]
 ) -> Any:
@@ -335,9 +289,3 @@ def _in_report(
 
     labels = {key: value.replace("{", "{{").replace("}", "}}") for key, value in labels.items()}
     return report(file, caption=caption, category=category, subcategory=subcategory, labels=labels)
-
-
-def _workflow_error(text: str) -> Exception:
-    from snakemake.exceptions import WorkflowError
-
-    return WorkflowError(text)
