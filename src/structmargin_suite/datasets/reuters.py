@@ -4,7 +4,7 @@ The archive holds 22 SGML files. Of its stories those with TOPICS="YES" are used
 on and "TEST" to test on: 9,603 and 3,299, whether or not they have a topic. Words are runs of letters and
 digits of the whole text, title and dateline included, in lower case; words of fewer than 3 training stories
 are left out. Inputs are tf-idf vectors of unit length, frequencies from the training set. 90 topics have a
-story in each subset, and 50 of them have 10 or more in each. The stand-in draws stories as `abstracts` does.
+story in each subset. The stand-in draws stories as `abstracts` does.
 """
 
 from __future__ import annotations

@@ -41,11 +41,14 @@ def _mark_best(choice: Choice, candidates: pd.DataFrame, runs: pd.DataFrame) -> 
     """Mark the runs of the best value among runs that differ in the value, and in what is averaged over."""
     option = choice.columns[choice.option]
     done = candidates[candidates["status"] == "done"]
+    by = choice.measure_name({str(key): value for key, value in candidates.iloc[0].items()})
     means = {}
     for value in choice.among:
-        measured = done[_tried(done, option, value)][choice.by] if choice.by in done else []
+        tried = done[_tried(done, option, value)]
+        measured = np.asarray(column(tried, by), dtype=float)
+        measured = measured[np.isfinite(measured)]  # of some runs nothing can be held out
         if len(measured):
-            means[value] = choice.sign * float(np.mean(np.asarray(measured, dtype=float)))
+            means[value] = choice.sign * float(np.mean(measured))
     if means:
         best = min(means, key=lambda value: means[value])
         runs.loc[candidates.index, "chosen"] = _tried(candidates, option, best)
