@@ -90,9 +90,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray]) -> LinearSVM:
     beta = np.zeros(int(arrays["n"]))
     beta[arrays["held"]] = arrays["beta"]
     (primal, dual), (n_iter, converged) = arrays["objectives"].tolist(), arrays["counts"].tolist()
-    fit = HingeFit(
-        arrays["w"], beta, np.full(len(beta), np.nan), primal, dual, int(n_iter), bool(converged)
-    )
+    fit = HingeFit(arrays["w"], beta, np.full(len(beta), np.nan), primal, dual, int(n_iter), bool(converged))
     return LinearSVM(fit, *arrays["options"].tolist())
 
 

@@ -17,9 +17,7 @@ from structmargin_suite.datasets import Examples
 TOLERANCE = 1e-6
 
 
-def recomputed(
-    model: LinearSVM, subset: Examples, losses: np.ndarray
-) -> tuple[dict[str, float], list[str]]:
+def recomputed(model: LinearSVM, subset: Examples, losses: np.ndarray) -> tuple[dict[str, float], list[str]]:
     """(measures recomputed from the training rows, what does not hold); `losses` are not used."""
     y = np.asarray(subset.Y, dtype=float)
     price, fit, wrong = prices(y, model.C, model.cost), model.fit, []

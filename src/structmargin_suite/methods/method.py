@@ -162,9 +162,7 @@ class Method:
             yield ("choose", "by"), "is the loss of a problem, which a baseline has not; name a measure"
         if choice is not None and choice.option in choice.others:
             yield ("choose", "with"), f"names {choice.option!r}, which `option` names already; keep one"
-        if choice is not None and choice.path and not (
-            self.kind.has_path and choice.option in PATH_OPTIONS
-        ):
+        if choice is not None and choice.path and not (self.kind.has_path and choice.option in PATH_OPTIONS):
             yield (
                 ("choose", "path"),
                 "is for the C or C_per_example of a formulation, or of a baseline that can start from another "

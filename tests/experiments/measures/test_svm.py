@@ -45,7 +45,9 @@ def test_it_is_within_a_hundredth_of_libsvms_optimum_all_along_the_path(name):
     for cost in (1.0, 64.0):
         former = None
         for C in (0.01, 1.0, 100.0):
-            former = linear_svm.train(X, y, seed=0, C=C, cost=cost, intercept=1.0, gap_tol=0.01, former=former)
+            former = linear_svm.train(
+                X, y, seed=0, C=C, cost=cost, intercept=1.0, gap_tol=0.01, former=former
+            )
             scratch = linear_svm.train(X, y, seed=0, C=C, cost=cost, intercept=1.0, gap_tol=0.01)
             best = objective(by_libsvm(X, y, C, cost, 1.0), X, y, C, cost, 1.0)
             for model in (former, scratch):
