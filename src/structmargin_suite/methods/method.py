@@ -165,8 +165,8 @@ class Method:
         if choice is not None and choice.path and not (self.kind.has_path and choice.option in PATH_OPTIONS):
             yield (
                 ("choose", "path"),
-                "is for the C or C_per_example of a formulation, or of a baseline that can start from another "
-                "model; remove it",
+                "is for the C or C_per_example of a formulation, or of a baseline that can start from "
+                "another model; remove it",
             )
         if self.baseline is None and "C" in self.settings and "C_per_example" in self.settings:
             yield (), "has both C and C_per_example; keep one of them"

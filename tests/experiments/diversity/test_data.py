@@ -155,7 +155,7 @@ def test_places_with_twenty_stories_of_several_topics_are_queries(tmp_path):
     arrays = places(tmp_path)
     assert arrays["names"].tolist() == ["chad", "peru"]
     assert np.bincount(arrays["query"]).tolist() == [20, 40]  # as many single-topic stories as of several
-    X, Y = _subtopics.examples(arrays, 5, "labelled")
+    _, Y = _subtopics.examples(arrays, 5, "labelled")
     assert [y.subtopics.sum(axis=1).tolist() for y in Y] == [[2] * 20, [2] * 20 + [1] * 20]
     assert [y.subtopics.shape[1] for y in Y] == [2, 3]
     assert places(tmp_path, chad=19)["names"].tolist() == ["peru"]
