@@ -3,8 +3,8 @@
     min_w  1/2 |w|^2 + sum_i C c_i max(0, 1 - y_i <w, x_i>),    c_i = cost for a positive row, else 1
 
 An intercept is a constant feature, regularised like the others, as in the problem `Measure`. Predictions are
-scores: rows are ranked by them, and those above 0 are called positive. Training is the library's `linear_svm`;
-a model keeps its dual variables, so that evaluation can compute the gap anew.
+scores: rows are ranked by them, and those above 0 are called positive. Training is the library's
+`linear_svm`; a model keeps its dual variables, so that evaluation can compute the gap anew.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ MAX_SUBTOPICS = 20
 def telling(results: ExperimentResults) -> tuple[Query, Selection, np.ndarray, np.ndarray]:
     """(query, its subtopics, the 3 documents with most each, 3 that have most together).
 
-    Of the first corpus's queries with at most MAX_SUBTOPICS subtopics, the one where the two sets are furthest
-    apart.
+    Of the first corpus's queries with at most MAX_SUBTOPICS subtopics, the one where the two sets are
+    furthest apart.
     """
     split: Any = results.split(results.select(STUDY, method=SVM)["run"].iloc[0])
     best: tuple[float, Any] | None = None
