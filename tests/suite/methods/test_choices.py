@@ -311,6 +311,8 @@ def test_one_value_over_topics_leaves_out_those_of_which_nothing_can_be_held_out
     )  # fmt: skip
     choose = {"option": "C", "among": [1.0, 2.0], "by": "inner_{measure}", "largest": True, "over": ["topic"]}
     method = Method.parse("m", {"baseline": "linear_svm", "choose": choose})
-    run = SimpleNamespace(method="m", reading="", configured=method, varied={"topic": 0, "measure": "f1"})
+    varied = {"topic": 0, "measure": "f1", "C_per_example": None}
+    run = SimpleNamespace(method="m", reading="", configured=method, varied=varied)
+    runs["C_per_example"] = [4.0, 3.0, 2.0, 1.0]  # a setting of another method, here a measure
     mark_chosen(SimpleNamespace(runs=[run]), runs)
     assert runs["chosen"].tolist() == [False, True, False, True]
