@@ -3,7 +3,7 @@
 The made-up collection of the experiment, 50 documents of about 120 words per query, K = 5. Training is
 n_slack, 'SVM1 margin', C = 1000, eps = 0.001. Each figure comes from a fresh process with one thread, code
 compiled beforehand. The last table has the time of a greedy and of an exact search with the first n documents
-as candidates, and the share of the best value that greedy reaches, with the weights of Essential Pages, which
+as candidates, and the share of the best value that greedy reaches, with the weights r log 1/r, which
 are not negative.
 """
 

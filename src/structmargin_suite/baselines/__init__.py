@@ -30,6 +30,10 @@ class BaselineModel(Protocol):
 class Baseline(Protocol):
     """A module of this folder.
 
+    It may also define HAS_PATH = True, if `train` takes a `former` model of the same data with another C to
+    start from, and CERTIFICATE, the module of `structmargin_suite.methods` that checks a trained model; a
+    model's `numbers`, if it has them, are what training recorded of the fit.
+
     Attributes
     ----------
     OPTIONS : mapping of str to JSON schema

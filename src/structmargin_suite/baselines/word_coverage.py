@@ -1,14 +1,15 @@
-"""Greedy coverage of words by a fixed rule: unweighted words, and Essential Pages (cacm09 Figure 4).
+"""Greedy coverage of words by a fixed rule: unweighted words, and a coverage heuristic (cacm09 Figure 4).
 
 A word v that is in a share r of the candidates is worth, if any chosen document has it,
 
     unweighted   1
-    entropy      r log2(1 / r), the importance that Essential Pages gives a term (Swaminathan et al. 2008):
-                 most for words in about a third of the candidates, little for words in nearly all or few
+    entropy      r log2(1 / r): most for words in about a third of the candidates, little for words in
+                 nearly all or few
     rare         log2(1 / r), without the first factor
     variance     r (1 - r)
 
-Nothing is learnt.
+Essential Pages (Swaminathan et al. 2009) is such a rule, but no source for its formula was found. Nothing is
+learnt.
 """
 
 from __future__ import annotations

@@ -49,9 +49,10 @@ class Split:
     problem : dict
         Parameters of the problem that only the data know (n_features, for example); a config may override
         them.
-    held : ndarray of int or None
-        The training examples to choose options by, where a method chooses on the training set. None stands
-        for a quarter of them, drawn at random.
+    held : tuple of ndarray of int, or None
+        The training examples to choose options by, where a method chooses on the training set: several sets
+        are held out in turn where it asks for folds, and there may be none that can be held out. None stands
+        for parts drawn at random.
     tested : ndarray of int or None
         Which documents, sentences or the like of the whole corpus the test examples are, where test sets of
         several runs share some; None where every run has the same test set.
@@ -63,7 +64,7 @@ class Split:
     test: Examples
     validation: Examples | None = None
     problem: dict[str, Any] = field(default_factory=dict)
-    held: np.ndarray | None = None
+    held: tuple[np.ndarray, ...] | None = None
     tested: np.ndarray | None = None
     beside: Mapping[str, Callable[[], Examples]] = field(default_factory=dict)
 

@@ -1,10 +1,11 @@
 """One topic against the rest, judged as a sample: what the data sets of cacm09 Table 1 share.
 
 Inputs are stored in two subsets, train and test, each with a matrix of topics (n, T): an example may have
-several topics, or none. A topic is usable if at least MIN_POSITIVES examples of each subset have it; usable
-topics are numbered from the most frequent in training to the rarest. `measure` is what a run is trained and
-judged by. A third of the training examples with the topic, and a third of the others, are held out to choose
-options by.
+several topics, or none. A topic is usable if at least one example of each subset has it; usable topics are
+numbered from the most frequent in training to the rarest. `measure` is what a run is trained and judged by.
+To choose options by, three folds of the training examples are held out in turn, each a third of those with
+the topic and a third of the others; a fold counts if the topic is both inside and outside of it, so that a
+topic with two training examples has two folds, and one with a single example none.
 
     f1          100 F1 of the examples with a score above 0
     prbep       100 precision of the P highest scores, P the number of positive examples; ties count in part
@@ -14,7 +15,7 @@ options by.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -27,10 +28,8 @@ from structmargin_suite.datasets._sparse import csr_arrays, csr_of
 Inputs: TypeAlias = np.ndarray | sp.csr_matrix
 MEASURES = ("f1", "prbep", "roc_area", "error_rate")
 VIEW: Schemas = {"topic": {"type": "integer", "minimum": 0}, "measure": {"enum": list(MEASURES)}}
-MIN_POSITIVES = 10
-"""Topics with fewer examples in a subset are left out."""
-HELD_OUT = 3
-"""One training example in this many is held out."""
+FOLDS = 3
+"""The number of parts of the training set that can be held out."""
 
 
 def subset_arrays(subset: str, X: Inputs, topics: np.ndarray) -> dict[str, np.ndarray]:
@@ -55,29 +54,33 @@ def inputs_of(arrays: Mapping[str, np.ndarray], subset: str) -> Inputs:
 def usable_topics(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     """The columns of the usable topics, the most frequent in training first, the first of equals first."""
     train, test = (arrays[f"{subset}_topics"].sum(axis=0, dtype=np.int64) for subset in ("train", "test"))
-    enough = np.flatnonzero(
-        (np.minimum(train, test) >= MIN_POSITIVES) & (train < len(arrays["train_topics"]))
-    )
+    enough = np.flatnonzero((np.minimum(train, test) > 0) & (train < len(arrays["train_topics"])))
     return enough[np.argsort(-train[enough], kind="stable")]
 
 
 def view(arrays: Mapping[str, np.ndarray], seed: int, *, topic: int = 0, measure: str = "f1") -> Split:
-    """Labels +1 for the topic and -1 for the rest, and which training rows are held out to choose by."""
+    """Labels +1 for the topic and -1 for the rest, and the folds of the training rows to choose by."""
     topics = usable_topics(arrays)
     if topic >= len(topics):
         raise ValueError(
-            f"topic is {topic}, but there are {len(topics)} topics with {MIN_POSITIVES} rows in each subset: "
-            "choose one"
+            f"topic is {topic}, but there are {len(topics)} topics with a row in each subset: choose one"
         )
     y = {p: np.where(arrays[f"{p}_topics"][:, topics[topic]] > 0, 1, -1) for p in ("train", "test")}
-    rng = np.random.default_rng([seed, topic])
-    shuffled = [rng.permutation(np.flatnonzero(y["train"] == label)) for label in (1, -1)]
     return Split(
         Examples(inputs_of(arrays, "train"), y["train"]),
         Examples(inputs_of(arrays, "test"), y["test"]),
         problem={"measure": measure},
-        held=np.sort(np.concatenate([rows[: len(rows) // HELD_OUT] for rows in shuffled])),
+        held=tuple(folds(y["train"], np.random.default_rng([seed, topic]))),
     )
+
+
+def folds(y: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """The rows of each fold of labels y (n,) that has both labels inside and outside."""
+    shuffled = [rng.permutation(np.flatnonzero(y == label)) for label in (1, -1)]
+    for k in range(FOLDS):
+        parts = [rows[k::FOLDS] for rows in shuffled]
+        if all(0 < len(part) < len(rows) for part, rows in zip(parts, shuffled, strict=True)):
+            yield np.sort(np.concatenate(parts))
 
 
 @measures("f1", "prbep", "roc_area", "error_rate")

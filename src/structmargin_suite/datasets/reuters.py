@@ -4,7 +4,7 @@ The archive holds 22 SGML files. Of its stories those with TOPICS="YES" are used
 on and "TEST" to test on: 9,603 and 3,299, whether or not they have a topic. Words are runs of letters and
 digits of the whole text, title and dateline included, in lower case; words of fewer than 3 training stories
 are left out. Inputs are tf-idf vectors of unit length, frequencies from the training set. 90 topics have a
-story in each subset, and 50 of them have 10 or more in each. The stand-in draws stories as `abstracts` does.
+story in each subset. The stand-in draws stories as `abstracts` does.
 """
 
 from __future__ import annotations
@@ -53,16 +53,21 @@ OPENING = re.compile(r"<REUTERS\b")
 ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
 NAME = re.compile(r"<D>(.*?)</D>", re.DOTALL)
+PLACES = re.compile(r"<PLACES>(.*?)</PLACES>", re.DOTALL)
 TEXT = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.DOTALL)
+TITLE = re.compile(r"<TITLE>(.*?)</TITLE>", re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
 
 
 class Story(NamedTuple):
-    """A story of the ModApte split: its subset, its topics and its text in lower case."""
+    """A story with TOPICS="YES": its subset of the ModApte split, "" for neither, its topics and its text in
+    lower case, which begins with its title; and the places that it is about."""
 
     subset: str
     topics: list[str]
     text: str
+    title: str
+    places: list[str]
 
 
 def parse(files: Mapping[str, Path], seed: int, *, stories: int | None = None) -> dict[str, np.ndarray]:
@@ -106,6 +111,11 @@ def tfidf(train: list[str], test: list[str]) -> dict[str, sp.csr_matrix]:
 
 def read(path: Path) -> Iterator[Story]:
     """The stories of the ModApte split, in the order of the archive's file names."""
+    return (story for story in read_all(path) if story.subset)
+
+
+def read_all(path: Path) -> Iterator[Story]:
+    """The stories with TOPICS="YES", of the split or not, in the order of the archive's file names."""
     contents = tar_files(path, lambda name: name.endswith(".sgm"))
     texts = {name: content.decode("latin-1") for name, content in contents}
     if not texts:
@@ -128,17 +138,28 @@ def _stories(text: str, where: str) -> Iterator[Story]:
         missing = [key for key in ("TOPICS", "LEWISSPLIT") if key not in given]
         if missing:
             raise fault(match.start(), f"the story has no {missing[0]}; give it one")
-        if given["TOPICS"] != "YES" or given["LEWISSPLIT"] not in SUBSETS:
+        if given["TOPICS"] != "YES":
             continue
         topics, body = TOPICS.search(match[2]), TEXT.search(match[2])
         if topics is None or body is None:
             what = "<TOPICS>" if topics is None else "<TEXT>"
             raise fault(match.start(), f"the story has no {what} element; add it")
-        names = list(dict.fromkeys(NAME.findall(topics[1])))
-        yield Story(SUBSETS[given["LEWISSPLIT"]], names, html.unescape(TAG.sub(" ", body[1])).lower())
+        title, places = TITLE.search(body[1]), PLACES.search(match[2])
+        yield Story(
+            SUBSETS.get(given["LEWISSPLIT"], ""),
+            list(dict.fromkeys(NAME.findall(topics[1]))),
+            _plain(body[1]),
+            "" if title is None else _plain(title[1]),
+            [] if places is None else list(dict.fromkeys(NAME.findall(places[1]))),
+        )
     left = next(opened, None)
     if left is not None:
         raise fault(left.start(), "the story is not closed; add </REUTERS>")
+
+
+def _plain(text: str) -> str:
+    """A text without its tags, in lower case."""
+    return html.unescape(TAG.sub(" ", text)).lower()
 
 
 def synthesize(seed: int, *, stories: int | None = None) -> dict[str, np.ndarray]:

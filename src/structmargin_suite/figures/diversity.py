@@ -14,18 +14,21 @@ from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series, nu
 from structmargin_suite.results import ExperimentResults
 
 STUDY, SVM = "figure_4", "structural SVM"
+MAX_SUBTOPICS = 20
+"""Of a query that Figure 3 can show."""
 
 
 def telling(results: ExperimentResults) -> tuple[Query, Selection, np.ndarray, np.ndarray]:
     """(query, its subtopics, the 3 documents with most each, 3 that have most together).
 
-    Of the first corpus's queries with at most 12 subtopics, the one where the two sets are furthest apart.
+    Of the first corpus's queries with at most MAX_SUBTOPICS subtopics, the one where the two sets are
+    furthest apart.
     """
     split: Any = results.split(results.select(STUDY, method=SVM)["run"].iloc[0])
     best: tuple[float, Any] | None = None
     for subset in (split.train, split.validation, split.test):
         for x, y in zip(subset.X, subset.Y, strict=True):
-            if y.subtopics.shape[1] > 12:
+            if y.subtopics.shape[1] > MAX_SUBTOPICS:
                 continue
             each = np.argsort(-(y.subtopics @ y.weights), kind="stable")[:3]
             together = y.documents[:3]
@@ -153,7 +156,7 @@ def worth(results: ExperimentResults, fig: Any) -> None:
             )  # fmt: skip
         r = shares / 100.0
         pages = -r * np.log2(r)
-        ax.plot(shares, pages / pages.max(), color=GREY, linestyle=":", label="Essential Pages")
+        ax.plot(shares, pages / pages.max(), color=GREY, linestyle=":", label="coverage heuristic")
         ax.axhline(0.0, color="black", linewidth=0.6)
         ax.set(xlabel="candidates with the word (%)", title=of_corpus["data"].iloc[0])
     panels[0].set_ylabel("worth of covering it")

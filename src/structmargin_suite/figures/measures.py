@@ -23,7 +23,7 @@ from structmargin_suite.storage.frames import records
 
 @figure("table_1")
 def table_1(results: ExperimentResults, fig: Any) -> None:
-    """One panel per measure; one row per data set, with one marker per method."""
+    """One panel per measure; one row per data set, with one marker per method under its primary reading."""
     fig.set_size_inches(7.2, 3.6)
     table = results.table("measures")
     datasets = table["dataset"].unique()
@@ -31,19 +31,19 @@ def table_1(results: ExperimentResults, fig: Any) -> None:
         (row["dataset"], row["method"], row["reading"] or "", row["measure"]): row for row in records(table)
     }
     panels = fig.subplots(1, len(MEASURES), sharey=True)
-    pairs = results.pairs(STUDIES[0])
+    pairs = [(method, results.primary(method)) for method in (DIRECT, RIVAL)]
     for ax, (measure, name) in zip(panels, MEASURES.items(), strict=True):
         for k, (method, reading) in enumerate(pairs):
             for position, data in enumerate(datasets):
                 row = cells.get((data, method, reading, measure))
                 if row is None or row["value"] is None:
                     continue
-                place, first = position + 0.2 * (k - 1), position == 0
+                place, first = position + 0.3 * (k - 0.5), position == 0
                 ax.errorbar(
                     [row["value"]], [place], xerr=[row["spread"] or 0.0], linestyle="none", color=COLOURS[k],
-                    marker=MARKERS[k], label=results.label(method, reading) if first else None,
+                    marker=MARKERS[k], label=results.label(method) if first else None,
                 )  # fmt: skip
-                if row["published"] is not None and reading == results.primary(method):
+                if row["published"] is not None:
                     ax.plot(
                         [row["published"]], [place + 0.08], linestyle="none", color=COLOURS[k],
                         marker=MARKERS[k], markerfacecolor="white",

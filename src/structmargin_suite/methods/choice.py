@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,11 +41,18 @@ class Choice:
     path : bool
         Whether each training while choosing starts from the cuts of the one before.
     ties : {"first", "middle"}
-        Which of several best combinations is taken.
+        Which of several best combinations is taken: the first, or the one nearest to the middle of them,
+        option by option.
     over : tuple of str
         Settings of runs (round, repetition) over which the measure is averaged: one value is chosen for all
         runs that differ in nothing else, and every value is a run of its own. Without it each training
-        chooses for itself, or, by the test set, one value is chosen for all runs.
+        chooses for itself, or, by the test set, one value is chosen for all runs. `others` are still chosen
+        by each training for itself.
+    folds : int
+        How many parts of the training set are held out in turn, for a measure on the training set; the
+        measure is averaged over them.
+    one_fold_from : int, optional
+        Where the rarest label has so many training examples or more, the first fold alone is held out.
     """
 
     option: str
@@ -55,6 +63,8 @@ class Choice:
     path: bool = False
     ties: str = "first"
     over: tuple[str, ...] = ()
+    folds: int = 1
+    one_fold_from: int | None = None
 
     @classmethod
     def parse(cls, given: Settings) -> Choice:
@@ -68,6 +78,8 @@ class Choice:
             path=bool(given.get("path", False)),
             ties=given.get("ties", "first"),
             over=tuple(given.get("over", ())),
+            folds=given.get("folds", 1),
+            one_fold_from=given.get("one_fold_from"),
         )
 
     @property
@@ -79,6 +91,11 @@ class Choice:
     def in_training(self) -> bool:
         """Whether each training chooses for itself."""
         return not self.between_runs
+
+    @property
+    def trains_apart(self) -> bool:
+        """Whether trainings that only serve to choose are made, as along a path."""
+        return self.in_training or self.within_training_set
 
     @property
     def within_training_set(self) -> bool:
@@ -119,7 +136,26 @@ class Choice:
         """The best combination of values by the measure of each."""
         best_value = min(self.sign * measure for measure in measured.values())
         tied = [values for values, measure in measured.items() if self.sign * measure == best_value]
-        return tied[(len(tied) - 1) // 2 if self.ties == "middle" else 0]
+        return self.middle(tied) if self.ties == "middle" else tied[0]
+
+    def middle(self, tied: Sequence[tuple[Value, ...]]) -> tuple[Value, ...]:
+        """Of some combinations, the first of those nearest to their medians.
+
+        Places in the lists of values are compared, and of two medians the lower counts.
+        """
+        lists = list(self.candidates.values())
+        places = [
+            [values.index(value) if value in values else 0 for values, value in zip(lists, each, strict=True)]
+            for each in tied
+        ]
+        medians = [sorted(column)[(len(tied) - 1) // 2] for column in zip(*places, strict=True)]
+        away = [sum(abs(p - m) for p, m in zip(each, medians, strict=True)) for each in places]
+        return tied[away.index(min(away))]
+
+    @property
+    def combinations(self) -> list[tuple[Value, ...]]:
+        """Every combination of values, the last option moving fastest."""
+        return list(itertools.product(*self.candidates.values()))
 
     def describe(self) -> str:
         """The choice in one line."""

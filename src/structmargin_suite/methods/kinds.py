@@ -115,6 +115,11 @@ class Kind(Protocol):
         ...
 
     @property
+    def has_path(self) -> bool:
+        """Whether training can start from a model with another C."""
+        ...
+
+    @property
     def certificate(self) -> str | None:
         """The module whose `recomputed` checks a trained model's recorded numbers; None if it has none."""
         ...
@@ -142,7 +147,10 @@ class BaselineMethod:
     def fit(self, split: Split, seed: int, former: Any = None, reusable: bool = False) -> Trained:
         module = baseline(self.name)
         options = {name: self.options[name] for name in module.OPTIONS if name in self.options}
-        return Trained(module.train(split.train.X, split.train.Y, seed=seed, **options))
+        if former is not None:
+            options["former"] = former
+        model = module.train(split.train.X, split.train.Y, seed=seed, **options)
+        return Trained(model, numbers=dict(getattr(model, "numbers", {})))
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> Model:
         model: Model = baseline(self.name).from_arrays(arrays)
@@ -152,8 +160,12 @@ class BaselineMethod:
         return np.asarray(model.w, dtype=float)
 
     @property
+    def has_path(self) -> bool:
+        return getattr(baseline(self.name), "HAS_PATH", False)
+
+    @property
     def certificate(self) -> str | None:
-        return None
+        return getattr(baseline(self.name), "CERTIFICATE", None)
 
     @property
     def modules(self) -> list[str]:
@@ -258,6 +270,10 @@ class LibraryModel:
 
     def weights(self, model: Any) -> np.ndarray:
         return np.asarray(model.w_, dtype=float)
+
+    @property
+    def has_path(self) -> bool:
+        return self.formulation is not None
 
     @property
     def certificate(self) -> str | None:

@@ -152,17 +152,22 @@ class Method:
     def faults(self) -> Iterator[tuple[tuple[str, ...], str]]:
         """(key, what is wrong with it) for what a schema cannot see."""
         choice = self.choice
-        if choice is not None and choice.others and choice.between_runs:
-            yield ("choose", "with"), "goes with a choice by validation_... or inner_... without `over` only"
-        if choice is not None and choice.path and choice.between_runs:
-            yield ("choose", "path"), "goes with a choice within each training only; remove it"
+        for key in ("with", "path"):
+            if choice is not None and self.settings["choose"].get(key) and not choice.trains_apart:
+                yield ("choose", key), "goes with a choice by validation_... without `over`, or by inner_..."
+        for key in ("folds", "one_fold_from"):
+            if choice is not None and key in self.settings["choose"] and not choice.within_training_set:
+                yield ("choose", key), "is for a choice by inner_... only; remove it"
         if choice is not None and self.baseline is not None and choice.by.partition("_")[2] == LOSS:
             yield ("choose", "by"), "is the loss of a problem, which a baseline has not; name a measure"
         if choice is not None and choice.option in choice.others:
             yield ("choose", "with"), f"names {choice.option!r}, which `option` names already; keep one"
-        formulation = self.option("formulation") is not None
-        if choice is not None and choice.path and not (formulation and choice.option in PATH_OPTIONS):
-            yield ("choose", "path"), "is for a formulation's C or C_per_example only; remove it"
+        if choice is not None and choice.path and not (self.kind.has_path and choice.option in PATH_OPTIONS):
+            yield (
+                ("choose", "path"),
+                "is for the C or C_per_example of a formulation, or of a baseline that can start from "
+                "another model; remove it",
+            )
         if self.baseline is None and "C" in self.settings and "C_per_example" in self.settings:
             yield (), "has both C and C_per_example; keep one of them"
         price_fault = self.price_fault()

@@ -3,7 +3,8 @@
 A method may choose one or several options by a measure on the validation set, or on examples held out of the
 training set (inner_...): every combination is trained, and the best is trained again, from scratch, on the
 whole training set, so that what is recorded of a fit does not depend on the others. With `path` the values of
-C are tried in the order given, each training from the cuts of the one before.
+C are tried in the order given, each training from the one before. Where nothing can be held out, as of a
+topic with a single example, the values in the middle of their lists are taken.
 
 Where one value is chosen for several runs (`over`), each run has its value, and training only measures it on
 the examples held out: which ones does not depend on the value. Tabulating then chooses.
@@ -13,19 +14,16 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from structmargin_suite.datasets import Examples, Split
-from structmargin_suite.methods.choice import LOSS, Choice, Value
+from structmargin_suite.datasets import Split
+from structmargin_suite.methods import held_out
+from structmargin_suite.methods.choice import CHOICE_KEY, LOSS, Choice, Value
 from structmargin_suite.methods.kinds import Model, Trained
 from structmargin_suite.methods.method import Method
-
-HELD_OUT = 4
-"""One training example in this many is held out to choose by, where the data set does not say which."""
 
 Score = Callable[[Any, Any], Mapping[str, float]]
 """(Y, yhat) -> measures by name."""
@@ -52,7 +50,8 @@ def train(
     seed : int
         For everything random in training and in holding out.
     holding_out : int
-        The seed of holding out where one value is chosen for several runs: the same for all of them.
+        The seed of holding out where one value is chosen for several runs, the same for all of them, and of
+        trainings on parts of the training set that the data set gives.
     score, predict : callable
         The data set's own measures, and its own way to predict.
 
@@ -62,55 +61,127 @@ def train(
         The model, its numbers, and what was chosen.
     """
     choice = method.choice
-    if choice is None or not (choice.in_training or choice.within_training_set):
+    if choice is None or not choice.trains_apart:
         return _fit(method, split, seed)
-    if choice.within_training_set:
-        if choice.in_training and choice.single:  # nothing to choose
-            return _fit(_with(method, choice, choice.single), split, seed)
-        inner = _inner(split, seed if choice.in_training else holding_out)
-    else:
-        inner = split
-    if inner.validation is None:
-        raise ValueError(
-            f"choose: by {choice.by} needs a validation set, but this data set's view gives none"
-        )
-    by = choice.measure_name(split.problem)
-    validation, measure = inner.validation, by.partition("_")[2]
-
-    def judge(model: Any) -> float:
-        if measure == LOSS:
-            return -float(model.score(*validation))
-        return float(score(validation.Y, predict(model, validation.X))[measure])
-
-    if not choice.in_training:
-        trained = _fit(method, split, seed)
-        trained.held_out = {by: judge(_fit(method, inner, seed).model)}
-        return trained
-    measured, on_split = _tried(method, choice, inner, seed, judge)
-    best = choice.best(measured)
-    if inner is split and best in on_split:  # trained from scratch on the whole training set already
-        final = on_split[best]
-    else:
-        final = _fit(_with(method, choice, best), split, seed)
-    final.chosen = _record(choice, by, best, measured)
+    if not choice.within_training_set:
+        return _by_validation(method, choice, split, seed, _Judge(choice, split, score, predict))
+    if choice.in_training and choice.single:  # nothing to choose
+        return _fit(_with(method, choice, choice.single), split, seed)
+    judge = _Judge(choice, split, score, predict)
+    inner_seed = holding_out if split.held is not None or choice.between_runs else seed
+    measured = _over_folds(
+        method, choice, held_out.parts(split, choice, inner_seed), judge,
+        holding_out if split.held is not None else seed,
+    )  # fmt: skip
+    best = choice.best(measured) if measured else choice.middle(_open(method, choice))
+    final = _fit(_with(method, choice, best), split, seed)
+    if choice.between_runs and measured:
+        final.held_out = {judge.by: measured[best]}
+    if choice.in_training or choice.others:
+        final.chosen = _record(choice, judge.by, best, measured)
     return final
 
 
-def _tried(
-    method: Method, choice: Choice, split: Split, seed: int, judge: Callable[[Model], float]
-) -> tuple[dict[tuple[Value, ...], float], dict[tuple[Value, ...], Trained]]:
-    """(the measure of every combination, the best training of those that began from scratch)."""
+class _Judge:
+    """Measures a model on the examples to choose by; `by` is the measure that counts, with its prefix."""
+
+    def __init__(self, choice: Choice, split: Split, score: Score, predict: Predict) -> None:
+        self.by = choice.measure_name(split.problem)
+        self.measure = self.by.partition("_")[2]
+        self.score, self.predict = score, predict
+
+    def __call__(self, model: Any, split: Split) -> Mapping[str, float]:
+        if split.validation is None:
+            raise ValueError(
+                f"choose: by {self.by} needs a validation set, but this data set's view gives none"
+            )
+        X, Y = split.validation
+        if self.measure == LOSS:
+            return {LOSS: -float(model.score(X, Y))}
+        return {name: float(value) for name, value in self.score(Y, self.predict(model, X)).items()}
+
+
+def _by_validation(method: Method, choice: Choice, split: Split, seed: int, judge: _Judge) -> Trained:
+    """Train every combination, choose by the validation set, and return the best as trained from scratch."""
     measured: dict[tuple[Value, ...], float] = {}
-    best: dict[tuple[Value, ...], Trained] = {}
+    kept: dict[tuple[Value, ...], Trained] = {}
+    for path in _paths(choice, choice.combinations):
+        for values, trained in _along(method, choice, path, split, seed):
+            measured[values] = judge(trained.model, split)[judge.measure]
+            if not choice.path and min(measured, key=lambda v: choice.sign * measured[v]) == values:
+                kept = {values: trained}
+    measured = {values: measured[values] for values in choice.combinations}
+    best = choice.best(measured)
+    final = kept[best] if best in kept else _fit(_with(method, choice, best), split, seed)
+    final.chosen = _record(choice, judge.by, best, measured)
+    return final
+
+
+def _over_folds(
+    method: Method, choice: Choice, parts: Sequence[Split], judge: _Judge, seed: int
+) -> dict[tuple[Value, ...], float]:
+    """The mean measure over the folds of every combination that is open; none where there is no fold."""
+    tried = _open(method, choice)
+    along = choice.combinations if choice.path and set(tried) <= set(choice.combinations) else tried
+    found: dict[tuple[Value, ...], list[float]] = {values: [] for values in tried}
+    for part in parts:
+        for path in _paths(choice, along):
+            scores = _measured(method, choice, path, part, judge, seed)
+            for values, of_values in zip(path, scores, strict=True):
+                if values in found:
+                    found[values].append(of_values[judge.measure])
+    return {values: float(np.mean(measures)) for values, measures in found.items() if measures}
+
+
+def _open(method: Method, choice: Choice) -> list[tuple[Value, ...]]:
+    """The combinations among which a training chooses: those with its own value where that is given."""
+    if choice.in_training:
+        return choice.combinations
+    own: Value = method.option(choice.option)
+    return list(itertools.product((own,), *choice.others.values()))
+
+
+def _paths(choice: Choice, combinations: Sequence[tuple[Value, ...]]) -> list[list[tuple[Value, ...]]]:
+    """The combinations in the order in which they are tried: those that one path runs along together."""
+    if not choice.path:
+        return [[values] for values in combinations]
+    paths: dict[tuple[Value, ...], list[tuple[Value, ...]]] = {}
+    for values in combinations:
+        paths.setdefault(values[1:], []).append(values)
+    return list(paths.values())
+
+
+def _along(
+    method: Method, choice: Choice, path: Sequence[tuple[Value, ...]], split: Split, seed: int
+) -> Iterator[tuple[tuple[Value, ...], Trained]]:
+    """Every combination of a path, trained from the one before it."""
     former = None
-    for values in itertools.product(*choice.candidates.values()):
+    for values in path:
         trained = _fit(_with(method, choice, values), split, seed, former)
-        measured[values] = judge(trained.model)
-        if choice.path:
-            former = trained.model
-        elif min(measured, key=lambda v: choice.sign * measured[v]) == values:
-            best = {values: trained}
-    return measured, best
+        former = trained.model
+        yield values, trained
+
+
+def _measured(
+    method: Method, choice: Choice, path: Sequence[tuple[Value, ...]], part: Split, judge: _Judge, seed: int
+) -> list[Mapping[str, float]]:
+    """The measures of every combination of a path on what a part holds out.
+
+    They are remembered where the data set says which rows are held out: they then depend on nothing else.
+    """
+
+    def compute() -> list[Mapping[str, float]]:
+        return [judge(trained.model, part) for _, trained in _along(method, choice, path, part, seed)]
+
+    if part.held is None:
+        return compute()
+    settings = {key: value for key, value in method.settings.items() if key != CHOICE_KEY}
+    for option in choice.candidates:
+        settings.pop(option, None)
+    asked = [settings, path, tuple(choice.candidates), judge.measure == LOSS, seed]
+    if method.baseline is None:
+        asked.append(part.problem)
+    return held_out.remembered(held_out.key_of(asked, part), compute)
 
 
 def _with(method: Method, choice: Choice, values: tuple[Value, ...]) -> Method:
@@ -128,26 +199,6 @@ def _record(
     if choice.others:
         record["with"] = dict(zip(choice.others, best[1:], strict=True))
     return record
-
-
-def _inner(split: Split, seed: int) -> Split:
-    """The training set alone, split in two: some examples to choose by, the rest to train on.
-
-    The view may say which examples are held out; otherwise a quarter is drawn by the seed.
-    """
-    order = np.random.default_rng(seed).permutation(len(split.train.Y))
-    held = order[: max(1, len(order) // HELD_OUT)] if split.held is None else np.asarray(split.held)
-    rest = np.setdiff1d(order, held)
-    to_choose_by, to_train_on = (
-        Examples(*(_taken(sequence, which) for sequence in split.train)) for which in (np.sort(held), rest)
-    )
-    return Split(to_train_on, to_choose_by, to_choose_by, split.problem)
-
-
-def _taken(sequence: Any, which: np.ndarray) -> Any:
-    """Some of the inputs or outputs, in the form they have: rows of a matrix, or items of a list."""
-    array = sp.issparse(sequence) or isinstance(sequence, np.ndarray)
-    return sequence[which] if array else [sequence[i] for i in which]
 
 
 def _fit(method: Method, split: Split, seed: int, former: Any = None) -> Trained:

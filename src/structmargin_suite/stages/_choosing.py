@@ -7,7 +7,7 @@ or all runs of a method under one reading on one corpus, where the test set choo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,18 +21,22 @@ from structmargin_suite.results import column, has_value
 def mark_chosen(experiment: Experiment, runs: pd.DataFrame) -> None:
     """Set `chosen` to False for the runs of values that others are better than."""
     choices = {(run.method, run.reading): run.configured.choice for run in experiment.runs}
-    varied = list(dict.fromkeys(key for run in experiment.runs for key in run.varied))
     read = column(runs, "reading", "")
     for (method, reading), choice in choices.items():
         if choice is None or not choice.between_runs:
             continue
         of_method = runs[(runs["method"] == method) & (read == reading)]
-        for _, candidates in of_method.groupby(_apart(choice, varied), dropna=False):
+        own = [run.varied for run in experiment.runs if (run.method, run.reading) == (method, reading)]
+        for _, candidates in of_method.groupby(_apart(choice, own), dropna=False):
             _mark_best(choice, candidates, runs)
 
 
-def _apart(choice: Choice, varied: Sequence[str]) -> list[str]:
-    """The settings of which every value has a choice of its own."""
+def _apart(choice: Choice, settings: Sequence[Mapping[str, object]]) -> list[str]:
+    """The settings of which every value has a choice of its own.
+
+    Only those that the method's own runs have: of another, results may have a measure under the same name.
+    """
+    varied = dict.fromkeys(key for each in settings for key, value in each.items() if value is not None)
     together = {"method", "reading", "corpus", choice.columns[choice.option], *choice.over}
     return ["corpus", *(key for key in varied if choice.over and key not in together)]
 
@@ -41,11 +45,14 @@ def _mark_best(choice: Choice, candidates: pd.DataFrame, runs: pd.DataFrame) -> 
     """Mark the runs of the best value among runs that differ in the value, and in what is averaged over."""
     option = choice.columns[choice.option]
     done = candidates[candidates["status"] == "done"]
+    by = choice.measure_name({str(key): value for key, value in candidates.iloc[0].items()})
     means = {}
     for value in choice.among:
-        measured = done[_tried(done, option, value)][choice.by] if choice.by in done else []
+        tried = done[_tried(done, option, value)]
+        measured = np.asarray(column(tried, by), dtype=float)
+        measured = measured[np.isfinite(measured)]  # of some runs nothing can be held out
         if len(measured):
-            means[value] = choice.sign * float(np.mean(np.asarray(measured, dtype=float)))
+            means[value] = choice.sign * float(np.mean(measured))
     if means:
         best = min(means, key=lambda value: means[value])
         runs.loc[candidates.index, "chosen"] = _tried(candidates, option, best)

@@ -41,6 +41,8 @@ RENAMED_COUNTS = {
     "oracle_calls": "oracle_calls",
 }
 """Metrics that are training's own counts, and what its record calls them; each must be there."""
+BASELINE_COUNTS = {"iterations": "n_iter"}
+"""The same for a baseline that has a certificate."""
 COPIED_NUMBERS = ("C", "bound", "exact", "converged")
 """Metrics that are training's own numbers under their own names; None where training recorded none."""
 
@@ -132,13 +134,13 @@ def measure(
 ) -> Measured:
     """Everything that evaluation finds of a model on its split; `numbers` are training's own."""
     measured = Measured()
-    certificate = method.certificate
+    certificate, library = method.certificate, method.library is not None
     for name, subset in (("train", split.train), ("validation", split.validation), ("test", split.test)):
         if subset is None:
             continue
         yhat = module.predict(model, subset.X)
         measured.scores[name] = {key: float(value) for key, value in module.score(subset.Y, yhat).items()}
-        if certificate is not None and (module.predicts_outputs or name == "train"):
+        if library and (module.predicts_outputs or name == "train"):
             outputs = yhat if module.predicts_outputs else _predictions_or_truth(model, subset)
             measured.losses[name] = _losses(model, subset, outputs)
     measured.test_arrays = module.keep(split.test.Y, yhat)  # the test subset comes last
@@ -151,10 +153,13 @@ def measure(
     if certificate is not None:
         from structmargin_suite.methods.certificate import examples
 
-        trained_on = examples(model, split.train)
-        measured.certificate, measured.faults = certificate(model, trained_on, measured.losses["train"])
-        measured.training = {name: numbers[source] for name, source in RENAMED_COUNTS.items()}
-        measured.training |= {name: numbers.get(name) for name in COPIED_NUMBERS}
+        trained_on = examples(model, split.train) if library else split.train
+        losses = measured.losses.get("train", np.empty(0))
+        measured.certificate, measured.faults = certificate(model, trained_on, losses)
+        counts = RENAMED_COUNTS if library else BASELINE_COUNTS
+        measured.training = {name: numbers[source] for name, source in counts.items()}
+        copied = COPIED_NUMBERS if library else ("converged",)
+        measured.training |= {name: numbers.get(name) for name in copied}
     return measured
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 
 from structmargin.problems import Diversity
 from structmargin.problems.diversity.problem import Selection
-from structmargin_suite.datasets import _subtopics, ambient, collection
+from structmargin_suite.datasets import _subtopics, ambient, collection, reuters_places
 from structmargin_suite.fetching.fetch import obtain
 from structmargin_suite.storage.errors import DataError
 
@@ -115,3 +117,70 @@ def test_every_query_is_tested_once_in_four_rounds():
             assert len(set.union(*parts)) == sum(map(len, parts)) == 11
             Diversity(**split.problem).check(*split.train)
     assert [x.name for x in splits[0].test.X] != [x.name for x in _subtopics.view(arrays, 3, K=2).test.X]
+
+
+# ---- places of Reuters ----
+
+
+def story(topics, places, title="Wheat ships", split="TRAIN", used="YES"):
+    listed = ["".join(f"<D>{name}</D>" for name in names) for names in (topics, places)]
+    return (
+        f'<REUTERS TOPICS="{used}" LEWISSPLIT="{split}"><TOPICS>{listed[0]}</TOPICS>'
+        f"<PLACES>{listed[1]}</PLACES><TEXT><TITLE>{title}</TITLE><BODY>The grain of the day</BODY></TEXT>"
+        "</REUTERS>\n"
+    )
+
+
+def stories_of(path, text):
+    with tarfile.open(path, "w:gz") as out:
+        info = tarfile.TarInfo("reut2-000.sgm")
+        info.size = len(text)
+        out.addfile(info, io.BytesIO(text.encode("latin-1")))
+    return {"reuters21578.tar.gz": path}
+
+
+def places(tmp_path, chad=20, singles=30, **prepare):
+    """peru: 20 stories of two topics and 30 of one; chad: some of the first; oman too few of two topics."""
+    text = "".join(
+        story(["corn", "oats"], ["peru", "chad"] if k < chad else ["peru"], split="NOT-USED")
+        for k in range(20)
+    )
+    text += "".join(story(["rye"], ["peru"]) for _ in range(singles))
+    text += "".join(story(["rye", "oats"], ["oman"]) for _ in range(19))
+    text += story(["corn", "gold"], ["chad"], used="NO") + story([], ["peru"])
+    return reuters_places.parse(stories_of(tmp_path / "r.tar.gz", text), 3, **prepare)
+
+
+def test_places_with_twenty_stories_of_several_topics_are_queries(tmp_path):
+    arrays = places(tmp_path)
+    assert arrays["names"].tolist() == ["chad", "peru"]
+    assert np.bincount(arrays["query"]).tolist() == [20, 40]  # as many single-topic stories as of several
+    _, Y = _subtopics.examples(arrays, 5, "labelled")
+    assert [y.subtopics.sum(axis=1).tolist() for y in Y] == [[2] * 20, [2] * 20 + [1] * 20]
+    assert [y.subtopics.shape[1] for y in Y] == [2, 3]
+    assert places(tmp_path, chad=19)["names"].tolist() == ["peru"]
+    assert np.bincount(places(tmp_path, singles=4)["query"]).tolist() == [20, 24]
+    assert places(tmp_path, without="chad")["names"].tolist() == ["peru"]
+    assert places(tmp_path, queries=1)["names"].tolist() == ["chad"]
+    with pytest.raises(DataError, match="no query 'oman' to leave out"):
+        places(tmp_path, without="oman")
+
+
+def test_a_story_has_the_stems_of_its_title_and_text_and_a_query_those_of_its_name(tmp_path):
+    X, _ = _subtopics.examples(places(tmp_path), 5, "labelled")
+    assert (X[0].counts > 0).sum(axis=1).ravel().tolist()[0] == [4] * 20  # wheat, ship, grain, day
+    assert X[0].counts[:, X[0].words].sum() == 0 and len(X[0].words) == 1  # no text names the place
+
+
+def test_the_real_places_are_27_and_half_of_their_documents_have_several_topics(tmp_path):
+    mirror = os.environ.get("STRUCTMARGIN_DATA")
+    if not mirror:
+        print("the real stories are not here")
+        return
+    files = {remote.name: obtain(remote, tmp_path, Path(mirror)) for remote in reuters_places.FILES}
+    arrays = reuters_places.parse(files, 0)
+    assert len(arrays["names"]) == reuters_places.N_PLACES == 27 and "usa" in arrays["names"]
+    _, Y = _subtopics.examples(arrays, 5, "labelled")
+    several = np.concatenate([y.subtopics.sum(axis=1) > 1 for y in Y])
+    assert 0.5 <= several.mean() < 0.52
+    assert max(y.subtopics.shape[1] for y in Y) > 36  # as many as the paper's example, and more

@@ -18,7 +18,7 @@ from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
 from structmargin_suite.storage.frames import records
 
-METHODS = ("structural SVM", "Essential Pages", "random", "Okapi", "unweighted words")
+METHODS = ("structural SVM", "coverage heuristic", "random", "Okapi", "unweighted words")
 
 
 def query(counts, words=(0,)):
@@ -72,6 +72,8 @@ def test_random_subsets_follow_from_the_seed():
 def small(tmp_path_factory):
     """The experiment itself on made-up queries at its smallest."""
     config = yaml.safe_load((HERE / "configs" / "diversity.yaml").read_text(encoding="utf-8"))
+    del config["data"]["reuters-places"], config["data"]["reuters-without-usa"]
+    config["studies"]["sizes"]["data"] = ["AMBIENT", "collection"]
     config["data"]["AMBIENT"] |= {"source": "synthetic", "queries": 8}
     config["data"]["collection"] |= {"queries": 8, "documents": 15, "length": 20}
     config["methods"]["structural SVM"]["choose"]["among"] = [10.0, 1000.0]

@@ -105,7 +105,7 @@ def test_the_counts_of_the_real_stories(tmp_path):
     assert (len(train), len(test)) == (9603, 3299)
     assert int(np.sum((train.sum(axis=0) > 0) & (test.sum(axis=0) > 0))) == 90
     largest = arrays["names"][_one_vs_rest.usable_topics(arrays)[:3]].tolist()
-    assert largest == ["earn", "acq", "money-fx"] and len(_one_vs_rest.usable_topics(arrays)) == 50
+    assert largest == ["earn", "acq", "money-fx"] and len(_one_vs_rest.usable_topics(arrays)) == 90
     assert (
         train[:, arrays["names"] == "earn"].sum() == 2877 and test[:, arrays["names"] == "earn"].sum() == 1087
     )
@@ -244,23 +244,37 @@ def test_abstracts_have_the_papers_shape():
     assert 0.25 < both < 1 / 3  # one of three has a second topic, which may be the first again
 
 
-def test_a_view_holds_out_a_third_of_either_class():
+def test_a_view_has_three_folds_with_a_third_of_either_class():
     arrays = optdigits.synthesize(2, images=400)
     sizes = arrays["train_topics"].sum(axis=0)
     for topic in (0, 9):
         split = optdigits.view(arrays, 3, topic=topic, measure="prbep")
         positive = split.train.Y > 0
         assert positive.sum() == np.sort(sizes)[::-1][topic]
-        held = np.zeros(len(positive), dtype=bool)
-        held[split.held] = True
-        assert (held & positive).sum() == positive.sum() // 3 and (held & ~positive).sum() == (
-            ~positive
-        ).sum() // 3
+        assert np.sort(np.concatenate(split.held)).tolist() == list(range(len(positive)))
+        for label in (positive, ~positive):
+            counts = sorted(int(label[rows].sum()) for rows in split.held)
+            assert len(counts) == 3 and counts[-1] - counts[0] <= 1
         assert split.problem == {"measure": "prbep"}
     again = optdigits.view(arrays, 3, topic=9)
-    assert np.array_equal(split.held, again.held)
+    assert all(np.array_equal(*both) for both in zip(split.held, again.held, strict=True))
     with pytest.raises(ValueError, match="topic is 10, but there are 10 topics"):
         optdigits.view(arrays, 3, topic=10)
+
+
+@pytest.mark.parametrize(("positives", "usable"), [(1, 0), (2, 2), (3, 3), (7, 3)])
+def test_a_fold_counts_if_the_topic_is_inside_and_outside_of_it(positives, usable):
+    y = np.where(np.arange(40) < positives, 1, -1)
+    held = list(_one_vs_rest.folds(y, np.random.default_rng(0)))
+    assert len(held) == usable
+    for rows in held:
+        assert 0 < (y[rows] > 0).sum() < positives
+
+
+def test_a_topic_is_usable_with_one_row_in_each_subset():
+    topics = {"train": np.array([[1, 0, 1, 1], [1, 1, 0, 0], [1, 1, 0, 0]]), "test": np.array([[1, 1, 1, 0]])}
+    arrays = {f"{name}_topics": values for name, values in topics.items()}
+    assert _one_vs_rest.usable_topics(arrays).tolist() == [1, 2]  # 0 has no other rows, 3 no test row
 
 
 @given(

@@ -14,7 +14,7 @@ from structmargin_suite.results import Results
 from structmargin_suite.storage.frames import records
 
 DATA = ("reuters", "arxiv", "optdigits", "covertype")
-WIDE, NARROW = "costs to 256", "costs to 8"
+CROSS, SPLIT, ONE_C = READINGS = ("cross-validation", "one split", "one C")
 
 
 def small_config():
@@ -33,8 +33,7 @@ def small_config():
     for method in config["methods"].values():
         if "choose" in method:
             method["choose"] = {**method["choose"], "among": [1.0, 10.0]}
-    for reading, cost in ((WIDE, 64.0), (NARROW, 8.0)):
-        config["readings"][reading]["sets"] = {"choose.with": {"cost": [1.0, cost]}}
+    config["methods"]["SVM"]["choose"]["with"] = {"cost": [1.0, 64.0]}
     config["scales"] = {"smoke": {}, "standard": {}, "paper": {}}
     config["jobs"] = {"by": []}
     return config
@@ -50,21 +49,65 @@ def small(tmp_path_factory):
 
 def test_the_table_averages_each_measure_over_the_models_trained_for_it(small):
     mine = small["measures"]
-    assert mine.summary["runs"] == {"done": 5 * 3 * 3 + 2, "skipped": 0, "failed": 0}
+    # of every topic and measure two methods in two readings, and with two values of C in the third
+    assert mine.summary["runs"] == {"done": 4 * 3 * 2 * (1 + 1 + 2) + 3 * 2 + 2, "skipped": 0, "failed": 0}
     keys = ("dataset", "method", "reading", "measure")
     table = {tuple(r[key] for key in keys): r for r in records(mine.table("measures"))}
-    assert len(table) == 4 * 3 * 3
+    assert len(table) == (3 * 3 + 1) * 3 * 2  # ArXiv is shown under the primary reading only
     for measure in ("f1", "prbep", "roc_area"):
-        for reading, costs in ((WIDE, {1.0, 64.0}), (NARROW, {1.0, 8.0})):
+        for reading in READINGS:
             rows = records(mine.select("reuters", method="SVM", reading=reading, measure=measure))
-            assert table["Reuters", "SVM", reading, measure]["value"] == pytest.approx(
+            assert len(rows) == 2 and table["Reuters", "SVM", reading, measure]["value"] == pytest.approx(
                 np.mean([r[f"test_{measure}"] for r in rows])
             )
             tried = [mine.record(r["run"])["chosen"][f"inner_{measure}"] for r in rows]
-            assert all({cost for _, cost, _ in one} == costs for one in tried)
-    methods = (("structural SVM", None), ("SVM", WIDE), ("SVM", NARROW))
-    assert [table["ArXiv", *method, "f1"]["published"] for method in methods] == [56.8, 49.6, 49.6]
-    assert table["Covertype", "SVM", WIDE, "roc_area"]["published"] == 94.1
+            assert all({cost for _, cost, _ in one} == {1.0, 64.0} for one in tried)
+    methods = (("structural SVM", CROSS), ("SVM", CROSS))
+    assert [table["ArXiv", *method, "f1"]["published"] for method in methods] == [56.8, 49.6]
+    assert table["Covertype", "SVM", ONE_C, "roc_area"]["published"] == 94.1
+
+
+def test_one_C_is_that_of_the_best_mean_over_topics_and_the_cost_is_each_topics_own(small):
+    mine = small["measures"]
+    for measure in ("f1", "roc_area"):
+        for method, option in (("structural SVM", "C_per_example"), ("SVM", "C")):
+            runs = mine.runs[(mine.runs["method"] == method) & (mine.runs["reading"] == ONE_C)]
+            runs = runs[(runs["corpus"] == "Reuters") & (runs["measure"] == measure)]
+            assert len(runs) == 4
+            means = runs.groupby(option)[f"inner_{measure}"].mean()
+            assert set(runs[option][runs["chosen"]]) == {means.idxmax()}
+            for run in records(runs):
+                record = mine.record(run["run"])
+                assert record["held_out"] == {f"inner_{measure}": run[f"inner_{measure}"]}
+                if method == "SVM":
+                    scores = {cost: s for C, cost, s in record["chosen"][f"inner_{measure}"]}
+                    assert run["cost"] in [c for c, s in scores.items() if s == max(scores.values())]
+
+
+def test_the_first_fold_is_the_one_split(small):
+    """No topic here has 50 positive rows: cross-validation averages over folds, one split has the first."""
+    mine = small["measures"]
+    for method in ("structural SVM", "SVM"):
+        tried = {}
+        for reading in (CROSS, SPLIT):
+            (run,) = records(
+                mine.select("reuters", method=method, reading=reading, measure="roc_area", topic=0)
+            )
+            tried[reading] = mine.record(run["run"])["chosen"]["inner_roc_area"]
+        assert [row[:-1] for row in tried[CROSS]] == [row[:-1] for row in tried[SPLIT]]
+        assert [row[-1] for row in tried[CROSS]] != [row[-1] for row in tried[SPLIT]]
+
+
+def test_the_largest_gap_of_a_row_is_shown_and_small(small):
+    mine = small["measures"]
+    table = records(mine.table("measures_gaps"))
+    assert len(table) == (3 * 3 + 1) * 3 * 2
+    for row in table:
+        runs = mine.select(
+            row["dataset"].lower(), method=row["method"], reading=row["reading"], measure=row["measure"]
+        )
+        assert row["value"] == runs["relative_gap"].max() and row["spread"] is None
+        assert row["value"] <= (0.01 if row["method"] == "SVM" else 0.05)
 
 
 def test_evaluation_finds_the_primal_of_the_one_example_again(small):
@@ -75,14 +118,15 @@ def test_evaluation_finds_the_primal_of_the_one_example_again(small):
         assert 0.0 <= one["train_risk"] <= one["mean_slack"] + 1e-9
         assert one["test_loss"] == pytest.approx(1.0 - one[f"test_{one['measure']}"] / 100.0)
         assert mine.model(one["run"]).fit_.support is None
-        assert record["chosen"]["option"] == "C_per_example"
+        if one["reading"] != ONE_C:
+            assert record["chosen"]["option"] == "C_per_example"
     (kept,) = records(mine.select("error_rate", method="error rate"))
     support = mine.model(kept["run"]).fit_.support
     np.testing.assert_allclose(support.rows.tocsr().T @ support.alpha, mine.model(kept["run"]).w_, atol=1e-6)
 
 
 def test_the_error_rate_gives_the_conventional_svm_on_trained_models(small):
-    verdicts = judged(small, "measures", WIDE)
+    verdicts = judged(small, "measures", CROSS)
     assert verdicts["measures-error-rate-same"] == "reproduced"
     assert verdicts["measures-table-reuters-f1"] == "not testable"  # made-up stories
 

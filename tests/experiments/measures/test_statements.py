@@ -13,7 +13,7 @@ from structmargin_suite.analysis.statistics import p_value_lower
 
 CORPORA = {"reuters": "Reuters", "arxiv": "ArXiv", "optdigits": "Optdigits", "covertype": "Covertype"}
 MEASURES = ("f1", "prbep", "roc_area")
-WIDE, NARROW = "costs to 256", "costs to 8"
+CROSS, SPLIT = "cross-validation", "one split"
 PRINTED = {
     ("reuters", "f1"): 5.9, ("reuters", "prbep"): 2.5, ("reuters", "roc_area"): 0.5,
     ("arxiv", "f1"): 7.2, ("arxiv", "prbep"): 0.5, ("arxiv", "roc_area"): 0.1,
@@ -24,8 +24,8 @@ ORDERS = [f"measures-table-{s}-{m}" for (s, m), gain in PRINTED.items() if s != 
 EVEN = ["measures-table-optdigits-roc_area", "measures-table-covertype-f1"]
 
 
-def made(gains=PRINTED, noise=0.02, topics=12, narrow=5.0, swapped=False):
-    """Results with these gains on average over topics; the narrower rival is weaker by `narrow` points."""
+def made(gains=PRINTED, noise=0.02, topics=12, split=5.0, swapped=False):
+    """Results with these gains on average over topics; by one split they are larger by `split` points."""
     rows = []
     for (study, measure), gain in gains.items():
         for topic in range(topics):
@@ -34,7 +34,8 @@ def made(gains=PRINTED, noise=0.02, topics=12, narrow=5.0, swapped=False):
                 direct, rival = rival, direct
             common = {"corpus": CORPORA[study], "data": CORPORA[study], "topic": topic, "measure": measure}
             for method, reading, value in (
-                ("structural SVM", "", direct), ("SVM", WIDE, rival), ("SVM", NARROW, rival - narrow),
+                ("structural SVM", CROSS, direct), ("SVM", CROSS, rival),
+                ("structural SVM", SPLIT, direct + split - 1.0), ("SVM", SPLIT, rival - 1.0),
             ):  # fmt: skip
                 name = f"{study}{measure}{topic}{method}{reading}"
                 values = dict.fromkeys((f"test_{other}" for other in MEASURES), 0.0) | {
@@ -50,24 +51,24 @@ def made(gains=PRINTED, noise=0.02, topics=12, narrow=5.0, swapped=False):
 
 
 def test_the_papers_own_gains_reproduce_everything_but_what_made_up_data_show():
-    verdicts = judged(made(), "measures", WIDE)
+    verdicts = judged(made(), "measures", CROSS)
     for name in (*ORDERS, *EVEN, "measures-win-most", "measures-win-never-worse"):
         assert verdicts[name] == "reproduced", name
     assert all(verdicts[f"measures-table-arxiv-{measure}"] == "not testable" for measure in MEASURES)
 
 
 def test_two_methods_swapped_turn_the_orders():
-    verdicts = judged(made(swapped=True), "measures", WIDE)
+    verdicts = judged(made(swapped=True), "measures", CROSS)
     for name in (*ORDERS, "measures-win-most", "measures-win-never-worse"):
         assert verdicts[name] == "contradicted", name
 
 
 def test_noise_leaves_everything_open_and_a_large_gain_is_no_tie():
-    verdicts = judged(made(noise=40.0), "measures", WIDE)
+    verdicts = judged(made(noise=40.0), "measures", CROSS)
     for name in (*ORDERS, *EVEN, "measures-win-most", "measures-win-never-worse"):
         assert verdicts[name] == "inconclusive", name
     verdicts = judged(
-        made(PRINTED | {("optdigits", "roc_area"): 3.0, ("covertype", "f1"): -3.0}), "measures", WIDE
+        made(PRINTED | {("optdigits", "roc_area"): 3.0, ("covertype", "f1"): -3.0}), "measures", CROSS
     )
     assert [verdicts[name] for name in EVEN] == ["contradicted", "contradicted"]
     assert (
@@ -79,18 +80,18 @@ def test_noise_leaves_everything_open_and_a_large_gain_is_no_tie():
 def test_made_up_data_do_not_count_among_the_cases():
     lost = {key: -9.0 for key in PRINTED if key[0] == "arxiv"}
     (line,) = (r for r in judgements(made(PRINTED | lost), "measures")
-               if r["id"] == "measures-win-never-worse" and r["reading"] == WIDE)  # fmt: skip
+               if r["id"] == "measures-win-never-worse" and r["reading"] == CROSS)  # fmt: skip
     assert line["verdict"] == "reproduced" and line["effect"] == pytest.approx(-0.1)
     assert line["n"] == 36 and "arxiv" not in line["evidence"] and "covertype F1 -0.1" in line["evidence"]
 
 
-def test_each_reading_of_the_rival_has_its_row():
+def test_each_reading_compares_both_methods_under_it():
     rows = {(r["id"], r["reading"]): r for r in judgements(made(), "measures")}
-    wide, narrow = (rows["measures-table-reuters-f1", reading] for reading in (WIDE, NARROW))
-    assert (wide["effect"], narrow["effect"]) == (pytest.approx(5.9), pytest.approx(10.9))
-    assert wide["primary"] and not narrow["primary"]
-    assert rows["measures-win-most", NARROW]["effect"] == pytest.approx(1.0)  # every case is won
-    assert rows["measures-win-most", WIDE]["effect"] == pytest.approx(2 * 7 / 9 - 1)
+    cross, split = (rows["measures-table-reuters-f1", reading] for reading in (CROSS, SPLIT))
+    assert (cross["effect"], split["effect"]) == (pytest.approx(5.9), pytest.approx(10.9))
+    assert cross["primary"] and not split["primary"]
+    assert rows["measures-win-most", SPLIT]["effect"] == pytest.approx(1.0)  # every case is won
+    assert rows["measures-win-most", CROSS]["effect"] == pytest.approx(2 * 7 / 9 - 1)
 
 
 def test_missing_runs_and_single_topics_are_no_evidence():
@@ -98,9 +99,9 @@ def test_missing_runs_and_single_topics_are_no_evidence():
     runs = results["measures"].runs
     results["measures"].runs = runs[runs["corpus"] != "Covertype"]
     rows = {(r["id"], r["reading"]): r for r in judgements(results, "measures")}
-    assert rows["measures-win-most", WIDE]["verdict"] == "not testable"
-    assert "covertype" in rows["measures-win-most", WIDE]["evidence"]
-    assert judged(made(topics=1), "measures", WIDE)["measures-table-reuters-f1"] == "not testable"
+    assert rows["measures-win-most", CROSS]["verdict"] == "not testable"
+    assert "covertype" in rows["measures-win-most", CROSS]["evidence"]
+    assert judged(made(topics=1), "measures", CROSS)["measures-table-reuters-f1"] == "not testable"
 
 
 class Weights(Fake):
@@ -136,7 +137,7 @@ def test_wins_and_losses_are_counted_over_topics():
     results = made(PRINTED | {("reuters", "f1"): -1.0}, noise=0.0, topics=10)["measures"]
     direct = (results.runs["method"] == "structural SVM") & (results.runs["topic"] < 2)
     results.runs.loc[direct, "test_f1"] += 3.0  # two topics are won
-    (case, *_) = cases(results, WIDE)
+    (case, *_) = cases(results, CROSS)
     assert case.record == (2, 0, 8) and case.gain == pytest.approx(-0.4)
     assert p_value_sign_test(case) == pytest.approx(2 * 56 / 1024)  # at most 2 heads of 10, both sides
     lost = case._replace(direct=case.rival - 1.0)

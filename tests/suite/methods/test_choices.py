@@ -1,23 +1,24 @@
-"""Options chosen on rows held out, a path along C, and the conventional SVM whose costs are chosen."""
+"""Options chosen on rows held out, in folds, along a path, and shared between ways of choosing."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
-from sklearn.svm import LinearSVC
 
 from helpers.toy_project import HERE, TOY, bundle_of, project, run_all
 from structmargin_suite.baselines import linear_svm
 from structmargin_suite.datasets import Examples, Split, optdigits
-from structmargin_suite.methods import training
+from structmargin_suite.methods import held_out, training
 from structmargin_suite.methods.choice import Choice
 from structmargin_suite.methods.kinds import Trained
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import load
+from structmargin_suite.stages._choosing import mark_chosen
 from structmargin_suite.storage.csv_files import read_csv
 
 
@@ -27,38 +28,25 @@ def sample(n=90, seed=0):
     return rng.normal(size=(n, 3)) + 0.8 * (y > 0)[:, None], y
 
 
-def test_the_conventional_svm_minimises_its_weighted_objective():
-    X, y = sample()
-    options = {"C": 0.5, "cost": 3.0, "intercept": 2.0, "tol": 1e-8, "max_iter": 10**6}
-    model = linear_svm.train(X, y, seed=0, **options)
-    Z = np.column_stack([X, np.full(len(y), 2.0)])
-
-    def objective(w):
-        return 0.5 * w @ w + 0.5 * np.where(y > 0, 3.0, 1.0) @ np.maximum(0.0, 1.0 - y * (Z @ w))
-
-    w = np.append(model.w, model.b / 2.0)
-    rng = np.random.default_rng(1)
-    assert all(objective(w) <= objective(w + 1e-3 * rng.normal(size=4)) for _ in range(200))
-    np.testing.assert_allclose(model.predict(X), Z @ w)
-    again = linear_svm.from_arrays(model.to_arrays())
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
-
-
 def test_remembered_trainings_are_those_of_the_same_rows_only():
     X, y = sample()
-    before = linear_svm._trained.cache_info().hits
+    before = linear_svm._from_scratch.cache_info().hits
     first = linear_svm.train(X, y, seed=0, C=0.3)
     assert linear_svm.train(X.copy(), y.copy(), seed=1, C=0.3) is first
-    assert linear_svm._trained.cache_info().hits == before + 1
+    assert linear_svm._from_scratch.cache_info().hits == before + 1
     other = linear_svm.train(X, -y, seed=0, C=0.3)
     assert not np.allclose(other.w, first.w)
-    want = LinearSVC(loss="hinge", C=0.3, fit_intercept=False, tol=1e-3, random_state=0).fit(X, -y)
-    np.testing.assert_array_equal(other.w, want.coef_[0])
 
 
 def split(held=None):
     X, y = sample()
+    held = None if held is None else (held,)
     return Split(Examples(X, y), Examples(X, y), problem={"measure": "f1"}, held=held)
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered():
+    held_out._REMEMBERED.clear()
 
 
 def test_a_choice_tries_every_combination_on_the_rows_held_out(monkeypatch):
@@ -77,13 +65,16 @@ def test_a_choice_tries_every_combination_on_the_rows_held_out(monkeypatch):
         return {"f1": 1.0 if yhat[:2] in ((1.0, 4.0), (2.0, 1.0), (2.0, 4.0)) else 0.0}
 
     choose = {"option": "C", "among": [1.0, 2.0], "with": {"cost": [1.0, 4.0]}, "by": "inner_{measure}"}
+    spec = {"formulation": "SVM1 margin", "problem": {"name": "Measure"}}
     for more, best in (
         ({"largest": True}, (1.0, 4.0)),
-        ({"largest": True, "ties": "middle"}, (2.0, 1.0)),
+        ({"largest": True, "ties": "middle"}, (2.0, 4.0)),
         ({}, (1.0, 1.0)),
     ):
         seen.clear()
-        trained = training.train(Method.parse("m", {"choose": {**choose, **more}}), split(held), 0, score)
+        held_out._REMEMBERED.clear()
+        method = Method.parse("m", {**spec, "choose": {**choose, **more}})
+        trained = training.train(method, split(held), 0, score)
         assert [fit[:2] for fit in seen] == [(1.0, 1.0), (1.0, 4.0), (2.0, 1.0), (2.0, 4.0), best]
         assert all(len(fit[2]) == 60 for fit in seen[:-1]) and len(seen[-1][2]) == 90
         assert (trained.chosen["value"], trained.chosen["with"]["cost"]) == best
@@ -92,7 +83,7 @@ def test_a_choice_tries_every_combination_on_the_rows_held_out(monkeypatch):
 
 def test_a_path_along_C_starts_from_the_cuts_before_and_ends_from_nothing():
     X, y = sample(200)
-    data = Split(Examples(X, y), Examples(X, y), problem={"measure": "f1"}, held=np.arange(0, 200, 3))
+    data = Split(Examples(X, y), Examples(X, y), problem={"measure": "f1"}, held=(np.arange(0, 200, 3),))
     spec = {
         "formulation": "SVM1 margin", "solver": "one_slack", "problem": {"name": "Measure", "intercept": 1.0},
         "C_per_example": 1.0, "eps": 1e-5, "gap_tol": 1e-5,
@@ -105,7 +96,8 @@ def test_a_path_along_C_starts_from_the_cuts_before_and_ends_from_nothing():
     assert warm.chosen["value"] == cold.chosen["value"]
     np.testing.assert_array_equal(warm.model.w_, cold.model.w_)
     assert warm.numbers["n_constraints"] == cold.numbers["n_constraints"]
-    inner, method = training._inner(data, 0), Method.parse("m", walked)
+    method = Method.parse("m", walked)
+    (inner,) = held_out.parts(data, method.choice, 0)
     first = training._fit(method.with_option("C_per_example", 0.1), inner, 0)
     later = training._fit(method.with_option("C_per_example", 1.0), inner, 0, first.model)
     alone = training._fit(method.with_option("C_per_example", 1.0), inner, 0)
@@ -116,23 +108,17 @@ def test_a_path_along_C_starts_from_the_cuts_before_and_ends_from_nothing():
 @pytest.mark.parametrize(
     ("method", "choose", "message"),
     [
-        ("SVM", {"path": True}, "methods.SVM.choose.path: is for a formulation's C or C_per_example only"),
-        (
-            "SVM",
-            {"by": "test_f1", "with": {"cost": [1.0, 4.0]}},
-            "methods.SVM.choose.with: goes with a choice by validation_... or inner_...",
-        ),
+        ("SVM", {"option": "max_iter", "among": [5]}, "methods.SVM.choose.path: is for the C or"),
+        ("SVM", {"by": "test_f1"}, "methods.SVM.choose.with: goes with a choice by validation_..."),
         ("structural SVM", {"ties": "last"}, "unknown value 'last'"),
-        (
-            "structural SVM",
-            {"over": ["repetition"]},
-            "choose.path: goes with a choice within each training only",
-        ),
+        ("structural SVM", {"by": "test_f1"}, "choose.path: goes with a choice by validation_... without"),
         (
             "SVM",
-            {"over": ["round"], "with": {"cost": [1.0]}},
-            "choose.with: goes with a choice by validation_",
+            {"over": ["topic"], "by": "validation_f1"},
+            "choose.with: goes with a choice by validation_... without",
         ),
+        ("SVM", {"by": "validation_f1", "folds": 3}, "choose.folds: is for a choice by inner_... only"),
+        ("SVM", {"folds": 0}, "choose.folds: is 0, but must be at least 1"),
         ("SVM", {"by": "inner_loss"}, "methods.SVM.choose.by: is the loss of a problem"),
         ("structural SVM", {"over": ["rond"], "path": False}, "choose.over.0: unknown value 'rond'"),
     ],
@@ -212,7 +198,7 @@ def test_values_of_several_runs_are_measured_on_the_same_examples(monkeypatch):
         trained = training.train(method, split(), seed, lambda Y, P: {}, holding_out=11)
         assert trained.held_out == {"inner_loss": 22.0} and not trained.chosen
     assert [each[:2] for each in seen] == [(1.0, 3), (1.0, 3), (2.0, 4), (2.0, 4)]
-    assert [len(each[2]) for each in seen] == [90, 68, 90, 68] and seen[1][2] == seen[3][2]
+    assert [len(each[2]) for each in seen] == [68, 90, 68, 90] and seen[0][2] == seen[2][2]
 
 
 def test_nothing_is_held_out_where_there_is_nothing_to_choose(monkeypatch):
@@ -233,3 +219,100 @@ def test_the_edge_of_a_grid_is_its_least_and_greatest_number():
     assert [choice.at_edge("C", C) for C in (0.1, 1.0, 10.0)] == [True, False, True]
     two = Choice.parse({"option": "C", "among": [1.0, 0.1], "by": "inner_error"})
     assert not two.at_edge("C", 1.0)  # a grid of two has no inside
+
+
+def folded(labels, monkeypatch, choose, kind="baseline", seed=0):
+    """(training, trainings seen) of a method whose score is the number of rows that it was trained on."""
+    seen = []
+
+    def fit(method, data, seed, former=None):
+        values = method.option("C"), method.option("cost")
+        seen.append((values, len(data.train.Y), None if former is None else former.values))
+        return Trained(SimpleNamespace(values=values, predict=lambda X: (values, len(X))))
+
+    monkeypatch.setattr(training, "_fit", fit)
+    y = np.array(labels)
+    held = tuple(np.arange(k, len(y), 3) for k in range(3))
+    X = np.random.default_rng(seed).normal(size=(len(y), 2))
+    data = Split(Examples(X, y), Examples(X, y), problem={"measure": "f1"}, held=held)
+    given = {"baseline": "linear_svm"} if kind == "baseline" else {"formulation": "SVM1 margin"}
+    method = Method.parse("m", {**given, **choose.pop("given", {}), "choose": choose})
+    trained = training.train(method, data, 0, lambda Y, yhat: {"f1": -abs(yhat[0][0] - yhat[1])})
+    return trained, seen
+
+
+GRID = {"option": "C", "among": [29.0, 30.0, 35.0], "by": "inner_f1", "largest": True}
+
+
+def test_folds_are_held_out_in_turn_and_their_mean_decides(monkeypatch):
+    labels = [1] * 10 + [-1] * 81  # folds of 31, 30 and 30 rows
+    trained, seen = folded(labels, monkeypatch, {**GRID, "folds": 3})
+    assert [size for _, size, _ in seen] == [60] * 3 + [61] * 6 + [91]
+    assert trained.chosen["inner_f1"] == [[29.0, -4 / 3], [30.0, -1 / 3], [35.0, -14 / 3]]
+    assert trained.chosen["value"] == 30.0 == seen[-1][0][0]
+
+
+@pytest.mark.parametrize(("enough", "folds"), [(10, 1), (11, 3)])
+def test_with_many_rows_of_the_rarer_label_one_fold_is_enough(monkeypatch, enough, folds):
+    labels = [1] * 10 + [-1] * 80
+    _, seen = folded(labels, monkeypatch, {**GRID, "folds": 3, "one_fold_from": enough})
+    assert len(seen) == 3 * folds + 1
+
+
+def test_where_nothing_can_be_held_out_the_middle_is_taken(monkeypatch):
+    monkeypatch.setattr(training, "_fit", lambda method, *rest: Trained(method))
+    X, y = sample()
+    data = Split(Examples(X, y), Examples(X, y), problem={"measure": "f1"}, held=())
+    choose = {**GRID, "with": {"cost": [1.0, 4.0, 9.0]}, "folds": 3}
+    trained = training.train(Method.parse("m", {"baseline": "linear_svm", "choose": choose}), data, 0, None)
+    assert (trained.model.option("C"), trained.model.option("cost")) == (30.0, 4.0)
+    assert trained.chosen["value"] == 30.0 and trained.chosen["with"] == {"cost": 4.0}
+
+
+def test_a_path_runs_along_C_for_each_of_the_other_values(monkeypatch):
+    choose = {**GRID, "with": {"cost": [1.0, 4.0]}, "path": True}
+    trained, seen = folded([1] * 30 + [-1] * 60, monkeypatch, choose)
+    steps = [(values, former) for values, _, former in seen[:-1]]
+    assert steps == [
+        ((C, cost), None if before is None else (before, cost))
+        for cost in (1.0, 4.0)
+        for C, before in ((29.0, None), (30.0, 29.0), (35.0, 30.0))
+    ]
+    order = [row[:2] for row in trained.chosen["inner_f1"]]
+    assert order == [[C, cost] for C in GRID["among"] for cost in (1.0, 4.0)]
+
+
+def test_ways_of_choosing_share_what_they_try_on_the_same_rows(monkeypatch):
+    """Cross-validation, one split and one C for all: each trains only what none before it has tried."""
+    labels, path = [1] * 30 + [-1] * 60, {"with": {"cost": [1.0, 4.0]}, "path": True}
+    counts = []
+    for more in (
+        {"folds": 3},
+        {},
+        {"folds": 3, "over": ["topic"], "given": {"C": 35.0}},
+    ):
+        trained, seen = folded(labels, monkeypatch, {**GRID, **path, **more})
+        counts.append(len(seen))
+    assert counts == [3 * 6 + 1, 1, 1]
+    assert trained.held_out == {"inner_f1": -5.0} and seen[-1][0][0] == 35.0
+    assert trained.chosen["with"] == {"cost": 1.0}  # of equals the first
+    _, seen = folded(labels, monkeypatch, {**GRID, **path}, seed=1)  # other rows
+    assert len(seen) == 7
+    _, seen = folded(labels, monkeypatch, {**GRID, **path, "among": [29.0, 30.0]})  # another path
+    assert len(seen) == 5
+
+
+def test_one_value_over_topics_leaves_out_those_of_which_nothing_can_be_held_out():
+    runs = pd.DataFrame(
+        {
+            "method": "m", "reading": "", "corpus": "x", "status": "done", "chosen": True, "measure": "f1",
+            "topic": [0, 0, 1, 1], "C": [1.0, 2.0, 1.0, 2.0], "inner_f1": [50.0, 60.0, np.nan, np.nan],
+        }
+    )  # fmt: skip
+    choose = {"option": "C", "among": [1.0, 2.0], "by": "inner_{measure}", "largest": True, "over": ["topic"]}
+    method = Method.parse("m", {"baseline": "linear_svm", "choose": choose})
+    varied = {"topic": 0, "measure": "f1", "C_per_example": None}
+    run = SimpleNamespace(method="m", reading="", configured=method, varied=varied)
+    runs["C_per_example"] = [4.0, 3.0, 2.0, 1.0]  # a setting of another method, here a measure
+    mark_chosen(SimpleNamespace(runs=[run]), runs)
+    assert runs["chosen"].tolist() == [False, True, False, True]

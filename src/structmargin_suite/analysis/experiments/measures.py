@@ -36,9 +36,11 @@ class Case(NamedTuple):
 
 
 def cases(experiment: ExperimentResults, reading: str) -> list[Case]:
-    """Every case of which both methods have runs, in the order of the table, under a reading of the rival."""
+    """Every case of which both methods have runs under a reading, in the order of the table."""
     compared = []
-    methods: tuple[dict[str, Any], ...] = ({"method": DIRECT}, {"method": RIVAL, "reading": reading})
+    methods: tuple[dict[str, Any], ...] = tuple(
+        {"method": method, "reading": reading} for method in (DIRECT, RIVAL)
+    )
     for study in STUDIES:
         for measure in MEASURES:
             direct, other = (

@@ -1,4 +1,4 @@
-"""Tables: means and spreads over repetitions, beside the paper's numbers.
+"""Tables: means and spreads over repetitions, or the largest value, beside the paper's numbers.
 
 A table is kept tidy as CSV: the key columns, measure, data, value, spread, spread_kind, runs, published,
 asked, distance, distance_unit, printed. Where the data are the paper's own it says how far ours and the
@@ -98,15 +98,18 @@ def tidy(
     groups = table.groupby([*ranks, "place"], sort=True)
     firsts = groups.head(1).set_index([*ranks, "place"]).sort_index()
     kind = spec.get("spread", "se")
+    largest = spec.get("shows") == "largest"
     table = firsts.assign(
-        value=groups["value"].agg(_mean),
-        spread=groups["value"].agg(_standard_error if kind == "se" else _deviation),
+        value=groups["value"].max() if largest else groups["value"].agg(_mean),
+        spread=math.nan if largest else groups["value"].agg(_standard_error if kind == "se" else _deviation),
         runs=groups["value"].count().astype("Int64"),
         unfinished=groups["unfinished"].any(),
         asked=groups["asked"].sum().astype("Int64"),
     )
     table = table[(table["runs"] > 0) | table["unfinished"]].reset_index(drop=True)
-    table["spread_kind"] = pd.Series(kind, index=table.index, dtype="string").where(table["runs"] > 1)
+    table["spread_kind"] = pd.Series(kind, index=table.index, dtype="string").where(
+        (table["runs"] > 1) & (not largest)
+    )
     printed = _published(table, columns(spec)[: -len(TAIL)], published, methods)
     table = table.assign(published=printed["value"], printed=printed["text"])
     table = table.join(_distances(table, printed, own))

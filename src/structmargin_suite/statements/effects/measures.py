@@ -44,9 +44,24 @@ def share_won(case: Case) -> Estimate:
 
 @effect("measures-win-never-worse", study=STUDIES, methods=(DIRECT, RIVAL), pooled=True)
 def smallest_gain(case: Case) -> Estimate:
-    """The smallest of the gains of all cases."""
-    estimate = bootstrap_within(_real_gains(case), case.level, lambda gains: gains.min(axis=1))
-    return estimate.noted(_cases(case))
+    """The smallest of the gains of all cases.
+
+    Every case has an interval of its own, simultaneous over cases, and the lowest ends count: the interval is
+    above -1 if no case can be worse by a point, and below it if some case is, beyond chance.
+    """
+    groups = _real_gains(case)
+    of_one = 1.0 - (1.0 - case.level) / sum(gains.shape[1] for gains in groups)
+    each = [bootstrap(column, of_one) for gains in groups for column in gains.T]
+    least = min(each, key=lambda estimate: estimate.effect)
+    return Estimate(
+        least.effect,
+        min(estimate.low for estimate in each),
+        min(estimate.high for estimate in each),
+        sum(len(gains) for gains in groups),
+        f"bootstrap over topics, simultaneous over {len(each)} cases",
+        grows=False,
+        note=_cases(case),
+    )
 
 
 @effect("measures-error-rate-same", study="error_rate")
