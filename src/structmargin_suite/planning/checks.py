@@ -255,11 +255,18 @@ class Checks:
         return studies if isinstance(studies, Mapping) else {}
 
     def check_figures(self) -> None:
-        """Figures that exist."""
+        """Figures that exist, also those that stand in for others."""
         drawn = self.catalogue.figures(self.name)
-        for figure in self.section("figures"):
+        figures = self.section("figures")
+        for figure, given in figures.items():
             if figure not in drawn:
                 self.fault(("figures", figure), unknown(figure, drawn, "value"))
+            stand_in = given.get("instead")
+            if stand_in is not None and "withhold" not in given:
+                self.fault(("figures", figure, "instead"), "goes with withhold only; say why, or remove it")
+            if stand_in is not None and (stand_in not in figures or stand_in == figure):
+                others = [name for name in figures if name != figure]
+                self.fault(("figures", figure, "instead"), unknown(stand_in, others, "value"))
 
     def check_deviations(self) -> None:
         """Values that tables name in the texts of their deviations; not after other faults of the file.

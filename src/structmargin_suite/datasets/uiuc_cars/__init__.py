@@ -12,7 +12,8 @@ square apart.
 
 Label noise: of a share `label_noise` of the training images, in an order that the repetition's seed decides,
 the boxes are exchanged: each image gets those of the next of them (`swap`), or, so that no box is right by
-chance, those of another random image whose boxes overlap no car by a fifth or more (`far`).
+chance, those of another random image whose boxes overlap no car by a fifth or more (`far`); or each box keeps
+its size and is moved to a random place in its own image (`place`).
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ PREPARE: Schemas = {
 }
 VIEW: Schemas = {
     "label_noise": {"type": "number", "minimum": 0, "maximum": 1},
-    "noise_kind": {"enum": ["swap", "far"]},
+    "noise_kind": {"enum": ["swap", "far", "place"]},
     "train_step": {"type": "integer", "minimum": 1},
     "repetition": {"type": "integer", "minimum": 0},
 }
@@ -226,7 +227,7 @@ def noisy_boxes(
     noise: float,
     kind: str,
 ) -> list[np.ndarray]:
-    """The boxes (k, 4) of every training image, a share `noise` of the images with those of another.
+    """The boxes (k, 4) of every training image, a share `noise` of the images with wrong ones.
 
     `cars` are the true boxes as measured. The order of images is the same for every share, so that a larger
     share adds images to a smaller one.
@@ -234,16 +235,27 @@ def noisy_boxes(
     true = [_placed(boxes, shape, sizes) for boxes, shape in zip(cars, shapes, strict=True)]
     order = rng.permutation(len(cars))
     tries = [rng.permutation(len(cars)) for _ in cars]
+    places = [rng.random((len(boxes), 2)) for boxes in cars]
     chosen = order[: round(noise * len(cars))]
     if len(chosen) == 1 and len(cars) > 1:
         chosen = order[:2]  # a single image has no other to swap boxes with
     boxes = list(true)
-    for place, i in enumerate(chosen):
-        donor = chosen[(place + 1) % len(chosen)]
+    for k, i in enumerate(chosen):
+        if kind == "place":
+            boxes[i] = _moved(true[i], shapes[i], places[i])
+            continue
+        donor = chosen[(k + 1) % len(chosen)]
         if kind == "far":
             donor = _far_donor(i, tries[i], cars, true[i], shapes[i], sizes)
         boxes[i] = _placed(cars[donor], shapes[i], sizes)
     return boxes
+
+
+def _moved(boxes: np.ndarray, shape: tuple[int, ...], places: np.ndarray) -> np.ndarray:
+    """Boxes (k, 4) of the same sizes elsewhere in the map; `places` (k, 2) are shares of the room."""
+    size = boxes[:, 2:] - boxes[:, :2]
+    corner = np.floor(places * (np.array(shape) - size + 1)).astype(np.int64)
+    return np.concatenate([corner, corner + size], axis=1)
 
 
 def _far_donor(
