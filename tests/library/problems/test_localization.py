@@ -46,8 +46,9 @@ def scenes(n: int, seed: int = 0) -> tuple[list[Any], list[np.ndarray]]:
 
 
 def moved(X: list[Any], Y: list[np.ndarray]) -> tuple[list[Any], list[np.ndarray]]:
-    """The same images with boxes that differ in what is in them: the objects are all alike."""
-    return X, [y + np.array([0, 1, 0, 1]) * (i % 2) for i, y in enumerate(Y)]
+    """The same images with one box each, every second a column aside: the objects are all alike."""
+    aside = [(i % 2) * (1 if y[0, 3] < X[i][0].shape[1] else -1) for i, y in enumerate(Y)]
+    return X, [y[:1] + np.array([0, 1, 0, 1]) * by for y, by in zip(Y, aside, strict=True)]
 
 
 @settings(max_examples=50, deadline=None)
@@ -139,6 +140,8 @@ def test_a_kernel_learns_its_width_from_the_training_pairs() -> None:
     np.testing.assert_allclose(kernel.bind(X, Y).gram(X, Y, X, Y), expected, atol=1e-12)
     with pytest.raises(ValueError, match=r"gamma is 'mean', which training pairs decide: call bind"):
         kernel.gram(X, Y, X, Y)
+    with pytest.raises(ValueError, match="gamma is 'mean'"):
+        kernel.check_expansion(None, X, Y, np.ones(5), 10**9)  # of a file that was tampered with
     problem = Localization(WORDS, 2)
     machine = StructuredSVM(problem, C=5.0, kernel=kernel, warm_start=True).fit(X, Y)
     models: list[Any] = [JKSE(problem, kernel=kernel, nu=0.5).fit(X, Y), machine]
