@@ -5,6 +5,8 @@ A kernel on pairs has two methods. `gram(X, Y, X2, Y2)` is the matrix of k((x, y
 arrays the problem's oracle works on; a kernel for problems that only ask f(x, y) need not have it.
 One with product structure, kx(x, x2) L[y, y2] for class numbers y, says so by `factors(n_classes)`, which
 returns (kx, L): training then needs memory for all pairs of inputs, not of constraints.
+One that learns something from the training pairs (a width, say) has `bind(X, Y)`, which returns the kernel
+that knows it: training calls it once, before anything else.
 """
 
 from __future__ import annotations
@@ -47,6 +49,12 @@ def _norms2(X: Matrix) -> np.ndarray:
     X = stacked(X)
     squares = X.multiply(X) if sp.issparse(X) else X * X
     return np.asarray(squares.sum(axis=1)).ravel()
+
+
+def bound(kernel: Any, X: Any, Y: Any) -> Any:
+    """A joint kernel with what it learns from training pairs; as it is where it has no `bind`."""
+    bind = getattr(kernel, "bind", None)
+    return kernel if bind is None else bind(X, Y)
 
 
 @dataclass(frozen=True)

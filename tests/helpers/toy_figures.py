@@ -14,7 +14,7 @@ from structmargin_suite import figures
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.rerun import job_keys
 
-POINTS = {"small": 3, "middle": 900, "large": 6000, "small_time": 3}
+POINTS = {"small": 3, "middle": 900, "large": 6000, "small_time": 3, "private": 4, "public": 5}
 SECRET = "its terms <forbid> it"
 
 
@@ -30,6 +30,7 @@ def illustrated(root: Path) -> Path:
     config = copy.deepcopy(TOY)
     config["figures"] = {name: {"caption": f"A {name} figure."} for name in POINTS}
     config["figures"]["small"]["withhold"] = SECRET
+    config["figures"]["private"] |= {"withhold": SECRET, "instead": "public"}
     config["notes"] = ['The paper leaves <this> & "that" open.']
     with pytest.MonkeyPatch.context() as patch:
         known(patch)

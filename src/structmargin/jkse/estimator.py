@@ -18,6 +18,7 @@ from structmargin.jkse.estimate import Estimate, Pairs, beside
 from structmargin.jkse.novelty import offset, pair_scores
 from structmargin.jkse.pairs import pairs_of
 from structmargin.jkse.trainers import TRAINERS, trainer
+from structmargin.kernels import bound
 from structmargin.problem import Problem, adapt
 from structmargin.training.parallel.jobs import require_n_jobs
 from structmargin.training.trainable import require_examples, require_number
@@ -145,7 +146,9 @@ class JKSE(Structured, Saved):
         given = adapt(self.problem)
         X, Y = gate.pairs(self._inputs(given, X, first=True), Y)
         problem = given.bind(X, Y)
-        return self._keep(problem, self._train(self._pairs(problem, X, Y), None))
+        wrapped = self._wrapped(problem, X, Y)
+        pairs = pairs_of(problem, *wrapped, bound(self.kernel, *wrapped))
+        return self._keep(problem, self._train(pairs, None))
 
     def add(self, X: Any, Y: Any, retrain: bool = True) -> Self:
         """Learn further pairs; kernel values among those already known are not computed again.
@@ -171,7 +174,10 @@ class JKSE(Structured, Saved):
         problem, former = self.problem_, self.fit_
         if former.pairs is None:
             raise ValueError("a saved model has left its training pairs behind: call fit on all pairs")
-        new = self._pairs(problem, *gate.pairs(self._inputs(adapt(problem), X), Y))
+        kernel = None if self.kernel is None else self.scorer_.kernel  # with what it learnt in fit
+        new = pairs_of(
+            problem, *self._wrapped(problem, *gate.pairs(self._inputs(adapt(problem), X), Y)), kernel
+        )
         if type(new) is not type(former.pairs):
             raise ValueError("X must come as in fit, a dense array or a sparse matrix: convert it")
         both = former.pairs.joined(new)
@@ -233,11 +239,12 @@ class JKSE(Structured, Saved):
         novel: np.ndarray = self.score_samples(X, Y) - self.offset_ < 0.0
         return novel
 
-    def _pairs(self, problem: Problem, X: Any, Y: Any) -> Pairs:
-        """The pairs, wrapped and checked."""
+    @staticmethod
+    def _wrapped(problem: Problem, X: Any, Y: Any) -> tuple[Any, Any]:
+        """The pairs as the problem's own functions take them, checked."""
         X, Y = adapt(problem).wrap(X, Y)
         require_examples(adapt(problem), X, Y)
-        return pairs_of(problem, X, Y, self.kernel)
+        return X, Y
 
     @telling_of_compiling()
     def _train(self, pairs: Pairs, start: np.ndarray | None) -> Estimate:

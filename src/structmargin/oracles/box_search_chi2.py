@@ -178,8 +178,8 @@ def exponential_scan(words, windows, pyramid, support, gamma):  # type: ignore[n
                                 u = weight * counts[b]
                                 total += change * weight
                                 for e in range(start[b], start[b + 1]):
-                                    h = value[e]
-                                    m[owner[e]] += 2.0 * h * (u / (u + h) - v / (v + h))
+                                    h = value[e]  # 2 h (u / (u + h) - v / (v + h)), with one division
+                                    m[owner[e]] += 2.0 * h * h * (u - v) / ((u + h) * (v + h))
                 score = 0.0
                 for j in range(len(coef)):
                     score += coef[j] * np.exp(-gamma * (total + mass[j] - 2.0 * m[j]))

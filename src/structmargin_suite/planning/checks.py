@@ -277,13 +277,20 @@ class Checks:
         return studies if isinstance(studies, Mapping) else {}
 
     def check_figures(self) -> None:
-        """Figures that exist."""
-        for figure, given in self.section("figures").items():
+        """Figures that exist, also those that stand in for others."""
+        figures = self.section("figures")
+        for figure, given in figures.items():
             module, kind = figure_kind(self.config, self.name, figure)
             drawn = self.catalogue.figures(module)
             if kind not in drawn:
                 where = ("figures", figure, "kind") if "kind" in given else ("figures", figure)
                 self.fault(where, unknown(kind, drawn, "value"))
+            stand_in = given.get("instead")
+            if stand_in is not None and "withhold" not in given:
+                self.fault(("figures", figure, "instead"), "goes with withhold only; say why, or remove it")
+            if stand_in is not None and (stand_in not in figures or stand_in == figure):
+                others = [name for name in figures if name != figure]
+                self.fault(("figures", figure, "instead"), unknown(stand_in, others, "value"))
 
     def check_deviations(self) -> None:
         """Values that tables name in the texts of their deviations; not after other faults of the file.

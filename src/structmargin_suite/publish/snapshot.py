@@ -4,9 +4,9 @@
     results/snapshot/statements.csv, distances.svg, index.html, record.json
 Models, single runs, logs and PDF files stay behind. Every figure has an SVG file, so that the page and the
 notebooks find it: a large one holds the PNG picture instead, and one of which the config says
-`withhold: <why>` only the reason, unless it was drawn from synthetic data. Small figures have a PNG file
-too, and what a figure plots is beside it unless it is withheld. The pages are generated again from the
-copies, so that none of their links is broken.
+`withhold: <why>` only the reason, or the same figure of other data (`instead: <figure>`), unless it was drawn
+from synthetic data. Small figures have a PNG file too, and what a figure plots is beside it unless it is
+withheld. The pages are generated again from the copies, so that none of their links is broken.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.publish.page import pages
 from structmargin_suite.publish.page.facts import clocks
-from structmargin_suite.publish.page.pictures import webp
+from structmargin_suite.publish.page.pictures import shown_figures, webp
 from structmargin_suite.publish.stability import reseeded
 from structmargin_suite.rerun import machine, seeds
 from structmargin_suite.results import ExperimentResults, Results
@@ -98,6 +98,12 @@ def withheld(results: ExperimentResults, figure: str) -> str | None:
     return reason if real else None
 
 
+def stand_in(config: dict[str, Any], figure: str) -> str | None:
+    """The figure whose picture is copied in place of one that is withheld, if there is such."""
+    named: str | None = config["figures"][figure].get("instead")
+    return named
+
+
 def _suite(root: Path, results: Results) -> Suite:
     """The present configuration at the scale of the results; refused where they do not go together."""
     if not results:
@@ -127,23 +133,37 @@ def _copied(results: ExperimentResults, folder: Path) -> dict[str, str]:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(results.folder / name, folder / name)
     replaced = {}
-    for figure in results.config.get("figures", {}):
-        vector, pixels = (results.figure(figure, kind).read_bytes() for kind in ("svg", "png"))
-        copies = {kind: folder / "figures" / f"{figure}.{kind}" for kind in LARGEST}
+    for figure in shown_figures(results.config):
         reason = withheld(results, figure)
-        large = len(vector) > LARGEST["svg"]
-        if reason or large:
-            because = reason or f"{len(vector)} bytes of vectors; the picture is kept as pixels"
+        source = stand_in(results.config, figure) if reason else figure
+        copies = {kind: folder / "figures" / f"{figure}.{kind}" for kind in (*LARGEST, "json")}
+        because = _vectors(results, source, reason, copies["svg"])
+        if because:
             replaced[f"{results.name}/figures/{figure}.svg"] = because
-            write_text(copies["svg"], _notice(reason) if reason else _framed(pixels))
-        else:
-            write_bytes(copies["svg"], vector)
-        plotted = results.figure(figure, "json")
-        if not reason and plotted.is_file():
-            write_bytes(folder / "figures" / plotted.name, plotted.read_bytes())
-        if not reason and len(pixels) <= LARGEST["png"]:
-            write_bytes(copies["png"], pixels)
+        if reason:
+            continue
+        plotted, pixels = (results.figure(figure, kind) for kind in ("json", "png"))
+        if plotted.is_file():
+            write_bytes(copies["json"], plotted.read_bytes())
+        if pixels.stat().st_size <= LARGEST["png"]:
+            write_bytes(copies["png"], pixels.read_bytes())
     return replaced
+
+
+def _vectors(results: ExperimentResults, source: str | None, reason: str | None, copy: Path) -> str:
+    """Write a figure's SVG file: that of `source`, or the reason alone; returns why it is not its own."""
+    if source is None:
+        write_text(copy, _notice(str(reason)))
+        return str(reason)
+    vector = results.figure(source, "svg").read_bytes()
+    large = len(vector) > LARGEST["svg"]
+    if large:
+        write_text(copy, _framed(results.figure(source, "png").read_bytes()))
+    else:
+        write_bytes(copy, vector)
+    if reason:
+        return f"{reason}; the copy shows {source}"
+    return f"{len(vector)} bytes of vectors; the picture is kept as pixels" if large else ""
 
 
 def _framed(pixels: bytes) -> str:

@@ -195,6 +195,28 @@ def test_far_noise_is_far_from_every_car() -> None:
     )
 
 
+def test_boxes_at_random_places_keep_their_size_and_their_image() -> None:
+    shapes = [(40, 90), (30, 70), (50, 60), (33, 77)]
+    cars = [np.array([[3.0, 5.0, 11.0, 25.0]]), np.array([[1.0, 2.0, 9.0, 22.0], [15.0, 40.0, 27.0, 70.0]])]
+    cars = [*cars, np.array([[20.0, 30.0, 28.0, 50.0]]), np.array([[7.0, 9.0, 19.0, 39.0]])]
+    sizes = np.array([[8, 20], [12, 30]])
+    seen, changed = [], []
+    for seed in range(60):
+        half, whole, none = (
+            uiuc_cars.noisy_boxes(np.random.default_rng(seed), cars, shapes, sizes, noise, "place")
+            for noise in (0.5, 1.0, 0.0)
+        )
+        for i, shape in enumerate(shapes):
+            assert np.array_equal(whole[i][:, 2:] - whole[i][:, :2], none[i][:, 2:] - none[i][:, :2])
+            assert np.all(whole[i][:, :2] >= 0) and np.all(whole[i][:, 2:] <= shape)
+            assert any(np.array_equal(half[i], other[i]) for other in (whole, none))
+        changed.append(sum(not np.array_equal(a, b) for a, b in zip(half, none, strict=True)))
+        seen.append(whole[0][0, :2])
+    assert max(changed) == 2 and np.mean(changed) > 1.9  # a random place may be the right one
+    reached = np.array(seen)
+    assert reached.min(axis=0).tolist() <= [3, 8] and np.all(reached.max(axis=0) >= [29, 62])  # of 32 and 70
+
+
 def test_scores_of_detections() -> None:
     cars = [np.array([[0.0, 0.0, 10.0, 25.0]]), np.zeros((0, 4))]
     detections = [np.array([[0.0, 1.0, 10.0, 26.0, 0.9]]), np.array([[0.0, 0.0, 10.0, 25.0, 0.2]])]

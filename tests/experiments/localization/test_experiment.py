@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,11 +16,13 @@ from helpers.made_up_results import Fake, config_of, row
 from helpers.toy_project import HERE
 from structmargin.problems import Localization
 from structmargin.problems.localization.kernel import BoxChi2
-from structmargin_suite.analysis.experiments.localization import LINEAR, kernel_values, wrong_boxes
+from structmargin_suite.analysis.experiments.localization import CHI2, LINEAR, kernel_values, wrong_boxes
 from structmargin_suite.baselines import box_prior
 from structmargin_suite.datasets import Examples, Split, clusters, completed, uiuc_cars
 from structmargin_suite.datasets.uiuc_cars.detection import correct, precision_recall
-from structmargin_suite.figures.localization import _noise, _precision_at
+from structmargin_suite.figures import _FIGURES
+from structmargin_suite.figures._style import house
+from structmargin_suite.figures.localization import DRAWN, _noise, _precision_at
 from structmargin_suite.methods.method import Method
 from structmargin_suite.methods.training import train
 
@@ -156,6 +159,61 @@ def test_kernels_are_higher_at_boxes_with_words_of_their_own() -> None:
         assert right.mean() == pytest.approx(random.mean(), rel=0.1)
 
 
+def test_the_size_of_a_training_box_does_not_show_in_kernel_values() -> None:
+    """Every second training box is four times as large and full of the same words: its row is the same."""
+    found = Pictures(telling=True)
+    X, Y = [], []
+    for k in range(20):
+        size = (4, 8) if k % 2 else (8, 16)
+        X.append((np.tile([[0, 1], [2, 3]], (size[0] // 2, size[1] // 2)), np.array([[*size, 1]])))
+        Y.append(np.array([[0, 0, *size]]))
+    found.parts = Split(Examples(X, Y), found.parts.test)
+    linear, _ = kernel_values(found, "linear", "chi2")["linear"]
+    np.testing.assert_allclose(linear[0], linear[1], rtol=1e-12)
+    raw = Localization(16, levels=2, scale=1.0)
+    assert raw.psi(X[0], Y[0]).sum() == 4 * raw.psi(X[1], Y[1]).sum()
+
+
+def test_figures_that_may_be_copied_show_drawn_cars_alone() -> None:
+    """Every figure that is withheld has one in its place, which looks at runs on drawn cars only."""
+    config = whole_config()
+    withheld = {name: given for name, given in config["figures"].items() if "withhold" in given}
+    assert sorted(withheld) == ["detections", "examples", "pyramid"]
+    study = config["studies"][DRAWN]
+    assert [config["data"][corpus]["source"] for corpus in study["data"]] == ["synthetic"]
+    others = [other["data"] for name, other in config["studies"].items() if name != DRAWN]
+    assert all(data == ["uiuc-cars"] for data in others)
+    rows = [
+        row(name, f"{name},{corpus}", method=CHI2, corpus=corpus, label_noise=0.0, reading="swap")
+        for name, corpus in (("clean", "uiuc-cars"), (DRAWN, "drawn-cars"))
+    ]
+    arrays = uiuc_cars.synthesize(
+        2, stride=8, surf_scale=1, n_words=9, train_images=9, test_images=9, crops=4
+    )
+
+    class Gallery(Fake):
+        asked: ClassVar[list[str]] = []
+
+        def ready(self, run: str) -> Any:
+            self.asked.append(run)
+            return arrays
+
+        def kept_predictions(self, run: str) -> Any:
+            cars = [boxes[:, :4] for boxes in np.split(arrays["test_cars"], np.cumsum(arrays["test_n"])[:-1])]
+            found = [np.column_stack([boxes / 8, np.ones(len(boxes))]) for boxes in cars]
+            return uiuc_cars.keep([boxes / 8 for boxes in cars], found)
+
+    found = Gallery("localization", config, rows)
+    for spec in withheld.values():
+        with house() as plt:
+            fig = plt.figure()
+            _FIGURES[f"localization/{spec['instead']}"](found, fig)
+            assert fig.get_suptitle() == "cars drawn by rule, in place of photographs"
+            assert sum(len(ax.images) for ax in fig.axes) >= 4
+            plt.close(fig)
+    assert set(found.asked) == {"drawn,drawn-cars"}
+
+
 def test_wrong_boxes_are_those_that_lie_on_no_car() -> None:
     options = {"stride": 8, "surf_scale": 1, "n_words": 20, "train_images": 14, "test_images": 2, "crops": 4}
     arrays = uiuc_cars.synthesize(2, **options)
@@ -176,11 +234,13 @@ def test_wrong_boxes_are_those_that_lie_on_no_car() -> None:
     assert set(image[wrong]) <= set(order[:7]) and len(set(image[wrong])) >= 5
 
 
-def test_every_table_of_the_config_names_what_evaluation_gives() -> None:
-    import yaml
+def whole_config() -> Any:
+    """configs/localization.yaml as it is written."""
+    return yaml.safe_load((HERE / "configs" / "localization.yaml").read_text(encoding="utf-8"))
 
-    root = HERE
-    config = yaml.safe_load((root / "configs" / "localization.yaml").read_text(encoding="utf-8"))
+
+def test_every_table_of_the_config_names_what_evaluation_gives() -> None:
+    config = whole_config()
     given_names = {"test_equal_error_ellipse", "test_equal_error_overlap", "validation_roc_area"}
     for table in config["tables"].values():
         assert set(table.get("found_as", {}).values()) <= given_names

@@ -7,7 +7,7 @@ import pytest
 
 from helpers.pgm import write_pgm
 from structmargin_suite.datasets.uiuc_cars.pgm import read_pgm
-from structmargin_suite.datasets.uiuc_cars.surf import dense_surf, grid
+from structmargin_suite.datasets.uiuc_cars.surf import dense_surf, grid, surf_of_scales
 from structmargin_suite.storage.errors import DataError
 
 
@@ -37,6 +37,19 @@ def test_descriptors_are_sums_over_pixels(scale: int) -> None:
     assert descriptors.shape == (3, 5, 64)
     for a, b in ((0, 0), (1, 2), (2, 4)):
         np.testing.assert_allclose(descriptors[a, b], described(image, 8, scale, a, b), atol=1e-9)
+
+
+def test_several_scales_take_turns_on_one_grid() -> None:
+    """Each point has the descriptor of its own scale, and odd sides leave no point without one."""
+    image = np.random.default_rng(9).integers(0, 256, size=(44, 61)).astype(np.uint8)
+    both = surf_of_scales(image, 8, [1, 2, 3, 4])
+    assert both.shape == (5, 7, 64)
+    for a in range(5):
+        for b in range(7):
+            scale = 1 + 2 * (a % 2) + b % 2
+            np.testing.assert_allclose(both[a, b], described(image, 8, scale, a, b), atol=1e-9)
+    with pytest.raises(ValueError, match="2 scales do not fill a square of points"):
+        surf_of_scales(image, 8, [1, 2])
 
 
 def test_known_responses() -> None:

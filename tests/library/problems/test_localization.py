@@ -45,22 +45,28 @@ def scenes(n: int, seed: int = 0) -> tuple[list[Any], list[np.ndarray]]:
     return X[:n], Y[:n]
 
 
+def moved(X: list[Any], Y: list[np.ndarray]) -> tuple[list[Any], list[np.ndarray]]:
+    """The same images with one box each, every second a column aside: the objects are all alike."""
+    aside = [(i % 2) * (1 if y[0, 3] < X[i][0].shape[1] else -1) for i, y in enumerate(Y)]
+    return X, [y[:1] + np.array([0, 1, 0, 1]) * by for y, by in zip(Y, aside, strict=True)]
+
+
 @settings(max_examples=50, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     name=st.sampled_from(sorted(FORMULATIONS)),
     normalise=st.sampled_from(["none", "cell", "box"]),
-    gamma=st.sampled_from(["linear", None, 1.5]),
+    gamma=st.sampled_from(["linear", None, 1.5, "mean"]),
 )
 def test_searches_agree_with_enumeration(seed: int, name: str, normalise: str, gamma: Any) -> None:
-    """argmax and augmented_argmax, alone and in a batch, with explicit weights and with both kernels."""
+    """argmax and augmented_argmax, alone and in a batch, with explicit weights and with all kernels."""
     rng = np.random.default_rng(seed)
     problem = Localization(WORDS, levels=2, normalise=normalise, scale=float(rng.uniform(0.5, 2.0)))
     X, Y = scenes(3, seed)
     if gamma == "linear":
         f: Any = LinearScorer(problem, rng.normal(size=problem.n_weights))
     else:
-        kernel = BoxChi2(WORDS, 2, normalise, gamma)
+        kernel = BoxChi2(WORDS, 2, normalise, gamma).bind(*moved(X, Y))
         f = KernelScorer(problem, kernel, X, [y[:1] for y in Y], rng.normal(size=3))
     H = FORMULATIONS[name].H
     batch = problem.batch(X, Y)
@@ -122,6 +128,37 @@ def test_psi_and_the_kernels_are_those_of_the_pyramids() -> None:
             np.testing.assert_allclose(kernel.gram(X, Y, X, Y), expected, atol=1e-12)
 
 
+def test_a_kernel_learns_its_width_from_the_training_pairs() -> None:
+    """gamma is one over the mean distance of two pairs, in trained and in stored models of both kinds."""
+    X, Y = moved(*scenes(5))
+    kernel = BoxChi2(WORDS, 2, "box", "mean")
+    h = np.array([pyramid(x[0], y[0], 2, "box", WORDS).ravel() for x, y in zip(X, Y, strict=True)])
+    a, b = h[:, None], h[None]
+    distances = ((a - b) ** 2 / np.where(a + b > 0, a + b, 1.0)).sum(axis=2)
+    gamma = 1.0 / np.mean(distances[~np.eye(5, dtype=bool)])
+    expected = np.exp(-gamma * distances)
+    np.testing.assert_allclose(kernel.bind(X, Y).gram(X, Y, X, Y), expected, atol=1e-12)
+    with pytest.raises(ValueError, match=r"gamma is 'mean', which training pairs decide: call bind"):
+        kernel.gram(X, Y, X, Y)
+    with pytest.raises(ValueError, match="gamma is 'mean'"):
+        kernel.check_expansion(None, X, Y, np.ones(5), 10**9)  # of a file that was tampered with
+    problem = Localization(WORDS, 2)
+    machine = StructuredSVM(problem, C=5.0, kernel=kernel, warm_start=True).fit(X, Y)
+    models: list[Any] = [JKSE(problem, kernel=kernel, nu=0.5).fit(X, Y), machine]
+    for model in models:
+        again = type(model).from_arrays(model.to_arrays())
+        for one in (model, again):
+            assert one.scorer_.kernel.gamma == pytest.approx(gamma)
+        assert model.kernel is kernel
+        assert again.kernel.gamma == pytest.approx(gamma)
+    more, boxes = moved(*scenes(4, seed=7))
+    assert models[0].add(more, boxes).scorer_.kernel.gamma == pytest.approx(gamma)
+    assert machine.set_params(C=9.0).fit(X, Y).scorer_.kernel.gamma == pytest.approx(gamma)
+    assert BoxChi2(WORDS, 2, gamma="mean").bind(X[:1], Y[:1]).gamma == 1.0  # nothing to measure
+    alone = BoxChi2(WORDS, 2, gamma=0.5)
+    assert alone.bind(X, Y) is alone
+
+
 def test_branch_and_bound_finds_what_the_scan_of_all_boxes_finds() -> None:
     rng = np.random.default_rng(3)
     X, Y = scenes(3)
@@ -179,7 +216,8 @@ def test_jkse_finds_objects_in_new_images() -> None:
     """Both kernels: the best box of every unseen image overlaps an object."""
     X, Y = scenes(12)
     new, truth = scenes(12, seed=99)
-    for kernel in (None, BoxChi2(WORDS, 3, "cell"), BoxChi2(WORDS, 3, "cell", 1.0)):
+    kernels = [BoxChi2(WORDS, 3, *rest) for rest in (("cell",), ("cell", 1.0), ("box", "mean"))]
+    for kernel in (None, *kernels):
         model = JKSE(Localization(WORDS, 3, "cell"), kernel=kernel, nu=0.2).fit(X, Y)
         assert max(model.problem_.delta(y, yhat) for y, yhat in zip(truth, model.predict(new))) < 0.5
         again = JKSE.from_arrays(model.to_arrays())
@@ -239,7 +277,9 @@ def test_bad_input_is_named() -> None:
         Localization(WORDS, normalise="l2")
     with pytest.raises(ValueError, match="branch_and_bound' bounds counts only"):
         Localization(WORDS, normalise="cell", search="branch_and_bound")
-    with pytest.raises(ValueError, match="gamma must be None or a finite number above 0"):
+    with pytest.raises(ValueError, match="gamma must be None, 'mean' or a finite number above 0"):
         registry.kernel("box_chi2", n_words=WORDS, gamma=-1.0)
+    with pytest.raises(ValueError, match="gamma must be None, 'mean' or a finite number above 0"):
+        BoxChi2(WORDS, gamma="median")
     with pytest.raises(ValueError, match="takes no joint kernel: search 'branch_and_bound' bounds"):
         StructuredSVM(Localization(WORDS, 2, search="branch_and_bound"), kernel=BoxChi2(WORDS, 2)).fit(X, Y)

@@ -8,6 +8,7 @@ import pytest
 
 from helpers.toy_project import HERE, TOY, project, write_config
 from structmargin.names import nearest
+from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.config import ConfigError, Faults, changes, merged, read
 from structmargin_suite.planning.plan import load
 
@@ -134,6 +135,26 @@ def test_one_fault_says_what_and_where(tmp_path, change, said):
     change(config)
     lines = faults_of(project(tmp_path), config)
     assert len(lines) == 2 and said in lines[1] and "toy.yaml, line " in lines[1], lines
+
+
+@pytest.mark.parametrize(
+    ("photo", "said"),
+    [
+        ({"withhold": "why", "instead": "drawing"}, None),
+        ({"instead": "drawing"}, "figures.photo.instead: goes with withhold only"),
+        ({"withhold": "why", "instead": "drawin"}, "the nearest known is 'drawing'"),
+        ({"withhold": "why", "instead": "photo"}, "unknown value 'photo'"),
+    ],
+)
+def test_a_figure_in_place_of_another_is_one_of_the_config(tmp_path, monkeypatch, photo, said):
+    monkeypatch.setattr(Catalogue, "figures", lambda self, experiment: ["photo", "drawing"])
+    config = copy.deepcopy(TOY)
+    config["figures"] = {"photo": {"caption": "x", **photo}, "drawing": {"caption": "x"}}
+    root = project(tmp_path, config)
+    if said is None:
+        load(root, "smoke", library=False)
+    else:
+        assert said in faults_of(root)[1]
 
 
 def test_the_line_is_that_of_the_key(tmp_path):

@@ -103,6 +103,16 @@ def test_a_picture_of_data_whose_terms_forbid_it_is_not_copied(made, tmp_path, m
     assert (made / "results" / "snapshot" / "toy" / "figures" / "small.svg").read_bytes() == (
         made / "results" / "toy" / "figures" / "small.svg"
     ).read_bytes()
+    drawn = root / "results" / "toy" / "figures"
+    assert (figures / "private.svg").read_bytes() == (drawn / "public.svg").read_bytes()
+    assert (figures / "private.svg").read_bytes() != (drawn / "private.svg").read_bytes()
+    assert not (figures / "private.png").exists() and not (figures / "private.json").exists()
+    assert not (figures / "public.svg").exists(), "it is there under the other's name"
+    replaced = read_json(root / "results" / "snapshot" / "record.json")["replaced"]
+    assert replaced["toy/figures/private.svg"] == f"{SECRET}; the copy shows public"
+    for page in (root / "results", root / "results" / "snapshot"):
+        text = (page / "toy" / "index.html").read_text()
+        assert "A private figure." in text and "A public figure." not in text
     assert exact(root / "results", root / "results" / "snapshot") == []
 
 

@@ -5,14 +5,16 @@
 
 over the pyramids h, h' of the first boxes of y and y', as in `problems.localization` (whose linear kernel is
 the inner product of its own Psi). With normalise "cell" or "box" a pyramid in full sums to 1, so that the
-additive kernel of a box with itself is 1 and the exponent is at most 2 gamma.
+additive kernel of a box with itself is 1 and the exponent is at most 2 gamma. With gamma = "mean" the
+exponent is the distance over its mean between the training pairs, as was usual in computer vision at the
+time (Zhang, Marszalek, Lazebnik and Schmid 2007).
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +34,8 @@ from structmargin.problems.localization.boxes import KINDS, Image, as_input, pyr
 
 Images = Sequence[Image]
 Boxes = Sequence[np.ndarray]
+MEAN = "mean"
+"""The gamma that training pairs decide."""
 
 
 _STORING = threading.Lock()
@@ -82,13 +86,16 @@ class BoxChi2:
         The levels of the pyramid.
     normalise : {"none", "cell", "box"}, default="cell"
         What counts are divided by, as for `Localization`.
-    gamma : float, default=None
-        The width of the exponential kernel; None for the additive one.
+    gamma : float or "mean", default=None
+        The inverse width of the exponential kernel; None for the additive one. "mean": one over the mean
+        distance between two of the training pairs, which `bind` learns.
 
     References
     ----------
     .. [1] Lampert and Blaschko, "Structured prediction by joint kernel support estimation", Machine Learning
        77, 2009, Section 5.1.
+    .. [2] Zhang, Marszalek, Lazebnik and Schmid, "Local features and kernels for classification of
+       texture and object categories", International Journal of Computer Vision 73, 2007.
 
     Examples
     --------
@@ -105,7 +112,7 @@ class BoxChi2:
     n_words: int
     levels: int = 4
     normalise: str = "cell"
-    gamma: float | None = None
+    gamma: float | str | None = None
     memory: Memory = field(
         default_factory=lambda: KernelMemory(Pyramids()), init=False, repr=False, compare=False
     )
@@ -117,11 +124,29 @@ class BoxChi2:
             )
         if self.normalise not in KINDS:
             raise ValueError(f"normalise must be one of {', '.join(KINDS)}, but it is {self.normalise!r}")
-        if self.gamma is not None and not 0.0 < self.gamma < np.inf:
-            raise ValueError(f"gamma must be None or a finite number above 0, but it is {self.gamma!r}")
+        number = isinstance(self.gamma, (int, float, np.number)) and not isinstance(self.gamma, bool)
+        if not (self.gamma is None or self.gamma == MEAN or (number and 0.0 < float(self.gamma) < np.inf)):
+            raise ValueError(
+                f"gamma must be None, {MEAN!r} or a finite number above 0, but it is {self.gamma!r}"
+            )
+
+    def bind(self, X: Images, Y: Boxes) -> BoxChi2:
+        """The kernel with its gamma learnt from training pairs, where it is "mean"; otherwise itself.
+
+        Pairs that are all alike have no distance to scale by: gamma is 1 then.
+        """
+        if self.gamma != MEAN:
+            return self
+        distances = self._distances(X, Y, X, Y)
+        n = len(distances)
+        mean = (distances.sum() - np.trace(distances)) / max(n * (n - 1), 1)
+        bound = replace(self, gamma=float(1.0 / mean) if mean > 0.0 else 1.0)
+        bound.memory.packed.set(self._pack(X, Y), X, Y)
+        return bound
 
     def check_expansion(self, problem: Any, X: Images, Y: Boxes, coef: np.ndarray, max_bytes: int) -> None:
-        """Raise unless the pyramids fit into memory: for expansions that come from a file."""
+        """Raise unless the pyramids fit into memory, and gamma is known: for expansions from a file."""
+        self._known_gamma()
         if 8 * n_cells(self.levels) * self.n_words * max(len(coef), 1) > max_bytes:
             raise ValueError(f"pyramids of {self.levels} levels need more than {max_bytes} bytes")
         for i, x in enumerate(X):
@@ -129,24 +154,19 @@ class BoxChi2:
 
     def gram(self, X: Images, Y: Boxes, X2: Images, Y2: Boxes) -> np.ndarray:
         """The kernel between two lists of pairs; a pair that occurs again is worked out once."""
-        (left, row), (right, column) = self._pack(X, Y), self._pack(X2, Y2)
-        width = left.shape[1]
-        m = chi2_rows(left.indices, left.data, left.indptr, right.indices, right.data, right.indptr, width)
-        if self.gamma is not None:
-            mass = np.asarray(left.sum(axis=1)) + np.asarray(right.sum(axis=1)).T
-            m = np.exp(-self.gamma * (mass - 2.0 * m))
-        gram: np.ndarray = m[np.ix_(row, column)]
-        return gram
+        gamma = self._known_gamma()
+        if gamma is None:
+            return self._unique(X, Y, X2, Y2, lambda m, mass: m)
+        return self._unique(X, Y, X2, Y2, lambda m, mass: np.exp(-gamma * (mass - 2.0 * m)))
 
     def potentials(self, problem: object, x: Image, X: Images, Y: Boxes, coef: np.ndarray) -> np.ndarray:
         """Scores (m,) of all boxes of x under sum_j coef_j k((x_j, y_j), .)."""
         words, windows = as_input(x)
         require_known_words(words, self.n_words, "this example")
         support, tables = self._expansion(X, Y, coef)
-        if self.gamma is not None:
-            exponential: np.ndarray = exponential_scan(
-                words, windows, self._pyramid, support, float(self.gamma)
-            )
+        gamma = self._known_gamma()
+        if gamma is not None:
+            exponential: np.ndarray = exponential_scan(words, windows, self._pyramid, support, gamma)
             return exponential
         scores = []
         for window in windows:
@@ -155,6 +175,34 @@ class BoxChi2:
                 tables[size] = additive_table(window, self._pyramid)
             scores.append(additive_scan(words, window, self._pyramid, support, *tables[size]))
         return np.concatenate(scores)
+
+    def _known_gamma(self) -> float | None:
+        """gamma as a number, or None; an error where it is still to be learnt."""
+        if self.gamma is None:
+            return None
+        if isinstance(self.gamma, str):
+            raise ValueError(f"gamma is {self.gamma!r}, which training pairs decide: call bind(X, Y) first")
+        return float(self.gamma)
+
+    def _distances(self, X: Images, Y: Boxes, X2: Images, Y2: Boxes) -> np.ndarray:
+        """The chi-squared distances between two lists of pairs."""
+        return self._unique(X, Y, X2, Y2, lambda m, mass: mass - 2.0 * m)
+
+    def _unique(
+        self,
+        X: Images,
+        Y: Boxes,
+        X2: Images,
+        Y2: Boxes,
+        value: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    ) -> np.ndarray:
+        """value(m, |h| + |h'|) between two lists of pairs, with m of `chi2_rows`."""
+        (left, row), (right, column) = self._pack(X, Y), self._pack(X2, Y2)
+        width = left.shape[1]
+        m = chi2_rows(left.indices, left.data, left.indptr, right.indices, right.data, right.indptr, width)
+        mass = np.asarray(left.sum(axis=1)) + np.asarray(right.sum(axis=1)).T
+        gram: np.ndarray = value(m, mass)[np.ix_(row, column)]
+        return gram
 
     @property
     def _pyramid(self) -> Pyramid:

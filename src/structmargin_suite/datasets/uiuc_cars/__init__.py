@@ -5,14 +5,15 @@ The training set is the 108 multi-scale images with their 139 cars, one example 
 
 An image becomes a map of visual words: a dense SURF descriptor at the middle of every stride x stride square,
 put into the nearest of n_words clusters, which are those of mini-batch k-means on descriptors of the training
-images. Boxes are in squares from here on. A training box gets the nearest of ten sizes, evenly spaced in log
-between the smallest and the largest car, and is moved inside its image; the boxes to choose from in training
-are all those of these sizes, `train_step` squares apart, and in test images those of 100 x 40 pixels, a
-square apart.
+images. With n_scales = 4, descriptors have the scale surf_scale and the three above it in turn. Boxes are in
+squares from here on. A training box gets the nearest of ten sizes, evenly spaced in log between the smallest
+and the largest car, and is moved inside its image; the boxes to choose from in training are all those of
+these sizes, `train_step` squares apart, and in test images those of 100 x 40 pixels, a square apart.
 
 Label noise: of a share `label_noise` of the training images, in an order that the repetition's seed decides,
 the boxes are exchanged: each image gets those of the next of them (`swap`), or, so that no box is right by
-chance, those of another random image whose boxes overlap no car by a fifth or more (`far`).
+chance, those of another random image whose boxes overlap no car by a fifth or more (`far`); or each box keeps
+its size and is moved to a random place in its own image (`place`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from structmargin_suite.datasets._measures import measures
 from structmargin_suite.datasets.uiuc_cars.detection import CRITERIA, overlap, precision_recall
 from structmargin_suite.datasets.uiuc_cars.drawing import crop, scene
 from structmargin_suite.datasets.uiuc_cars.images import ASPECT, WIDTH, Pictures, read_archive
-from structmargin_suite.datasets.uiuc_cars.surf import LENGTH, dense_surf
+from structmargin_suite.datasets.uiuc_cars.surf import LENGTH, surf_of_scales
 from structmargin_suite.fetching.contents import Members
 from structmargin_suite.fetching.fetch import Remote
 from structmargin_suite.fetching.originals import Home, Original, members_of
@@ -74,6 +75,7 @@ _COUNT = {"type": "integer", "minimum": 2}
 PREPARE: Schemas = {
     "stride": {"type": "integer", "minimum": 1, "description": "pixels between descriptors"},
     "surf_scale": {"type": "integer", "minimum": 1, "description": "pixels a unit of SURF's scale"},
+    "n_scales": {"enum": [1, 4], "description": "scales from surf_scale on, which take turns"},
     "n_words": {"type": "integer", "minimum": 2},
     "train_images": _COUNT,
     "test_images": _COUNT,
@@ -81,7 +83,7 @@ PREPARE: Schemas = {
 }
 VIEW: Schemas = {
     "label_noise": {"type": "number", "minimum": 0, "maximum": 1},
-    "noise_kind": {"enum": ["swap", "far"]},
+    "noise_kind": {"enum": ["swap", "far", "place"]},
     "train_step": {"type": "integer", "minimum": 1},
     "repetition": {"type": "integer", "minimum": 0},
 }
@@ -110,7 +112,8 @@ class Detector(Protocol):
 
 
 def parse(
-    files: Mapping[str, Path], seed: int, *, stride: int = 4, surf_scale: int = 2, n_words: int = 1000,
+    files: Mapping[str, Path], seed: int, *, stride: int = 4, surf_scale: int = 2, n_scales: int = 1,
+    n_words: int = 1000,
     train_images: int | None = None, test_images: int | None = None, crops: int | None = None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Images, cars, and maps of words; the first `train_images`, `test_images` and `crops` of each subset."""
@@ -130,12 +133,12 @@ def parse(
         _first(subsets["train"], train_images),
         _first(subsets["test"], test_images),
         Pictures([pieces.images[k] for k in first], [pieces.cars[k] for k in first]),
-        seed, stride, surf_scale, n_words,
+        seed, stride, range(surf_scale, surf_scale + n_scales), n_words,
     )  # fmt: skip
 
 
 def synthesize(
-    seed: int, *, stride: int = 4, surf_scale: int = 2, n_words: int = 1000,
+    seed: int, *, stride: int = 4, surf_scale: int = 2, n_scales: int = 1, n_words: int = 1000,
     train_images: int = COUNTS["train"][0], test_images: int = COUNTS["test"][0],
     crops: int = COUNTS["crops"][0],
 ) -> dict[str, np.ndarray]:  # fmt: skip
@@ -150,7 +153,8 @@ def synthesize(
     images = [crop(rng, k < half) for k in range(2 * half)]
     whole = np.array([[0.0, 0.0, ASPECT * WIDTH, WIDTH]])
     pieces = Pictures(images, [whole[: int(k < half)] for k in range(2 * half)])
-    return _quantised(drawn[0], drawn[1], pieces, seed, stride, surf_scale, n_words)
+    scales = range(surf_scale, surf_scale + n_scales)
+    return _quantised(drawn[0], drawn[1], pieces, seed, stride, scales, n_words)
 
 
 def view(
@@ -228,7 +232,7 @@ def noisy_boxes(
     noise: float,
     kind: str,
 ) -> list[np.ndarray]:
-    """The boxes (k, 4) of every training image, a share `noise` of the images with those of another.
+    """The boxes (k, 4) of every training image, a share `noise` of the images with wrong ones.
 
     `cars` are the true boxes as measured. The order of images is the same for every share, so that a larger
     share adds images to a smaller one.
@@ -236,16 +240,27 @@ def noisy_boxes(
     true = [_placed(boxes, shape, sizes) for boxes, shape in zip(cars, shapes, strict=True)]
     order = rng.permutation(len(cars))
     tries = [rng.permutation(len(cars)) for _ in cars]
+    places = [rng.random((len(boxes), 2)) for boxes in cars]
     chosen = order[: round(noise * len(cars))]
     if len(chosen) == 1 and len(cars) > 1:
         chosen = order[:2]  # a single image has no other to swap boxes with
     boxes = list(true)
-    for place, i in enumerate(chosen):
-        donor = chosen[(place + 1) % len(chosen)]
+    for k, i in enumerate(chosen):
+        if kind == "place":
+            boxes[i] = _moved(true[i], shapes[i], places[i])
+            continue
+        donor = chosen[(k + 1) % len(chosen)]
         if kind == "far":
             donor = _far_donor(i, tries[i], cars, true[i], shapes[i], sizes)
         boxes[i] = _placed(cars[donor], shapes[i], sizes)
     return boxes
+
+
+def _moved(boxes: np.ndarray, shape: tuple[int, ...], places: np.ndarray) -> np.ndarray:
+    """Boxes (k, 4) of the same sizes elsewhere in the map; `places` (k, 2) are shares of the room."""
+    size = boxes[:, 2:] - boxes[:, :2]
+    corner = np.floor(places * (np.array(shape) - size + 1)).astype(np.int64)
+    return np.concatenate([corner, corner + size], axis=1)
 
 
 def _far_donor(
@@ -293,16 +308,16 @@ def _quantised(
     crops: Pictures,
     seed: int,
     stride: int,
-    surf_scale: int,
+    scales: Sequence[int],
     n_words: int,
 ) -> dict[str, np.ndarray]:
     """Arrays of three subsets: pixels, shapes of maps and of images, words, cars and their numbers."""
-    descriptors = [dense_surf(image, stride, surf_scale) for image in train.images]
+    descriptors = [surf_of_scales(image, stride, scales) for image in train.images]
     centres = visual_words(descriptors, seed, n_words)
     arrays: dict[str, np.ndarray] = {"stride": np.array(stride), "n_words": np.array(n_words)}
     for name, pictures in (("train", train), ("test", test), ("crops", crops)):
         if name != "train":
-            descriptors = [dense_surf(image, stride, surf_scale) for image in pictures.images]
+            descriptors = [surf_of_scales(image, stride, scales) for image in pictures.images]
         flat = np.concatenate([grid.reshape(-1, LENGTH) for grid in descriptors]).astype(np.float32)
         arrays |= {
             f"{name}_words": nearest(flat, centres).astype(np.int16),

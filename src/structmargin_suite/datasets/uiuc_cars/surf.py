@@ -5,9 +5,15 @@ At scale s around a point, Haar responses dx and dy of side 2s are taken at the 
 subregions of 5 x 5 samples gives sum dx, sum dy, sum |dx|, sum |dy|: 64 numbers, of unit length in all. A
 point without any response keeps zeros: sums of whole numbers are exact, so flat ground has none. The image is
 continued beyond its border by its nearest pixel.
+
+Descriptors of several scales share one grid: with k x k scales, point (i, j) of it has the scale number
+k (i mod k) + j mod k, so that every k x k points have all of them.
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,16 +30,34 @@ def grid(shape: tuple[int, int], stride: int) -> tuple[np.ndarray, np.ndarray]:
     return rows, columns
 
 
+def surf_of_scales(image: np.ndarray, stride: int, scales: Sequence[int]) -> np.ndarray:
+    """Descriptors (rows, columns, 64) at the points of `grid`, of 1, 4 or 9 scales that take turns."""
+    k = math.isqrt(len(scales))
+    if k * k != len(scales):
+        raise ValueError(f"{len(scales)} scales do not fill a square of points: give 1, 4 or 9")
+    rows, columns = grid(image.shape, stride)
+    descriptors = np.zeros((len(rows), len(columns), LENGTH))
+    for number, scale in enumerate(scales):
+        i, j = divmod(number, k)
+        descriptors[i::k, j::k] = _surf_at(image, rows[i::k], columns[j::k], scale)
+    return descriptors
+
+
 def dense_surf(image: np.ndarray, stride: int, scale: int) -> np.ndarray:
-    """Descriptors (rows, columns, 64) at the points of `grid`."""
+    """Descriptors (rows, columns, 64) at the points of `grid`, of one scale."""
+    return surf_of_scales(image, stride, [scale])
+
+
+def _surf_at(image: np.ndarray, rows: np.ndarray, columns: np.ndarray, scale: int) -> np.ndarray:
+    """Descriptors at the points of some rows and columns."""
     pad = (GRID // 2 + 2) * scale
     padded = np.pad(np.asarray(image, dtype=float), pad, mode="edge")
     S = np.zeros((padded.shape[0] + 1, padded.shape[1] + 1))
     S[1:, 1:] = padded.cumsum(axis=0).cumsum(axis=1)
-    rows, columns = grid(image.shape, stride)
     offset = (np.arange(GRID) - GRID / 2 + 0.5) / DEVIATION
     weight = np.exp(-0.5 * (offset[:, None] ** 2 + offset[None, :] ** 2))
-    return _descriptors(S, rows + pad, columns + pad, int(scale), weight)
+    descriptors: np.ndarray = _descriptors(S, rows + pad, columns + pad, int(scale), weight)
+    return descriptors
 
 
 @compiled

@@ -37,6 +37,13 @@ ET.register_namespace("", SVG)
 ET.register_namespace("xlink", XLINK)
 
 
+def shown_figures(config: dict[str, Any]) -> dict[str, Any]:
+    """The figures that readers see: not those that only stand in for another in copies (`instead`)."""
+    figures: dict[str, Any] = config.get("figures", {})
+    stand_ins = {given.get("instead") for given in figures.values()}
+    return {name: given for name, given in figures.items() if name not in stand_ins}
+
+
 def picture(results: ExperimentResults, name: str, caption: str, limit: int) -> dict[str, Any]:
     """A figure as the template shows it: vectors up to `limit` bytes, beyond them whatever is smallest."""
     kinds = [kind for kind in KINDS if results.figure(name, kind).is_file()]

@@ -9,7 +9,7 @@ from structmargin_suite.publish.escapes import from_markdown
 from structmargin_suite.publish.page.cards import by_reading, card
 from structmargin_suite.publish.page.contents import number_of
 from structmargin_suite.publish.page.facts import choices, clocks, data_sentence, method
-from structmargin_suite.publish.page.pictures import picture
+from structmargin_suite.publish.page.pictures import picture, shown_figures
 from structmargin_suite.publish.papers import PAPERS
 from structmargin_suite.publish.tables.deviations import deviations
 from structmargin_suite.publish.tables.layout import tabs
@@ -42,7 +42,7 @@ def section(
     config, summary = results.config, results.summary
     own = [row for row in rows if row["experiment"] == results.name]
     figures = [
-        picture(results, name, given["caption"], limit) for name, given in config.get("figures", {}).items()
+        picture(results, name, given["caption"], limit) for name, given in shown_figures(config).items()
     ]
     shown = [table(results, name, spec) for name, spec in config["tables"].items()]
     _beside(shown, [figure for figure in figures if not figure["volatile"]])

@@ -25,6 +25,7 @@ from structmargin_suite.analysis.experiments.localization import (
     CHI2,
     LINEAR,
     SSVM,
+    SSVM_CHI2,
     TABLE_1,
     Detections,
     detections,
@@ -33,7 +34,7 @@ from structmargin_suite.analysis.experiments.localization import (
 from structmargin_suite.results import column
 from structmargin_suite.statements.cases import Case, effect
 
-SSVM_CHI2, RANDOM = "S-SVM (chi2)", "random scores"
+RANDOM = "random scores"
 STUDIES = (*TABLE_1, "machine", "without learning")
 LEVELS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 """Of noise below 100%, as in Table 1."""
@@ -130,7 +131,8 @@ def _lowest(case: Case) -> Estimate:
 
 
 for _name, _cells in DIFFERENCES.items():
-    effect(_name, study=STUDIES, methods=[_method for _method, _ in _cells])(_difference)
+    _study = "machine" if _name.startswith("jkse-ssvm-chi2") else STUDIES  # there with the same kernel
+    effect(_name, study=_study, methods=[_method for _method, _ in _cells])(_difference)
 for _level in LEVELS:
     effect(f"jkse-chi2-{100 * _level:.0f}", study=TABLE_1, methods=[SSVM, LINEAR, CHI2])(_lowest)
 
@@ -168,27 +170,57 @@ def curve_at_90(case: Case) -> Estimate:
     return weighted_bootstrap(statistic, len(found[0].cars), case.level)
 
 
-def _range_over_nu(case: Case) -> Estimate:
-    _, _, kernel, percent = case.statement.id.split("-")
-    method, level = f"JKSE ({kernel}), nu", int(percent) / 100
-    runs = case.runs("nu", method, label_noise=level)
-    if column(runs, "nu").nunique() < 2:
-        raise NotTestable(f"no runs of {method} with several values of nu at a noise of {level:g}")
-    by_nu = [
+def _along(case: Case, study: str, method: str, option: str, level: float) -> list[dict[int, Detections]]:
+    """The detections of a method at each value of an option, by draw of the noise."""
+    runs = case.runs(study, method, label_noise=level)
+    if column(runs, option).nunique() < 2:
+        raise NotTestable(f"no runs of {method} with several values of {option} at a noise of {level:g}")
+    return [
         {
             int(k): detections(case.experiment, run)
-            for k, run in zip(column(group, "repetition", 0), group["run"])
+            for k, run in zip(column(group, "repetition", 0), group["run"], strict=True)
         }
-        for _, group in runs.groupby("nu")
+        for _, group in runs.groupby(option)
     ]
+
+
+def _ranges(found: Sequence[dict[int, Detections]], draws: Sequence[int], weights: np.ndarray) -> np.ndarray:
+    """The range of equal error rates over the values of an option, (resamples, draws)."""
+    rates = [np.stack([of_value[k].equal_error(weights) for k in draws], axis=1) for of_value in found]
+    return np.asarray(np.max(rates, axis=0) - np.min(rates, axis=0))
+
+
+def _range_over_nu(case: Case) -> Estimate:
+    _, _, kernel, percent = case.statement.id.split("-")
+    by_nu = _along(case, "nu", f"JKSE ({kernel}), nu", "nu", int(percent) / 100)
     draws = sorted(set.intersection(*(set(found) for found in by_nu)))
+    note = f"range over {len(by_nu)} values of nu, which chance can only make larger"
+    cars = len(by_nu[0][draws[0]].cars)
+    return weighted_bootstrap(lambda w: _ranges(by_nu, draws, w), cars, case.level).noted(note)
+
+
+@effect("jkse-choice-error", study=("C", "nu"), methods=[f"{SSVM}, C", f"{LINEAR}, nu"])
+def sensitive_error(case: Case) -> Estimate:
+    """The range of equal error rates over C less that over nu, mean over levels of noise."""
+    of_level = []
+    for level in LEVELS:
+        try:
+            over_C = _along(case, "C", f"{SSVM}, C", "C_per_example", level)
+            over_nu = _along(case, "nu", f"{LINEAR}, nu", "nu", level)
+        except NotTestable:
+            continue
+        of_level.append((level, over_C, over_nu))
+    if not of_level:
+        raise NotTestable("no level of noise has runs with several values of both C and nu")
+    draws = sorted(set.intersection(*(set(found) for _, *both in of_level for one in both for found in one)))
 
     def statistic(weights: np.ndarray) -> np.ndarray:
-        rates = [np.stack([found[k].equal_error(weights) for k in draws], axis=1) for found in by_nu]
-        return np.asarray(np.max(rates, axis=0) - np.min(rates, axis=0))
+        differences = [_ranges(a, draws, weights) - _ranges(b, draws, weights) for _, a, b in of_level]
+        return np.asarray(np.mean(differences, axis=0))
 
-    note = f"range over {len(by_nu)} values of nu, which chance can only make larger"
-    return weighted_bootstrap(statistic, len(by_nu[0][draws[0]].cars), case.level).noted(note)
+    names = ", ".join(f"{level:g}" for level, *_ in of_level)
+    cars = len(of_level[0][1][0][draws[0]].cars)
+    return weighted_bootstrap(statistic, cars, case.level).noted(f"levels of noise {names}")
 
 
 for _kernel, _percent in itertools.product(("linear", "chi2"), (0, 50, 90)):
