@@ -151,7 +151,9 @@ def test_every_run_is_done_and_certified(small):
         one["relative_gap"] <= 0.05 for one in records(mine.runs) if one.get("relative_gap") is not None
     )
     assert sum(one.get("relative_gap") is not None for one in records(mine.runs)) == 6
-    table = {(r["method"], r["reading"], r["measure"]): r["value"] for r in records(mine.table("proteins"))}
+    table = {
+        (r["method"], r["reading"] or "", r["measure"]): r["value"] for r in records(mine.table("proteins"))
+    }
     for name, reading in (("BLOSUM62", ""), ("generative", "predicted"), ("Window", "template")):
         rows = records(mine.select("models", method=name, reading=reading))
         assert table[name, reading, "q4"] == pytest.approx(np.mean([r["test_q4"] for r in rows]))
