@@ -36,9 +36,9 @@ def pairs() -> tuple[list[Any], list[np.ndarray]]:
     for _ in range(N_PAIRS):
         state, access = structure(rng, LENGTH)
         residue = draw(rng, chances[state, access])
-        pair, target_profile = target(rng, residue, state, access, chances)
+        pair, target_profile, known = target(rng, residue, state, access, chances)
         near = profile(residue, residue[None])
-        X.append(Pair(residue, state, access, pair.target, 0.1 * near, 0.1 * target_profile))
+        X.append(Pair(residue, state, access, pair.target, 0.1 * near, 0.1 * target_profile, *known))
         Y.append(pair.chain)
     return X, Y
 

@@ -14,10 +14,11 @@ import pytest
 from structmargin.problems import ProteinAlignment
 from structmargin.problems.proteins.features import RESIDUES
 from structmargin_suite.datasets import homstrad as data
-from structmargin_suite.datasets.homstrad import pir
+from structmargin_suite.datasets.homstrad import pir, structure
 from structmargin_suite.datasets.homstrad.families import generate
-from structmargin_suite.datasets.homstrad.pairs import Truths, examples, usable_pairs
+from structmargin_suite.datasets.homstrad.pairs import ChainStructure, Truths, examples, usable_pairs
 from structmargin_suite.datasets.homstrad.profiles import STEP, blosum, expected, nearest, profile
+from structmargin_suite.datasets.homstrad.structure import chain_groups, known_structure
 from structmargin_suite.storage.errors import DataError
 
 ALIGNED = ">P1;1abca\nstructureX:1abc\nMK-\nVLA*\n>P1;2xyz\nstructureX:2xyz\n-RWV\nIA*\n"
@@ -39,13 +40,17 @@ def tarred(path: Path, files: dict[str, str]) -> Path:
 
 
 def archive(folder: Path, n: int = 6, aligned: str = ALIGNED, table: str = ROW, mapped: str | None = None):
-    """The three files of a release of n families that are all alike."""
-    homologues = aligned + ">P1;gi|1| near [ score 3 ]\nsequence\nMK-VLB*\n"
+    """The three files of a release of n families that are all alike, but for the names of their chains."""
+    homologues = mapped or aligned + ">P1;gi|1| near [ score 3 ]\nsequence\nMK-VLB*\n"
+
+    def named(text: str, k: int) -> str:
+        return text.replace("1abc", f"{1 + k}abc").replace("2xyz", f"{2 + k}xyz")
+
     (folder / "homstrad_master_dssp.tsv.gz").write_bytes(
-        gzip.compress((TABLE + "".join(table.format(k) for k in range(n))).encode())
+        gzip.compress((TABLE + "".join(named(table.format(k), k) for k in range(n))).encode())
     )
-    tarred(folder / "homstrad_ali.tar.xz", {f"homstrad_ali/fam{k}.ali": aligned for k in range(n)})
-    tarred(folder / "homstrad_map.tar.xz", {f"D/fam{k}/fam{k}.map": mapped or homologues for k in range(n)})
+    tarred(folder / "homstrad_ali.tar.xz", {f"homstrad_ali/fam{k}.ali": named(aligned, k) for k in range(n)})
+    tarred(folder / "homstrad_map.tar.xz", {f"D/fam{k}/fam{k}.map": named(homologues, k) for k in range(n)})
     return {remote.name: folder / remote.name for remote in data.FILES}
 
 
@@ -63,6 +68,9 @@ def test_a_family_becomes_a_pair(tmp_path):
     assert x.template_profile == pytest.approx(STEP * alone)
     lonely = profile(x.target, np.zeros((0, 5), np.uint8))  # the homologue is nearer to the template
     assert x.target_profile == pytest.approx(STEP * lonely)
+    assert x.target_state.max() < 3 and x.target_access.max() < 5 and len(x.target_state) == 5
+    assert not arrays["is_known"].any()
+    assert data.view(arrays, 0, folds=2, fold=0, target_structure="none").test.X[0].target_state is None
     assert data.parse(archive(tmp_path), 0, identity_below=0.9, per_family=3, n_families=5)[
         "lengths"
     ].shape == (5, 3)
@@ -138,6 +146,73 @@ def test_homologues_move_a_profile_towards_what_they_have():
     assert after[2, w] < after[0, w]
 
 
+def test_families_that_share_an_entry_are_one_group():
+    chains = {"a": ["1abca", "2xyz"], "b": ["3abc"], "c": ["2xyzb1"], "d": ["9zzz", "3abca"], "e": ["4abc"]}
+    assert chain_groups(chains) == {"a": "a", "b": "b", "c": "a", "d": "b", "e": "e"}
+
+
+def test_a_target_that_is_part_of_a_master_is_known():
+    master = pir.Structure(
+        "1abc", *(np.array(part, np.uint8) for part in (codes("MKVLA"), [0, 0, 1, 2, 2], [0, 4, 2, 3, 4]))
+    )
+    found = known_structure(np.array(codes("VLA"), np.uint8), {"fam": master})
+    assert (found.state.tolist(), found.access.tolist()) == ([1, 2, 2], [2, 3, 4])
+    assert known_structure(np.array(codes("VLM"), np.uint8), {"fam": master}) is None
+
+
+def test_windows_by_hand():
+    profile_of_two = np.arange(40, dtype=np.int8).reshape(2, 20)
+    X = structure.windows(profile_of_two).reshape(2, structure.WINDOW, 21)
+    half = structure.WINDOW // 2
+    np.testing.assert_allclose(X[0, half, :20], STEP * np.arange(20), rtol=1e-6)
+    np.testing.assert_allclose(X[0, half + 1, :20], STEP * np.arange(20, 40), rtol=1e-6)
+    np.testing.assert_array_equal(X[1, half - 1], X[0, half])
+    assert X[0, :, 20].tolist() == [1.0] * half + [0.0, 0.0] + [1.0] * (half - 1)  # beyond the ends
+    assert structure.WINDOW >= 15
+
+
+def test_no_family_is_predicted_by_a_network_that_saw_its_group(monkeypatch):
+    made = generate(np.random.default_rng(3), 12, 2)
+    pairs = [entry._replace(group=f"group {int(entry.family[-2:]) // 2}") for entry in made]
+    seen = []
+
+    def trained(masters, rng, residues):
+        seen.append({entry.group for entry in masters})
+        return len(seen) - 1
+
+    def predict(network, profile):
+        by = next(e for e in pairs if e.profiles.target is profile or e.profiles.template is profile)
+        assert by.group not in seen[network]
+        return ChainStructure(np.zeros(len(profile), np.uint8), np.full(len(profile), 4, np.uint8))
+
+    monkeypatch.setattr(structure, "_trained", trained)
+    monkeypatch.setattr(structure, "_predict", predict)
+    found = structure.predictions(pairs, 0, 3, None)
+    assert len(seen) == 3 and set.union(*seen) == {entry.group for entry in pairs}
+    for entry, prediction in zip(pairs, found, strict=True):
+        assert len(prediction.target.state) == len(entry.pair.target)
+        n, right, loop, access, *classes = prediction.counts
+        assert n == len(entry.pair.residue) == sum(classes)
+        assert (right, loop) == ((entry.pair.state == 0).sum(), (entry.pair.state == 2).sum())
+        assert access == (entry.pair.access == 4).sum() == classes[4]
+    shares = structure.accuracy(np.array([[8, 6, 4, 2, 5, 3, 0, 0, 0], [12, 4, 6, 3, 0, 12, 0, 0, 0]]))
+    assert shares == {"states_right": 50.0, "all_loop": 50.0, "access_right": 25.0, "largest_class": 75.0}
+    with pytest.raises(DataError, match="all families share chains"):
+        structure.predictions([entry._replace(group="one") for entry in pairs], 0, 3, None)
+
+
+def test_a_rule_between_profile_and_structure_is_learnt():
+    """Made-up residues depend on their places: prediction is above always loop, and the same every time."""
+    made = generate(np.random.default_rng(5), 30, 1)
+    arrays = structure.with_predictions(made, 1, 2, 3000)
+    shares = structure.accuracy(arrays["counts"])
+    assert shares["states_right"] > shares["all_loop"] + 10
+    assert shares["access_right"] > shares["largest_class"]
+    assert np.mean(arrays["predicted_state"] == arrays["known_state"]) > 0.5  # of targets, too
+    again = structure.with_predictions(made, 1, 2, 3000)
+    assert all(np.array_equal(arrays[name], again[name]) for name in arrays)
+
+
 @pytest.fixture(scope="module")
 def families():
     return data.synthesize(3, identity_below=0.4, per_family=2, n_families=30)
@@ -157,6 +232,10 @@ def test_no_family_is_in_two_parts_and_each_is_tested_once(families):
     few = data.view(families, 5, folds=3, fold=0, n_train=7)
     assert len(few.train.Y) == 7
     assert set(few.train.Y.family) <= set(data.view(families, 5, folds=3, fold=0).train.Y.family)
+    one = families | {"group": np.array([f"group {int(name[-2:]) // 3}" for name in families["family"]])}
+    split = data.view(one, 5, folds=3, fold=0)
+    groups = [set(part.Y.group) for part in (split.train, split.validation, split.test)]
+    assert all(groups) and not (groups[0] & groups[1] or groups[0] & groups[2] or groups[1] & groups[2])
     assert "fold is 3" in data.refuse({}, {"folds": 3, "fold": 3})
     assert data.refuse({}, {"folds": 3, "fold": 2}) is None
 
@@ -166,6 +245,12 @@ def test_made_up_families_are_what_they_say(families):
     ProteinAlignment("profile").check(*split.train)
     for x, y, identity in zip(*split.train, split.train.Y.identity, strict=True):
         assert np.mean(x.residue[y[:, 0]] == x.target[y[:, 1]]) == identity < 0.4
+    beside = {name: made() for name, made in split.beside.items()}  # all structures are known
+    for k, (known, x) in enumerate(zip(beside["with_known"].X, split.test.X, strict=True)):
+        y = split.test.Y[k]
+        assert (known.target_state[y[:, 1]] == x.state[y[:, 0]]).all()  # as it was made
+        assert np.array_equal(beside["with_predicted"].X[k].target_state, x.target_state)
+    assert data.view(families, 5, folds=3, fold=0, target_structure="none").beside == {}
     again = data.synthesize(3, identity_below=0.4, per_family=2, n_families=30)
     assert all(np.array_equal(families[name], again[name]) for name in families)
     short = data.synthesize(3, identity_below=0.4, per_family=2, n_families=30, longest=100)
@@ -180,7 +265,14 @@ def test_scores_by_hand():
     y = np.column_stack([np.arange(10), np.arange(10)])
     truths = Truths([y, y], np.array([0.1, 0.35]), np.array(["a", "b"]))
     yhat = [y + np.array([2, 0]), np.vstack([y[:5], y[5:] + np.array([6, 0])])]
-    assert data.score(truths, yhat) == {"q4": 75.0, "q0": 25.0, "q4_0_20": 100.0, "q4_30_40": 50.0}
+    scores = {"q4": 75.0, "q0": 25.0, "pairs": 2.0, "q4_0_20": 100.0, "q4_30_40": 50.0}
+    assert data.score(truths, yhat) == scores
+    truths = Truths(
+        [y, y], truths.identity, np.array(["a", "a"]), None, np.array([[4, 3, 2, 1, 4, 0, 0, 0, 0]] * 2)
+    )
+    assert data.score(truths, yhat) == scores | {
+        "states_right": 75.0, "all_loop": 50.0, "access_right": 25.0, "largest_class": 100.0,
+    }  # fmt: skip
 
 
 def test_counts_of_the_real_data():

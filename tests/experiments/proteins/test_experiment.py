@@ -63,9 +63,10 @@ def counted():
 def test_counts_and_log_odds_by_hand():
     X, Y = counted()
     counts = log_odds.match_counts(X, Y)
-    assert counts.sum() == 4
-    assert counts[0, places(X[0])[0], 5] == 2  # residue 0 in a buried helix beside residue 5, in both pairs
-    assert counts[3, places(X[0])[3], 6] == counts[1, places(X[1])[1], 6] == 1
+    assert counts.sum() == 4 == counts[:, :, :, 0].sum()  # nothing is known of the targets' structure
+    assert counts[0, places(X[0])[0], 5, 0] == 2  # residue 0 in a buried helix beside residue 5, twice
+    assert counts[3, places(X[0])[3], 6, 0] == counts[1, places(X[1])[1], 6, 0] == 1
+    counts = counts.sum(axis=3)
     odds = log_odds.log_odds(counts, "residue")
     background = (counts.sum(axis=(0, 1)) + 1) / 24
     given = (2 + 20 * background[5]) / 22
@@ -88,11 +89,42 @@ def test_the_generative_model_predicts_by_its_weights():
     model = log_odds.from_arrays(log_odds.train(X, Y, seed=0, kinds="structure", costs="0.5/2").to_arrays())
     problem = ProteinAlignment("tensor")
     S, gaps = problem.potentials(model.w, X[0])
-    odds = log_odds.log_odds(log_odds.match_counts(X, Y), "structure") + 2
-    expected = odds[X[0].residue, places(X[0])][:, X[0].target]
+    counts = log_odds.match_counts(X, Y)
+    odds = log_odds.log_odds(counts.sum(axis=3), "structure") + 2
+    of_places = log_odds.place_odds(counts.sum(axis=0))[:, :, 0]
+    expected = (odds[X[0].residue, places(X[0])] + of_places[places(X[0])])[:, X[0].target]
     np.testing.assert_allclose(S, expected)
     np.testing.assert_allclose(gaps, 0.5 * log_odds.gap_logs(X, Y)[places(X[0])])
     np.testing.assert_array_equal(model.predict(X)[0], best_chain(S, gaps)[1])
+
+
+def test_structure_of_the_target_counts_by_hand():
+    """Helix stands against helix and strand against strand, whatever the residues: only places tell."""
+    rng = np.random.default_rng(0)
+    state = rng.integers(0, 2, 400)
+    x = Pair(
+        rng.integers(0, 20, 400), state, np.zeros(400, int), rng.integers(0, 20, 400), None, None,
+        state.copy(), np.zeros(400, int),
+    )  # fmt: skip
+    y = np.column_stack([np.arange(400)] * 2)
+    counts = log_odds.match_counts([x], [y]).sum(axis=0)
+    odds = log_odds.place_odds(counts)
+    helix, strand, b = 0, 5, 3
+    n = counts[helix, b, helix]
+    alone = (counts.sum(axis=(0, 1)) + 1) / (400 + 15)
+    given_residue = (counts[:, b].sum(axis=0) + 20 * alone) / (counts[:, b].sum() + 20)
+    by_hand = (n + 20 * given_residue[helix]) / (n + 20) / given_residue[helix]
+    assert odds[helix, b, helix] == pytest.approx(np.log(by_hand))
+    assert (odds[helix, :, helix] > 0).all() and (odds[helix, :, strand] < 0).all()
+    np.testing.assert_allclose(np.exp(odds[helix, b]) @ given_residue, 1.0)
+    model = log_odds.train([x], [y], seed=0, kinds="structure", costs="1/0")
+    blind = log_odds.train([x], [y], seed=0, kinds="residue", costs="1/0")
+    problem = ProteinAlignment("tensor")
+    same = state[:, None] == state[None]
+    S = problem.potentials(model.w, x)[0]
+    assert S[same].mean() > S[~same].mean() + 0.5
+    S = problem.potentials(blind.w, x)[0]
+    assert abs(S[same].mean() - S[~same].mean()) < 0.1
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +132,7 @@ def small(tmp_path_factory):
     """The experiment itself on made-up families at its smallest."""
     config = yaml.safe_load((HERE / "configs" / "proteins.yaml").read_text(encoding="utf-8"))
     config["data"]["homstrad"] |= {"source": "synthetic", "n_families": 16, "per_family": 1, "longest": 120}
-    config["data"]["homstrad"]["folds"] = 2
+    config["data"]["homstrad"] |= {"folds": 2, "structure_folds": 2}
     config["studies"]["models"] = {"methods": [*figures.SHOWN, "BLOSUM62 tuned"], "vary": {"fold": 1}}
     config["jobs"] = {"by": []}
     for method in config["methods"].values():
@@ -114,15 +146,17 @@ def small(tmp_path_factory):
 
 def test_every_run_is_done_and_certified(small):
     mine = small["proteins"]
-    assert mine.summary["runs"] == {"done": 6, "skipped": 0, "failed": 0}
+    assert mine.summary["runs"] == {"done": 10, "skipped": 0, "failed": 0}  # four methods have two readings
     assert all(
         one["relative_gap"] <= 0.05 for one in records(mine.runs) if one.get("relative_gap") is not None
     )
-    assert sum(one.get("relative_gap") is not None for one in records(mine.runs)) == 3
-    table = {(r["method"], r["measure"]): r["value"] for r in records(mine.table("proteins"))}
-    for name in ("BLOSUM62", "generative", "Window"):
-        rows = records(mine.select("models", method=name))
-        assert table[name, "q4"] == pytest.approx(np.mean([r["test_q4"] for r in rows]))
+    assert sum(one.get("relative_gap") is not None for one in records(mine.runs)) == 6
+    table = {
+        (r["method"], r["reading"] or "", r["measure"]): r["value"] for r in records(mine.table("proteins"))
+    }
+    for name, reading in (("BLOSUM62", ""), ("generative", "predicted"), ("Window", "template")):
+        rows = records(mine.select("models", method=name, reading=reading))
+        assert table[name, reading, "q4"] == pytest.approx(np.mean([r["test_q4"] for r in rows]))
         run = rows[0]["run"]
         test = mine.split(run).test
         assert rows[0]["test_q4"] == pytest.approx(
@@ -141,31 +175,44 @@ def test_figures_show_the_runs(small):
         figures.q4_score(mine, fig)
         ax = fig.axes[0]
         names = mine.config["studies"]["models"]["methods"]
-        widths = [bar.get_width() for bar in ax.patches]
-        means = [
-            np.mean([r["test_q4"] for r in records(mine.select("models", method=name))]) for name in names
-        ]
-        assert widths == pytest.approx(means)
+        dots = {}
+        for container in ax.containers:
+            x, y = container.lines[0].get_xydata()[0]
+            dots[round(float(y), 2)] = float(x)
+        for place, name in enumerate(names):
+            for reading in mine.methods[name].readings or ("",):
+                runs = mine.select("models", method=name, reading=reading)
+                at = place + (0.25 if reading == "template" else 0.0)
+                assert dots.pop(at) == pytest.approx(runs["test_q4"].mean())
+        assert not dots  # and there is no bar
+        assert not ax.patches
         labels = [text.get_text() for text in ax.get_yticklabels()]
         assert [label.rpartition(" ")[2] for label in labels] == [
             "(400)",
-            "(6,000)",
-            "(620)",
-            "(351,492)",
-            "(351,522)",
+            "(90,000)",
+            "(844)",
+            "(538,171)",
+            "(538,201)",
             "(400)",
         ]
         plt.close(fig)
-        fig = plt.figure()
-        figures.one_alignment(mine, fig)
-        assert len(fig.axes) == 6
         runs = [figures._first(mine, name) for name in figures.SHOWN]
-        test = mine.split(runs[0]).test
-        predicted = [mine.model(run).predict(test.X) for run in runs]
-        e = figures.telling(test, [homstrad.q_scores(test.Y, yhat)[0] for yhat in predicted])
-        for ax, chain in zip(fig.axes, [test.Y[e], *(yhat[e] for yhat in predicted)], strict=True):
-            assert len(ax.lines) == 2 + len(chain)  # template, target, and a line for every match
-        plt.close(fig)
+        assert all("template" not in run for run in runs)  # the primary reading
+        for draw, test in (
+            (figures.one_alignment, mine.split(runs[0]).test),
+            (figures.one_alignment_made_up, figures.made_up_pairs()),
+        ):
+            fig = plt.figure()
+            draw(mine, fig)
+            assert len(fig.axes) == 6
+            predicted = [mine.model(run).predict(test.X) for run in runs]
+            e = figures.telling(test, [homstrad.q_scores(test.Y, yhat)[0] for yhat in predicted])
+            for ax, chain in zip(fig.axes, [test.Y[e], *(yhat[e] for yhat in predicted)], strict=True):
+                assert len(ax.lines) == 2 + len(chain)  # template, target, and a line for every match
+            helices = sum(state == 0 for part in (test.X[e].state, test.X[e].target_state)
+                          for state, _, _ in figures.runs_of(part))  # fmt: skip
+            assert len(fig.axes[0].patches) == helices
+            plt.close(fig)
 
 
 def test_stretches_of_structure():

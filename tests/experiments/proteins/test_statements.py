@@ -52,11 +52,15 @@ class Families(Fake):
         return SimpleNamespace(predict=predict)
 
 
-def judged(levels=PAPER, harder=20, noise=None, low=None):
+def judged(levels=PAPER, harder=20, noise=None, low=None, cls=Families, **measures):
     """Rows by statement. `harder` is what pairs of low identity lose, `noise` and `low` are by method."""
-    rows = [row("models", f"{name} {fold}", method=name, corpus="homstrad", data="homstrad", fold=fold)
-            for name in levels for fold in range(FOLDS)]  # fmt: skip
-    fake = Families("proteins", {}, rows)
+    more = {"corpus": "homstrad", "data": "homstrad", **measures}
+    rows = [
+        row("models", f"{name} {fold}", method=name, fold=fold, **more)
+        for name in levels
+        for fold in range(FOLDS)
+    ]
+    fake = cls("proteins", {}, rows)
     fake.levels = {
         name: (level, (low or {}).get(name, level - harder), (noise or {}).get(name, 0))
         for name, level in levels.items()
@@ -110,6 +114,26 @@ def test_baselines_that_are_not_the_lowest_and_pairs_that_are_not_harder():
     without = judged({name: level for name, level in PAPER.items() if name != "Profile"})
     assert "there are none of Profile" in without["protein-order-profile-window"]["evidence"]
     assert without["protein-order-window-generative"]["verdict"] == "reproduced"
+
+
+def test_the_evidence_says_how_good_the_predicted_structure_is():
+    good = judged(test_states_right=74.12, test_all_loop=41.3)["protein-order-window-generative"]["evidence"]
+    assert "states are predicted right at 74.1% of places (all loop: 41.3%)" in good
+    assert "below 60%" not in good
+    poor = judged(test_states_right=55.0, test_all_loop=41.3)["protein-order-window-generative"]["evidence"]
+    assert "which is below 60%: they say little" in poor
+    assert "predicted right" not in judged()["protein-order-window-generative"]["evidence"]
+
+
+def test_families_that_share_an_entry_are_one_unit():
+    class Shared(Families):
+        def split(self, run):
+            split = super().split(run)
+            split.test.Y.group = np.array([f"group {k // 4}" for k, _ in split.test.X])
+            return split
+
+    alone, shared = (judged(cls=cls)["protein-order-window-generative"]["n"] for cls in (Families, Shared))
+    assert (alone, shared) == (FAMILIES, FAMILIES // 4)
 
 
 def test_pairs_are_added_up_by_family():

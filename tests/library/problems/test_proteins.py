@@ -34,6 +34,10 @@ def around(values, i, beyond):
 def features(x, chain, model, gaps):
     """Psi as a dict from what a feature says to its count, written apart from the library's codes."""
     r, s, a, t = (list(map(int, part)) for part in x[:4])
+    unknown = x.target_state is None
+    ts, ta = (
+        [0] * len(t) if part is None else list(map(int, part)) for part in (x.target_state, x.target_access)
+    )
     counts = {}
 
     def add(*what, by=1.0):
@@ -42,9 +46,10 @@ def features(x, chain, model, gaps):
     level = MODELS.index(model)
     for k, (i, j) in enumerate(chain):
         A, B = {"r": r[i], "s": s[i], "a": a[i]}, t[j]
+        other_place = {"r": t[j], "s": ts[j], "a": ta[j]}
         for size in range(1, min(level + 1, 3) + 1):
-            for names in itertools.combinations("rsa", size):
-                add(names, *(A[name] for name in names), B)
+            for names, others in itertools.product(itertools.combinations("rsa", size), repeat=2):
+                add(names, others, *(A[c] for c in names), *(other_place[c] for c in others))
         if level >= 3:
             states = around(s, i, 2)
             wet = around([LETTERS[c] in GREASY for c in r], i, False)
@@ -56,6 +61,11 @@ def features(x, chain, model, gaps):
             add("place wet", s[i], a[i], other)
             add("all wet", states, wet, other)
             add("neighbours", states, B, other)
+            theirs = "unknown" if unknown else around(ts, j, 2)
+            add("states states", states, theirs)
+            add("wet states", wet, theirs)
+            add("place states", s[i], a[i], theirs)
+            add("residue states", r[i], theirs)
         if level >= 4:
             add("template's", s[i], a[i], by=x.template_profile[i][B])
             add("target's", s[i], a[i], by=x.target_profile[j][r[i]])
@@ -86,12 +96,14 @@ def products(dicts):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(MODELS), st.sampled_from(["linear", "affine"]))
-def test_psi_has_the_features_it_should(seed, model, gaps):
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from(MODELS), st.sampled_from(["linear", "affine"]), st.booleans()
+)
+def test_psi_has_the_features_it_should(seed, model, gaps, known):
     """Chains of several pairs have the inner products that features counted by hand have."""
     rng = np.random.default_rng(seed)
     problem = ProteinAlignment(model, gaps)
-    X = [random_pair(rng, int(n), int(m), 4) for n, m in rng.integers(1, 14, size=(4, 2))]
+    X = [random_pair(rng, int(n), int(m), 4, known) for n, m in rng.integers(1, 14, size=(4, 2))]
     Y = [random_chain(rng, len(x.residue), len(x.target)) for x in X]
     rows = np.vstack([problem.psi(x, y).toarray() for x, y in zip(X, Y, strict=True)])
     assert rows.shape[1] == problem.n_weights
@@ -149,14 +161,31 @@ def test_q4_loss_by_hand():
 
 
 def test_numbers_of_weights():
-    assert [ProteinAlignment(model).n_weights - 60 for model in MODELS] == [
-        560,
-        560 + 20 * (60 + 100 + 15),
-        4060 + 6000,
-        10060 + 20 * (243 + 32) + 32 * (32 + 243 + 15 + 7776) + 243 * 320,
-        351432 + 30,
-    ]
-    assert ProteinAlignment("simple", "linear").n_weights == 560 + 30
+    single, double = 20 + 3 + 5, 60 + 100 + 15
+    windows = 20 * (243 + 32) + 32 * (32 + 243 + 15 + 7776) + 243 * 320 + 243 * (243 + 32 + 15 + 20)
+    expected = np.cumsum([single**2, double**2, 300**2, windows, 30]) + 60
+    assert [ProteinAlignment(model).n_weights for model in MODELS] == expected.tolist()
+    assert ProteinAlignment("simple", "linear").n_weights == single**2 + 30
+
+
+def test_the_papers_example_has_a_weight_of_its_own():
+    """'M' in a helix with 'V' in a loop region: a weight of anova2, and of no other match."""
+    problem = ProteinAlignment("anova2")
+    start = problem.terms.table("residue x state", "residue x state")
+    met, val, ala = (LETTERS.index(letter) for letter in "MVA")
+    w = np.zeros(problem.n_weights)
+    w[start + (3 * met + 0) * 60 + 3 * val + 2] = 1.0
+
+    def score(residue, state, target, target_state):
+        x = Pair(*(np.array([c]) for c in (residue, state, 1, target)), None, None,
+                 np.array([target_state]), np.array([3]))  # fmt: skip
+        return LinearScorer(problem, w)(x, np.array([[0, 0]]))
+
+    assert score(met, 0, val, 2) == 1.0
+    assert score(met, 0, val, 1) == score(met, 2, val, 2) == score(ala, 0, val, 2) == 0.0
+    assert score(met, 0, ala, 2) == 0.0
+    with pytest.raises(ValueError, match="no term of kinds for 'states'"):
+        problem.terms.table("states", "residue")
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
@@ -230,6 +259,9 @@ CHAIN = np.array([[0, 0], [2, 1]])
         ({"state": np.array([0, 3, 0])}, CHAIN, ["state of example 1", "code 3 at place 1", "go to 2"]),
         ({"target": np.array([1.5, 2.0])}, CHAIN, ["target of example 1", "integers"]),
         ({"target": np.array([], int)}, CHAIN, ["target of example 1", "not empty"]),
+        ({"target_state": np.array([0])}, CHAIN, ["example 1", "1 values of target_state", "target of 2"]),
+        ({"target_access": np.array([0, 5])}, CHAIN, ["target_access of example 1", "code 5 at place 1"]),
+        ({"state": None}, CHAIN, ["state of example 1 is None"]),
         ({}, CHAIN[:0], ["output of example 1", "k >= 1"]),
         ({}, [[0, 0], [2, 2]], ["output of example 1", "outside its pair of lengths 3 and 2"]),
         ({}, [[1, 0], [0, 1]], ["match 1 of the output of example 1", "rise"]),

@@ -1,9 +1,4 @@
-"""Pairs of proteins packed end to end, and both searches of `ProteinAlignment` over them.
-
-The score of a match is a sum over terms of w[start + a * size + b], with a code a of the template's place
-and a code b of the target's. Terms that share their target code are added up once for a row of the
-template, so that a cell costs one look-up for each of at most three target codes.
-"""
+"""Pairs of proteins packed end to end, and both searches of `ProteinAlignment` over them."""
 
 from __future__ import annotations
 
@@ -18,39 +13,19 @@ from structmargin.compiled import compiled
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.chains import search, work_space
-from structmargin.problems.proteins.features import TARGET, Pair, places, target_codes, template_codes
+from structmargin.problems.proteins.features import (
+    N_PLACES,
+    Pair,
+    target_codes,
+    target_kinds,
+    template_codes,
+    template_kinds,
+)
+from structmargin.problems.proteins.scores import PackedPairs, Weights, fill, kind_tables
 from structmargin.scratch import PerThread
 
 if TYPE_CHECKING:
     from structmargin.problems.proteins.problem import ProteinAlignment
-
-MAX_TARGET_VALUES = max(TARGET.values())
-
-
-class PackedPairs(NamedTuple):
-    """P pairs: places of templates and of targets end to end, and where each pair's begin."""
-
-    a: np.ndarray  # (all template places, terms) int32
-    place: np.ndarray  # (all template places,) int32
-    b: np.ndarray  # (target codes, all target places) int32
-    a_start: np.ndarray  # (P + 1,) int64
-    b_start: np.ndarray  # (P + 1,) int64
-    residue: np.ndarray  # (all template places,) int32; with profiles, else empty
-    a_profile: np.ndarray  # (all template places, 20); with profiles, else empty
-    b_profile: np.ndarray  # (20, all target places); with profiles, else empty
-
-
-class Weights(NamedTuple):
-    """w and where its parts are: the tables of terms, the profile scores, the gaps."""
-
-    w: np.ndarray
-    group: np.ndarray  # (terms,) which target code
-    start: np.ndarray  # (terms,) where the table begins
-    size: np.ndarray  # (terms,) the values of the target code
-    profile: int  # where the weights of the profile scores begin
-    gaps: np.ndarray  # (15, 4)
-    gap: int  # where the weights of the gaps begin
-    affine: bool
 
 
 class PackedMatches(NamedTuple):
@@ -74,14 +49,14 @@ class ProteinBatch:
         start = np.vstack([np.zeros((1, 2), np.int64), np.cumsum(sizes, axis=0)])
         profiles = [x for x in X if problem.profiles]
         self.packed = PackedPairs(
+            _joined([template_kinds(x) for x in X], (0,), np.int32),
+            _joined([target_kinds(x) for x in X], (0,), np.int32),
             _joined([template_codes(x, t.template) for x in X], (0, len(t.template)), np.int32),
-            _joined([places(x) for x in X], (0,), np.int32),
             np.ascontiguousarray(
-                _joined([target_codes(x, t.target).T for x in X], (0, len(t.target)), np.int32).T
+                _joined([target_codes(x, t.target) for x in X], (0, len(t.target)), np.int32).T
             ),
             np.ascontiguousarray(start[:, 0]),
             np.ascontiguousarray(start[:, 1]),
-            _joined([np.asarray(x.residue) for x in profiles], (0,), np.int32),
             _joined([np.asarray(x.template_profile) for x in profiles], (0, 20), np.float64),
             np.ascontiguousarray(
                 _joined([np.asarray(x.target_profile) for x in profiles], (0, 20), np.float64).T
@@ -100,8 +75,8 @@ class ProteinBatch:
         p, t = self.problem, self.problem.terms
         profile = t.n_weights if p.profiles else -1
         return Weights(
-            np.ascontiguousarray(w, dtype=float), t.group, t.start, t.size, profile, p.gap_weights(w),
-            p.first_gap, p.gaps == "affine",
+            np.ascontiguousarray(w, dtype=float), t.start, t.size, t.of_template, t.of_target, t.group,
+            profile, p.gap_weights(w), p.first_gap, p.gaps == "affine",
         )  # fmt: skip
 
     def search(self, f: Any, indices: np.ndarray, H: Cost) -> Cuts:
@@ -133,6 +108,7 @@ class ProteinBatch:
             truth,
             self.problem.tolerance,
             self._work.value,
+            kind_tables(),
             matches,
         )
         return matches
@@ -142,8 +118,8 @@ class ProteinBatch:
         weights = self.weights(w)
         n, m = self.sizes[0]
         S = self._work.value.S
-        _fill(self.packed, weights, 0, np.empty((3, MAX_TARGET_VALUES)), S)
-        gaps = weights.gaps[self.packed.place[:n]]
+        fill(self.packed, weights, 0, kind_tables(), S)
+        gaps = weights.gaps[self.packed.a_kind[:n] % N_PLACES]
         return S[: n * m].reshape(n, m).copy(), gaps
 
     def psi(self) -> sp.csr_matrix:
@@ -157,7 +133,7 @@ class ProteinBatch:
         n_matches = int(
             (self.truth.end - self.truth.start)[indices].sum() + (matches.end - matches.start).sum()
         )
-        each = len(p.terms.template) + (2 if p.profiles else 0)
+        each = len(p.terms.start) + (2 if p.profiles else 0)
         max_entries = n_matches * each + len(indices) * (
             p.n_weights - p.first_gap
         )  # columns that chains can meet
@@ -187,46 +163,18 @@ def _listed(chains: PackedMatches) -> list[np.ndarray]:
 
 
 @compiled
-def _fill(packed, weights, p, table, S):  # type: ignore[no-untyped-def]
-    """The scores of pair p's matches: S[i * m + j]. `table` (3, widest) is work space."""
-    w, b = weights.w, packed.b
-    first, m = packed.b_start[p], packed.b_start[p + 1] - packed.b_start[p]
-    for i in range(packed.a_start[p + 1] - packed.a_start[p]):
-        a_place = packed.a_start[p] + i
-        table[: len(b)] = 0.0
-        for k in range(len(weights.group)):
-            row, base = table[weights.group[k]], weights.start[k] + packed.a[a_place, k] * weights.size[k]
-            for c in range(weights.size[k]):
-                row[c] += w[base + c]
-        out = S[i * m : (i + 1) * m]
-        if weights.profile >= 0:
-            kind = weights.profile + packed.place[a_place]
-            for c in range(20):
-                table[0, c] += w[kind] * packed.a_profile[a_place, c]
-            theirs, factor = packed.b_profile[packed.residue[a_place]], w[kind + 15]
-            for j in range(m):
-                out[j] = factor * theirs[first + j]
-        else:
-            out[:] = 0.0
-        for g in range(len(b)):
-            row, code = table[g], b[g]
-            for j in range(m):
-                out[j] += row[code[first + j]]
-
-
-@compiled
-def _search_all(packed, weights, indices, augmented, truth, tolerance, work, matches):  # type: ignore[no-untyped-def]
+def _search_all(packed, weights, indices, augmented, truth, tolerance, work, tables, matches):  # type: ignore[no-untyped-def]
     """Write the best chain of each index to `matches`, whose ends are set; its starts are set here."""
-    table, gaps = np.empty((3, MAX_TARGET_VALUES)), np.empty((0, 4))
+    gaps = np.empty((0, 4))
     for r in range(len(indices)):
         p = indices[r]
         n = packed.a_start[p + 1] - packed.a_start[p]
         m = packed.b_start[p + 1] - packed.b_start[p]
-        _fill(packed, weights, p, table, work.S)
+        fill(packed, weights, p, tables, work.S)
         if len(gaps) < n:
             gaps = np.empty((n, 4))
         for i in range(n):
-            gaps[i] = weights.gaps[packed.place[packed.a_start[p] + i]]
+            gaps[i] = weights.gaps[packed.a_kind[packed.a_start[p] + i] % N_PLACES]
         if augmented:
             share = 1.0 / (truth.end[p] - truth.start[p])
             for k in range(truth.start[p], truth.end[p]):
@@ -266,32 +214,42 @@ def _put(column, value, counts, seen, columns, used):  # type: ignore[no-untyped
 @compiled
 def _add_chain(packed, weights, p, chains, low, high, sign, counts, seen, columns, used):  # type: ignore[no-untyped-def]
     """Add sign * Psi of one chain of pair p to the counts."""
-    per = 4 if weights.affine else 2
+    per, n_kind = 4 if weights.affine else 2, len(weights.of_template)
     for k in range(low, high):
         i, j = chains.match[k, 0], chains.match[k, 1]
         a_place, b_place = packed.a_start[p] + i, packed.b_start[p] + j
-        for t in range(len(weights.group)):
+        a_kind, b_kind = packed.a_kind[a_place], packed.b_kind[b_place]
+        for t in range(n_kind):
             column = (
                 weights.start[t]
-                + packed.a[a_place, t] * weights.size[t]
+                + weights.of_template[t, a_kind] * weights.size[t]
+                + weights.of_target[t, b_kind]
+            )
+            used = _put(column, sign, counts, seen, columns, used)
+        for t in range(len(weights.group)):
+            column = (
+                weights.start[n_kind + t]
+                + packed.a[a_place, t] * weights.size[n_kind + t]
                 + packed.b[weights.group[t], b_place]
             )
             used = _put(column, sign, counts, seen, columns, used)
         if weights.profile >= 0:
-            column = weights.profile + packed.place[a_place]
-            value = sign * packed.a_profile[a_place, packed.b[0, b_place]]
+            column = weights.profile + a_kind % N_PLACES
+            value = sign * packed.a_profile[a_place, b_kind // N_PLACES]
             used = _put(column, value, counts, seen, columns, used)
-            value = sign * packed.b_profile[packed.residue[a_place], b_place]
-            used = _put(column + 15, value, counts, seen, columns, used)
+            value = sign * packed.b_profile[a_kind // N_PLACES, b_place]
+            used = _put(column + N_PLACES, value, counts, seen, columns, used)
         if k == low:
             continue
         for left in range(chains.match[k - 1, 0] + 1, i):
             more = weights.affine and left > chains.match[k - 1, 0] + 1
-            column = weights.gap + per * packed.place[packed.a_start[p] + left] + (1 if more else 0)
+            column = (
+                weights.gap + per * (packed.a_kind[packed.a_start[p] + left] % N_PLACES) + (1 if more else 0)
+            )
             used = _put(column, sign, counts, seen, columns, used)
         inserted = j - chains.match[k - 1, 1] - 1
         if inserted > 0:
-            column = weights.gap + per * packed.place[a_place - 1] + per // 2
+            column = weights.gap + per * (packed.a_kind[a_place - 1] % N_PLACES) + per // 2
             if weights.affine:
                 used = _put(column, sign, counts, seen, columns, used)
                 used = _put(column + 1, sign * (inserted - 1), counts, seen, columns, used)

@@ -34,6 +34,15 @@ from structmargin.problems.proteins.features import (
 
 GAPS = {"linear": 2, "affine": 4}
 """How many weights a kind of place has for its gaps."""
+_CODES = {
+    0: ("residue", len(RESIDUES), "n"),
+    1: ("state", len(STATES), "n"),
+    2: ("access", N_ACCESS, "n"),
+    3: ("target", len(RESIDUES), "m"),
+    6: ("target_state", len(STATES), "m"),
+    7: ("target_access", N_ACCESS, "m"),
+}
+"""The parts of a Pair that are codes: the name, how many values it has, and whose places it has."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +50,9 @@ class ProteinAlignment(Params):
     """Learning to align a protein's sequence with a protein of known structure.
 
     An input x is a `Pair` (`structmargin.problems.proteins.features`): a template of n residues with
-    secondary structure and accessibility, and a target of m residues of which only the sequence is known, all
-    as integer codes. An output y is an integer array (k, 2) of matches (i, j), rising in both columns, that
-    set place i of the template against place j of the target.
+    secondary structure and accessibility, and a target of m residues, whose structure may be known, predicted
+    or None, all as integer codes. An output y is an integer array (k, 2) of matches (i, j), rising in both
+    columns, that set place i of the template against place j of the target.
 
         Psi(x, y)       how often the alignment uses each feature of a match (`model`) and of a gap (`gaps`)
         Delta(y, ybar)  Q4-loss: the share of matches (i, j) of y whose j is not matched by ybar with a
@@ -196,18 +205,17 @@ class ProteinAlignment(Params):
             if len(x) < 4:
                 raise ValueError(f"{where} has {len(x)} parts; give a Pair(residue, state, access, target)")
             n, m = len(x[0]), len(x[3])
-            limits = (len(RESIDUES), len(STATES), N_ACCESS, len(RESIDUES))
-            for name, codes, limit in zip(
-                ("residue", "state", "access", "target"), x[:4], limits, strict=True
-            ):
-                _check_codes(where, name, codes, limit)
-            for name, length in (("state", len(x[1])), ("access", len(x[2]))):
-                if length != n:
-                    raise ValueError(
-                        f"{where} has {length} values of {name} for a template of {n} residues; give one each"
-                    )
+            for k, (name, limit, length) in _CODES.items():
+                if k < 4 or (len(x) > k and x[k] is not None):
+                    _check_codes(where, name, x[k], limit)
+                    chain, places = ("template", n) if length == "n" else ("target", m)
+                    if len(x[k]) != places:
+                        raise ValueError(
+                            f"{where} has {len(x[k])} values of {name} for a {chain} of {places} residues; "
+                            "give one each"
+                        )
             if self.profiles:
-                for name, profile, length in zip(("template", "target"), [*x[4:], None, None], (n, m)):
+                for name, profile, length in zip(("template", "target"), [*x[4:6], None, None], (n, m)):
                     _check_profile(where, name, profile, length)
 
     def check_outputs(self, X: Sequence[Pair], Y: Sequence[np.ndarray]) -> None:

@@ -12,7 +12,10 @@ from structmargin_suite.results import ExperimentResults
 
 
 class PairScores(NamedTuple):
-    """Test pairs: the family of each, its share of identical residues, its Q4-score in percent."""
+    """Test pairs: the family of each, its share of identical residues, its Q4-score in percent.
+
+    Families that share a PDB entry count as one.
+    """
 
     family: np.ndarray
     identity: np.ndarray
@@ -24,7 +27,7 @@ def pair_scores(experiment: ExperimentResults, run: str) -> PairScores:
     """The test pairs of a run."""
     test: Any = experiment.split(run).test
     q4, _ = q_scores(test.Y, experiment.model(run).predict(test.X))
-    return PairScores(np.asarray(test.Y.family, dtype=str), np.asarray(test.Y.identity, dtype=float), q4)
+    return PairScores(np.asarray(test.Y.group, dtype=str), np.asarray(test.Y.identity, dtype=float), q4)
 
 
 def family_sums(families: np.ndarray, values: np.ndarray) -> np.ndarray:

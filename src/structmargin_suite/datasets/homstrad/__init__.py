@@ -2,8 +2,12 @@
 
 An example is a master chain, whose structure is known, and another chain of its family; the truth is the
 family's alignment. Pairs with a share of equal residues of `identity_below` and more are left out. A view
-is one of `folds` folds of families, drawn from the seed: no family is in two subsets. A fifth of the other
-families is for choosing options.
+is one of `folds` folds of families, drawn from the seed: no family is in two subsets, nor are two families
+that share a PDB entry. A fifth of the other families is for choosing options.
+
+The structure of the other chain, the target, is predicted (`structure.py`), or a view leaves it out. Where a
+target is part of another family's master, it is known: `beside` has these few test pairs twice, with the
+structure that is known and with the predicted one.
 
 Profiles come from the family's homologues (`profiles.py`): a homologue counts only for the chain that it is
 nearest to, so that no homologue in a template's profile is the target or nearer to it.
@@ -14,6 +18,7 @@ Where the files are not available, `families.py` makes up families.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -31,11 +36,16 @@ from structmargin_suite.datasets.homstrad.pairs import (
     Profiles,
     Truths,
     examples,
-    to_arrays,
     usable_pairs,
 )
 from structmargin_suite.datasets.homstrad.profiles import nearest, profile
 from structmargin_suite.datasets.homstrad.releases import ALIGNMENTS, from_release
+from structmargin_suite.datasets.homstrad.structure import (
+    accuracy,
+    chain_groups,
+    known_structure,
+    with_predictions,
+)
 from structmargin_suite.fetching.fetch import Remote
 from structmargin_suite.fetching.originals import Home, Original
 from structmargin_suite.storage.errors import DataError
@@ -84,12 +94,15 @@ PREPARE: Schemas = {
     "per_family": {"type": "integer", "minimum": 1},
     "longest": {"type": "integer", "minimum": 1},
     "n_families": {"type": "integer", "minimum": 5},
+    "structure_folds": {"type": "integer", "minimum": 2},
+    "structure_residues": {"type": "integer", "minimum": 1},
     "repetition": {"type": "integer", "minimum": 0},
 }
 VIEW: Schemas = {
     "folds": {"type": "integer", "minimum": 2},
     "fold": {"type": "integer", "minimum": 0},
     "n_train": {"type": "integer", "minimum": 1},
+    "target_structure": {"enum": ["predicted", "none"]},
 }
 BINS = (0.0, 0.2, 0.3, 0.4)
 """The measures are also given for pairs between these shares of equal residues."""
@@ -107,20 +120,24 @@ def refuse(prepare: Mapping[str, Any], view: Mapping[str, Any]) -> str | None:
 
 def parse(
     files: Mapping[str, Path], seed: int, *, identity_below: float, per_family: int,
-    longest: int | None = None, n_families: int | None = None, repetition: int = 0,
+    longest: int | None = None, n_families: int | None = None, structure_folds: int = 3,
+    structure_residues: int | None = None, repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Pairs of the first n_families that have one, at most per_family of a family, drawn from the seed.
 
-    `longest` leaves out pairs with a longer chain.
+    `longest` leaves out pairs with a longer chain. The structures of targets are predicted in
+    `structure_folds` folds, each by a network trained on at most `structure_residues` places.
     """
     structures = pir.structures(files["homstrad_master_dssp.tsv.gz"])
     alignments = members(files["homstrad_ali.tar.xz"], None, ".ali")
     rng = np.random.default_rng(seed)
     chosen: dict[str, dict[str, AlignedPair]] = {}
-    for family, pairs in _usable_families(alignments, structures, identity_below, longest):
+    chains: dict[str, list[str]] = {}
+    for family, names, pairs in _usable_families(alignments, structures, identity_below, longest):
         targets = list(pairs)
         drawn = sorted(rng.permutation(len(pairs))[:per_family])
         chosen[family] = {targets[k]: pairs[targets[k]] for k in drawn}
+        chains[family] = names
         if n_families is not None and len(chosen) == n_families:
             break
     if len(chosen) < MIN_FAMILIES:
@@ -137,20 +154,30 @@ def parse(
         raise DataError(
             f"{files['homstrad_map.tar.xz']} has no homologues of {missing[0]!r}; use one release"
         )
-    return to_arrays(
+    group = chain_groups(chains)
+    return with_predictions(
         [
-            FamilyPair(family, pair, profiles[family][target])
+            FamilyPair(
+                family,
+                group[family],
+                pair,
+                profiles[family][target],
+                known_structure(pair.target, structures),
+            )
             for family, pairs in chosen.items()
             for target, pair in pairs.items()
-        ]
+        ],
+        seed,
+        structure_folds,
+        structure_residues,
     )
 
 
 def _usable_families(
     alignments: Iterable[tuple[str, str, bytes]], structures: Mapping[str, pir.Structure], below: float,
     longest: int | None,
-) -> Iterator[tuple[str, dict[str, AlignedPair]]]:  # fmt: skip
-    """(family, its usable pairs by target) of every family that has such pairs."""
+) -> Iterator[tuple[str, list[str], dict[str, AlignedPair]]]:  # fmt: skip
+    """(family, names of its chains, its usable pairs by target) of every family that has such pairs."""
     for family, file, data in alignments:
         if family not in structures:
             raise DataError(
@@ -159,7 +186,7 @@ def _usable_families(
         names, rows = pir.alignment(file, data)
         usable = usable_pairs(family, names, rows, structures[family], below, longest)
         if usable:
-            yield family, usable
+            yield family, names, usable
 
 
 def members(archive: Path, wanted: set[str] | None, suffix: str = "") -> Iterator[tuple[str, str, bytes]]:
@@ -205,48 +232,62 @@ def _profiles(file: str, data: bytes, master: str, pairs: Mapping[str, AlignedPa
 
 def synthesize(
     seed: int, *, identity_below: float, per_family: int, longest: int | None = None,
-    n_families: int | None = None, repetition: int = 0,
+    n_families: int | None = None, structure_folds: int = 3, structure_residues: int | None = None,
+    repetition: int = 0,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """Families made by `families`, by default 300."""
+    """Families made by `families`, by default 300; the structures of all targets are known."""
     made = families.generate(np.random.default_rng(seed), n_families or 300, min(per_family, 3))
-    return to_arrays(
-        [
-            entry
-            for entry in made
-            if entry.pair.identity < identity_below and (longest is None or entry.pair.longer <= longest)
-        ]
-    )
+    usable = [
+        entry
+        for entry in made
+        if entry.pair.identity < identity_below and (longest is None or entry.pair.longer <= longest)
+    ]
+    return with_predictions(usable, seed, structure_folds, structure_residues)
 
 
 def view(
-    arrays: Mapping[str, np.ndarray], seed: int, *, folds: int, fold: int, n_train: int | None = None
-) -> Split:
-    """Fold `fold` of the families to test on; of the others every fifth to choose options by, the rest to
-    train on, up to n_train pairs."""
-    families = np.unique(arrays["family"])
-    order = families[np.random.default_rng(seed).permutation(len(families))]
+    arrays: Mapping[str, np.ndarray], seed: int, *, folds: int, fold: int, n_train: int | None = None,
+    target_structure: str = "predicted",
+) -> Split:  # fmt: skip
+    """Fold `fold` of the groups of families to test on; of the others every fifth to choose options by, the
+    rest to train on, up to n_train pairs. Targets have the structure that is predicted, or none."""
+    groups = np.unique(arrays["group"])
+    order = groups[np.random.default_rng(seed).permutation(len(groups))]
     place = np.arange(len(order))
     test = order[place % folds == fold]
     others = order[place % folds != fold]
     validated = np.arange(len(others)) % VALIDATION_STEP == 0
-    rank = {family: k for k, family in enumerate(others[~validated])}
-    train = [k for k, family in enumerate(arrays["family"]) if family in rank]
+    rank = {group: k for k, group in enumerate(others[~validated])}
+    train = [k for k, group in enumerate(arrays["group"]) if group in rank]
     if n_train is not None:
-        first = sorted(train, key=lambda k: rank[arrays["family"][k]])[:n_train]
+        first = sorted(train, key=lambda k: rank[arrays["group"][k]])[:n_train]
         train = sorted(first)
-    test_set, validation_set = (
-        examples(arrays, np.flatnonzero(np.isin(arrays["family"], subset)))
-        for subset in (test, others[validated])
+    tested = np.isin(arrays["group"], test)
+    validation = np.isin(arrays["group"], others[validated])
+    known = np.flatnonzero(tested & arrays["is_known"])
+    beside = {
+        f"with_{structure}": partial(examples, arrays, known, structure)
+        for structure in ("known", "predicted")
+        if len(known) and target_structure != "none"
+    }
+    return Split(
+        examples(arrays, np.array(train), target_structure),
+        examples(arrays, np.flatnonzero(tested), target_structure),
+        examples(arrays, np.flatnonzero(validation), target_structure),
+        beside=beside,
     )
-    return Split(examples(arrays, np.array(train)), test_set, validation_set)
 
 
 @measures("q4", "q0", *(f"q4_{100 * low:.0f}_{100 * high:.0f}" for low, high in pairwise(BINS)))
 def score(Y: Truths, Yhat: Sequence[np.ndarray]) -> dict[str, float]:
     """`q4`: 100 less the mean Q4-loss in percent, over all pairs and by identity; `q0`: matches that are
-    exactly right, in percent."""
+    exactly right, in percent; `pairs`: how many there are; and `structure.accuracy` over the families'
+    masters."""
     q4, q0 = q_scores(Y, Yhat)
-    measures = {"q4": float(q4.mean()), "q0": float(q0.mean())}
+    measures = {"q4": float(q4.mean()), "q0": float(q0.mean()), "pairs": float(len(q4))}
+    if Y.counts.shape[1]:
+        _, first = np.unique(Y.family, return_index=True)
+        measures |= accuracy(Y.counts[first])
     for low, high in pairwise(BINS):
         in_bin = (Y.identity >= low) & (Y.identity < high)
         if in_bin.any():

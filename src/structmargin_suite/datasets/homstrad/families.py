@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from structmargin.problems.proteins.features import HYDROPHOBIC, RESIDUES, STATES
-from structmargin_suite.datasets.homstrad.pairs import AlignedPair, FamilyPair, Profiles
+from structmargin_suite.datasets.homstrad.pairs import AlignedPair, ChainStructure, FamilyPair, Profiles
 from structmargin_suite.datasets.homstrad.profiles import profile
 
 SEGMENTS = {"H": (8, 17), "E": (4, 9), "L": (3, 9)}
@@ -48,8 +48,9 @@ def generate(rng: np.random.Generator, n_families: int, per_family: int) -> list
         residue = draw(rng, chances[state, access])
         near = profile(residue, _homologues(rng, residue, chances[state, access]))
         for _ in range(per_family):
-            pair, target_profile = target(rng, residue, state, access, chances)
-            made.append(FamilyPair(f"made_{family:04d}", pair, Profiles(near, target_profile)))
+            pair, target_profile, known = target(rng, residue, state, access, chances)
+            name = f"made_{family:04d}"
+            made.append(FamilyPair(name, name, pair, Profiles(near, target_profile), known))
     return made
 
 
@@ -75,8 +76,8 @@ def draw(rng: np.random.Generator, chances: np.ndarray) -> np.ndarray:
 
 def target(
     rng: np.random.Generator, residue: np.ndarray, state: np.ndarray, access: np.ndarray, chances: np.ndarray
-) -> tuple[AlignedPair, np.ndarray]:
-    """(a pair of this template and a target drawn for it, the profile of the target).
+) -> tuple[AlignedPair, np.ndarray, ChainStructure]:
+    """(a pair of this template and a target drawn for it, the profile and the structure of the target).
 
     The template's residue, state and access are (n,); chances are those of `odds`.
     """
@@ -84,13 +85,13 @@ def target(
     mutated = np.where(rng.random(len(residue)) < IDENTITY_OF_TARGET, residue, redrawn)
     begin, end = int(rng.integers(0, 6)), len(residue) - int(rng.integers(0, 6))
     letters: list[np.ndarray] = []
-    rows: list[np.ndarray] = []  # the probabilities that each letter was drawn from
+    kinds: list[tuple[int, int]] = []  # state and access that each letter was drawn for
     matches: list[tuple[int, int]] = []
-    loops = chances[STATES.index("L"), 4]
+    loop = (STATES.index("L"), 4)
 
     def insert(count: int) -> None:
-        letters.extend(draw(rng, np.broadcast_to(loops, (count, 20))))
-        rows.extend([loops] * count)
+        letters.extend(draw(rng, np.broadcast_to(chances[loop], (count, 20))))
+        kinds.extend([loop] * count)
 
     insert(int(rng.integers(0, 8)))
     i = begin
@@ -103,13 +104,14 @@ def target(
             insert(int(rng.geometric(0.4)))
         matches.append((i, len(letters)))
         letters.append(mutated[i])
-        rows.append(chances[state[i], access[i]])
+        kinds.append((int(state[i]), int(access[i])))
         i += 1
     insert(int(rng.integers(0, 8)))
     made, chain = np.array(letters, dtype=np.uint8), np.array(matches, dtype=np.int32)
     identity = float(np.mean(residue[chain[:, 0]] == made[chain[:, 1]]))
     pair = AlignedPair(residue, state, access, made, chain, identity)
-    return pair, profile(made, _homologues(rng, made, np.array(rows)))
+    known = ChainStructure(*np.array(kinds, dtype=np.uint8).T)
+    return pair, profile(made, _homologues(rng, made, chances[known.state, known.access])), known
 
 
 def _homologues(rng: np.random.Generator, residue: np.ndarray, chances: np.ndarray) -> np.ndarray:

@@ -49,20 +49,36 @@ class Profiles(NamedTuple):
     target: np.ndarray
 
 
+class ChainStructure(NamedTuple):
+    """State and access of every place of a chain, as codes."""
+
+    state: np.ndarray
+    access: np.ndarray
+
+
 class FamilyPair(NamedTuple):
-    """A pair with its profiles and the name of its family."""
+    """A pair with its profiles, its family, the group of families that share chains, and the structure of
+    the target where it is known."""
 
     family: str
+    group: str
     pair: AlignedPair
     profiles: Profiles
+    known: ChainStructure | None
 
 
 class Truths(list[np.ndarray]):
-    """True alignments, and the share of equal residues and the family of each."""
+    """True alignments; of each the share of equal residues, the family, the group of families, and how well
+    the structure of its master was predicted (`structure.Prediction`), (0 columns where it was not)."""
 
-    def __init__(self, chains: Sequence[np.ndarray], identity: np.ndarray, family: np.ndarray) -> None:
+    def __init__(
+        self, chains: Sequence[np.ndarray], identity: np.ndarray, family: np.ndarray,
+        group: np.ndarray | None = None, counts: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(chains)
         self.identity, self.family = identity, family
+        self.group = family if group is None else group
+        self.counts = np.zeros((len(chains), 0), np.int64) if counts is None else counts
 
 
 def usable_pairs(
@@ -98,32 +114,56 @@ def usable_pairs(
     return usable
 
 
+UNKNOWN = 255
+"""The code of state and access where the structure of a target is not known."""
+
+
 def to_arrays(pairs: Sequence[FamilyPair]) -> dict[str, np.ndarray]:
     """Pairs end to end, with the lengths of template, target and matches."""
     if not pairs:
-        raise DataError("no pair is left; raise `longest` or `identity_below`")
+        raise DataError("no pair is left; raise `identity_below`, or `longest` if it is given")
     joined = {
         name: np.concatenate([getattr(entry.pair, name) for entry in pairs])
         for name in ("residue", "state", "access", "target", "chain")
     }
-    lengths = [[len(array) for array in (pair.residue, pair.target, pair.chain)] for _, pair, _ in pairs]
+    lengths = [
+        [len(array) for array in (pair.residue, pair.target, pair.chain)] for _, _, pair, _, _ in pairs
+    ]
+    unknown = [np.full(len(entry.pair.target), UNKNOWN, np.uint8) for entry in pairs]
     return {
         **joined,
         "template_profile": np.concatenate([entry.profiles.template for entry in pairs]),
         "target_profile": np.concatenate([entry.profiles.target for entry in pairs]),
+        "known_state": np.concatenate(
+            [none if e.known is None else e.known.state for e, none in zip(pairs, unknown, strict=True)]
+        ),
+        "known_access": np.concatenate(
+            [none if e.known is None else e.known.access for e, none in zip(pairs, unknown, strict=True)]
+        ),
+        "is_known": np.array([entry.known is not None for entry in pairs]),
         "lengths": np.array(lengths, dtype=np.int64),
         "identity": np.array([entry.pair.identity for entry in pairs]),
         "family": np.array([entry.family for entry in pairs]),
+        "group": np.array([entry.group for entry in pairs]),
     }
 
 
-def examples(arrays: Mapping[str, np.ndarray], which: np.ndarray) -> Examples:
-    """The pairs with the numbers `which` of those that `to_arrays` stored, as ProteinAlignment takes them."""
+def examples(
+    arrays: Mapping[str, np.ndarray], which: np.ndarray, target_structure: str = "predicted"
+) -> Examples:
+    """The pairs with the numbers `which` of those that `to_arrays` stored, as ProteinAlignment takes them.
+
+    The target's structure is "predicted", "known" or "none".
+    """
     end = np.cumsum(arrays["lengths"], axis=0)
     start = end - arrays["lengths"]
     X, chains = [], []
     for k in which:
         template, target, matches = (slice(start[k, column], end[k, column]) for column in range(3))
+        structure = [
+            None if target_structure == "none" else arrays[f"{target_structure}_{what}"][target]
+            for what in ("state", "access")
+        ]
         X.append(
             Pair(
                 arrays["residue"][template],
@@ -132,7 +172,9 @@ def examples(arrays: Mapping[str, np.ndarray], which: np.ndarray) -> Examples:
                 arrays["target"][target],
                 STEP * arrays["template_profile"][template].astype(float),
                 STEP * arrays["target_profile"][target].astype(float),
+                *structure,
             )
         )
         chains.append(arrays["chain"][matches])
-    return Examples(X, Truths(chains, arrays["identity"][which], arrays["family"][which]))
+    of_pair = (arrays[name][which] for name in ("identity", "family", "group", "counts"))
+    return Examples(X, Truths(chains, *of_pair))

@@ -1,7 +1,8 @@
 """Effects for protein alignment (cacm09 Section 3.2, Figure 6).
 
 Pairs of a family share their template, so families are resampled, each with all its pairs; every family is
-tested once, by models that saw no pair of it. Scores are means over pairs.
+tested once, by models that saw no pair of it. Families that share a PDB entry count as one. Scores are means
+over pairs.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ STUDY = "models"
 GENERATIVE, BLAST = "generative", "BLOSUM62"
 MODELS = ("Simple", "Anova2", "Tensor", "Window", "Profile")
 LOW_IDENTITY = 0.2
+USEFUL = 60.0  # percent of states that must be predicted right for them to say much
 MIN_FAMILIES = 10  # on either side of 20% identity: a resample without any is then rare (e^-10)
 COMPARED = {
     "protein-order-window-generative": ("Window", GENERATIVE),
@@ -46,7 +48,18 @@ def _smallest_lead(case: Case, better: Sequence[str], other: str, below: float =
 def lead(case: Case) -> Estimate:
     """Q4-score of the first model minus that of the second."""
     better, other = COMPARED[case.statement.id]
-    return _smallest_lead(case, [better], other)
+    estimate = _smallest_lead(case, [better], other)
+    return estimate.noted(f"{estimate.note}{_predicted_structure(case, better)}")
+
+
+def _predicted_structure(case: Case, method: str) -> str:
+    """How good the predicted structure of targets is that a method uses; nothing where it uses none."""
+    runs, reading = case.runs(STUDY, method), case.reading_of(method)
+    right, loop = (column(runs, f"test_{name}").mean() for name in ("states_right", "all_loop"))
+    if np.isnan(right) or (reading and case.experiment.readings[reading].sets["target_structure"] == "none"):
+        return ""
+    poor = "" if right >= USEFUL else f", which is below {USEFUL:g}%: they say little"
+    return f"; states are predicted right at {right:.1f}% of places (all loop: {loop:.1f}%){poor}"
 
 
 @effect(*COMPARED, study=STUDY, methods=(GENERATIVE, *MODELS), cause="data")
