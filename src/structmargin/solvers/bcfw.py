@@ -113,7 +113,7 @@ class BCFW(Trainable):
         for iteration in range(1, task.max_iter + 1):
             tol = task.floor(dual, INNER)
             if (iteration - 1) % self.sweep == 0 or float(gaps.sum()) <= task.goal(dual):
-                violators, _, gap, stop = task.search(dual, self.most, by_gap=True)
+                violators, _, gap, stop, _ = task.search(dual, self.most, by_gap=True)
                 if stop:
                     return task.finish(dual, converged=True, n_iter=iteration)
                 self._step(task, dual, violators, dual.xi[violators.example], gaps, share=1.0)
