@@ -1,7 +1,8 @@
 """What the benchmarks measured: one file of JSON lines per benchmark, from which README.md is written.
 
-A line is one table: benchmark, title, text, columns, rows, with the date and the machine. A row of a peer has
-"times", the peer's seconds over ours; below 1 we are slower. The file is replaced once a benchmark has ended.
+A line is one table: benchmark, title, text, columns, rows, with the machine and the run: when it began, how
+many minutes it took, the load of the machine before and after, the commit. A row of a peer has "times", the
+peer's seconds over ours; below 1 we are slower. The file is replaced once a benchmark has ended.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +22,8 @@ from fresh import table
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
+BEGAN, LOAD = datetime.datetime.now(datetime.UTC), os.getloadavg()[0]
+"""When this process began, and how many others wanted a core in the minute before."""
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "python-crfsuite", "nltk", "biopython", "parasail")
 
 
@@ -43,6 +47,32 @@ def machine() -> dict[str, str]:
         "system": platform.system(),
         "Python": platform.python_version(),
         **versions,
+    }
+
+
+def commit() -> str:
+    """The commit of the code, with a plus sign if files differ from it; empty where git does not say."""
+
+    def git(*words: str) -> str:
+        try:
+            done = subprocess.run(["git", *words], cwd=HERE, capture_output=True, text=True)
+        except OSError:
+            return ""
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", "../src", "*.py", "peers")
+    return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
+
+
+def run() -> dict[str, str | float]:
+    """When this process began, its minutes, the load before it and now, the commit."""
+    minutes = (datetime.datetime.now(datetime.UTC) - BEGAN).total_seconds() / 60
+    return {
+        "began": BEGAN.strftime("%Y-%m-%d %H:%M"),
+        "minutes": minutes,
+        "load before": LOAD,
+        "load after": os.getloadavg()[0],
+        "commit": commit(),
     }
 
 
@@ -70,8 +100,7 @@ class Ledger:
         self.tables.append(
             {
                 "benchmark": self.benchmark, "title": title, "text": text, "columns": present, "rows": rows,
-                "case": list(case),
-                "date": datetime.date.today().isoformat(), "machine": machine(),
+                "case": list(case), "machine": machine(),
             }
         )  # fmt: skip
 
@@ -84,8 +113,9 @@ class Ledger:
     ) -> None:
         if kind is None:
             self.path.parent.mkdir(exist_ok=True)
-            part = self.path.with_suffix(".part")
-            part.write_text("".join(json.dumps(one) + "\n" for one in self.tables), encoding="utf-8")
+            part, ended = self.path.with_suffix(".part"), run()
+            lines = [json.dumps({**one, "run": ended}) + "\n" for one in self.tables]
+            part.write_text("".join(lines), encoding="utf-8")
             part.replace(self.path)
 
 

@@ -12,8 +12,10 @@ from ledger import HERE, RESULTS, read
 Table = dict[str, Any]
 INTRODUCTION = """# Benchmarks
 
-Written by `make bench` from its last run; not to be edited by hand. `make bench ONLY=ocr` runs one benchmark and
-renews its section, `make bench ONLY="measures core"` two of them.
+Written by `make bench` from the last run of each benchmark; not to be edited by hand. `make bench ONLY=ocr` runs one
+benchmark and renews its section, `make bench ONLY="measures core"` two of them. Each section says when it was run,
+at which commit (with a plus sign: and changes not committed), and the load of the machine (how many processes wanted
+a core in the minute before).
 
 All seconds are CPU seconds of one thread, code compiled beforehand. "times" is a peer's seconds over ours at the same
 relative gap, so that below 1 the peer is faster. A peer's gap is our primal objective of its model over our best
@@ -92,14 +94,34 @@ def heavier(tables: list[Table]) -> Iterator[str]:
                 yield f"- {table['title']}: {name} {number(max(peak))} MB, ours {number(ours)} MB at least."
 
 
+def run_of(name: str, run: dict[str, Any]) -> str:
+    """When a benchmark was run, in one sentence."""
+    at = f", commit {run['commit']}" if run["commit"] else ""
+    return (
+        f"`make bench ONLY={name}`, begun {run['began']} UTC, {run['minutes']:.1f} minutes{at}; load before "
+        f"{run['load before']:.1f}, after {run['load after']:.1f}."
+    )
+
+
+def runs(results: dict[str, list[Table]]) -> str:
+    """How many benchmarks were run from when to when, and how long they took together."""
+    each = [several[0]["run"] for several in results.values()]
+    first, last = min(run["began"] for run in each), max(run["began"] for run in each)
+    minutes = sum(run["minutes"] for run in each)
+    return (
+        f"{len(each)} benchmarks, the first begun {first} and the last {last} UTC; "
+        f"{minutes:.1f} minutes of measuring together."
+    )
+
+
 def text(results: dict[str, list[Table]], unmeasured: list[str]) -> str:
     """The whole document; `unmeasured` are the benchmarks without results."""
     if not results:
         raise SystemExit("There are no results: run make bench")
     tables = [table for several in results.values() for table in several]
-    latest = max(tables, key=lambda table: table["date"])
+    latest = max(tables, key=lambda table: table["run"]["began"])
     machine = ", ".join(f"{name} {value}" for name, value in latest["machine"].items())
-    parts = [INTRODUCTION, f"## Machine\n\nMeasured until {latest['date']}: {machine}."]
+    parts = [INTRODUCTION, f"## Machine\n\n{machine}.\n\n{runs(results)}"]
     slower = list(losses(tables)) or ["In the benchmarks below no peer was faster."]
     parts.append("\n".join(["## Where we lose", "", *slower]))
     missing = {
@@ -123,7 +145,7 @@ def text(results: dict[str, list[Table]], unmeasured: list[str]) -> str:
             + "\n".join(memory)
         )
     for name, several in results.items():
-        parts.append(f"## {name}\n\n`make bench ONLY={name}`, measured on {several[0]['date']}.")
+        parts.append(f"## {name}\n\n{run_of(name, several[0]['run'])}")
         parts += [markdown(table) for table in several]
     return "\n\n".join(parts) + "\n"
 

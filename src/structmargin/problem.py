@@ -299,15 +299,18 @@ class AdaptedProblem:
 
     def losses(self, X: Any, Y: Any, outputs: Any) -> np.ndarray:
         """The loss of each output, one per example; X is looked at only where the loss depends on it."""
-        losses = np.empty(len(outputs))
-        for i in range(len(outputs)):
+        examples, same = np.arange(len(outputs)), None
+        if self.class_losses is not None and not self.delta_takes_x:
+            examples, same = _different_pairs(np.asarray(Y), np.asarray(outputs))
+        losses = np.zeros(len(outputs))
+        for i in map(int, examples):
             x = X[i] if self.delta_takes_x else None
             try:
                 losses[i] = self.loss(x, Y[i], outputs[i])
             except Exception as error:
                 error.add_note(f"delta was asked for the loss of example {i}")
                 raise
-        return losses
+        return losses if same is None else losses[same]
 
 
 def adapt(problem: Problem | AdaptedProblem) -> AdaptedProblem:
@@ -461,8 +464,26 @@ def _anything_fits(X: Any, Y: Any = None) -> None:
     return None
 
 
+def _different_pairs(y: np.ndarray, ybar: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Of pairs of class numbers: the first place of every different pair, and for each pair that place.
+
+    Where these are no whole numbers: all places, and None.
+    """
+    if not len(y) or y.shape != ybar.shape or y.dtype.kind not in "iu" or ybar.dtype.kind not in "iu":
+        return np.arange(len(ybar)), None
+    low = min(int(y.min()), int(ybar.min()))
+    width = max(int(y.max()), int(ybar.max())) - low + 1
+    if width > 2**31:  # their products would be no 64-bit numbers
+        return np.arange(len(ybar)), None
+    pair = (y.astype(np.int64) - low) * width + (ybar.astype(np.int64) - low)
+    _, first, which = np.unique(pair, return_index=True, return_inverse=True)
+    return np.sort(first), first[which]
+
+
 def as_row(psi: Any) -> sp.csr_matrix:
-    """A joint feature vector as a (1, d) sparse row of floats."""
+    """A joint feature vector as a (1, d) sparse row of floats; one that is such a row is not copied."""
+    if isinstance(psi, sp.csr_matrix) and psi.dtype == np.float64 and psi.shape[0] == 1:
+        return psi
     if sp.issparse(psi):
         return sp.csr_matrix(psi, dtype=float).reshape(1, -1)
     return sp.csr_matrix(np.asarray(psi, dtype=float).reshape(1, -1))

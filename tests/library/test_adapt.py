@@ -235,3 +235,31 @@ def test_nobody_else_asks_a_problem_what_it_has() -> None:
                 if whom.split(".")[-1].rstrip("_") in ("problem", "batch", "packed"):
                     asking.append(f"{path.name}:{node.lineno}: {ast.unparse(node)}")
     assert asking == []
+
+
+class Counting(Multiclass):
+    """Classes whose losses note which pairs they were asked for."""
+
+    def delta(self, y, ybar):
+        asked.append((int(y), int(ybar)))
+        if y == 3:
+            raise ZeroDivisionError
+        return 10.0 * y + ybar
+
+
+asked: list[tuple[int, int]] = []
+
+
+def test_the_loss_of_two_classes_is_asked_for_once() -> None:
+    problem = adapt(Counting(5, 2))
+    rng = np.random.default_rng(0)
+    Y, outputs = rng.integers(0, 3, 200), rng.integers(-1, 3, 200)  # -1: a class that nobody knows
+    asked.clear()
+    np.testing.assert_array_equal(problem.losses(None, Y, outputs), 10.0 * Y + outputs)
+    assert sorted(asked) == sorted({(int(y), int(ybar)) for y, ybar in zip(Y, outputs, strict=True)})
+    far = np.array([2**40, 0, 2**40])  # no number for each pair
+    np.testing.assert_array_equal(problem.losses(None, far, far), 11.0 * far)
+    assert problem.losses(None, Y[:0], outputs[:0]).shape == (0,)
+    with pytest.raises(ZeroDivisionError) as error:
+        problem.losses(None, np.array([1, 2, 3, 1, 3]), np.zeros(5, dtype=int))
+    assert error.value.__notes__ == ["delta was asked for the loss of example 2"]

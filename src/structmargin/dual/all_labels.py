@@ -28,15 +28,16 @@ from structmargin.dual.working_set import ROUNDING, Dual
 
 MORE_ROUNDS = 20
 """After a pass over all examples, so many rounds at most over those that were far from their optimum."""
-FAR = 1.0
+FAR = 2.0
 """An example is far from its optimum if its gap exceeds so many times the mean gap of the pass."""
-ROUNDS_DONE = 0.1
+ROUNDS_DONE = 0.3
 """The rounds end once the gaps that they meet add up to this share of what the pass met."""
 WHOLE = 5
 """Every so many passes visit all examples, the others only those that had a gap at their last visit."""
-PLAIN_PASSES = 3
-"""So many passes come without a stride (`acceleration.py`): most ascents are no longer than this."""
-LOOK = 3.0
+SLOW = 0.5
+"""Passes take strides (`acceleration.py`) once one of them met more than this share of the gaps before it: a
+stride looks at all weights, which costs as much as a pass where these are many."""
+LOOK = 2.0
 """The gap is measured once the gaps that a pass met add up to so many times what is asked for."""
 FEW = 4
 """If fewer than one in FEW columns of W change, they are changed one by one."""
@@ -75,12 +76,18 @@ def even_products(M: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 @compiled
 def combine(data, indices, first, last, W, u):  # type: ignore[no-untyped-def]
-    """u = x W for the x whose entries are data[first:last] at indices[first:last]."""
+    """u = x W for the x whose entries are data[first:last] at indices[first:last], four at a time."""
     u[:] = 0.0
-    for j in range(first, last):
-        x, row = data[j], W[indices[j]]
+    fours = first + (last - first) // 4 * 4
+    for j in range(first, fours, 4):
+        x0, x1, x2, x3 = data[j], data[j + 1], data[j + 2], data[j + 3]
+        row0, row1, row2, row3 = W[indices[j]], W[indices[j + 1]], W[indices[j + 2]], W[indices[j + 3]]
         for q in range(u.shape[0]):
-            u[q] += x * row[q]
+            u[q] += (x0 * row0[q] + x1 * row1[q]) + (x2 * row2[q] + x3 * row3[q])
+    for j in range(fours, last):
+        x0, row0 = data[j], W[indices[j]]
+        for q in range(u.shape[0]):
+            u[q] += x0 * row0[q]
 
 
 @compiled
@@ -247,19 +254,18 @@ def ascend_labels(labels, spare, tol, gap_tol, floor, max_passes, seed):  # type
 
     A block within `floor` stays as it is.
     Examples are visited in an order drawn from `seed`; those without a gap not in every pass (shrinking, the
-    paper's Section 3.3). Each pass is followed by rounds over the examples that
-    it found far from their optimum, and after the first PLAIN_PASSES by a stride, for which `spare` has the
-    cuts of labels.qp with a w of their own, 0 at first. Returns the number of passes, at least 1.
+    paper's Section 3.3). Each pass is followed by rounds over the examples that it found far from their
+    optimum and, once passes are slow, by a stride, for which `spare` has the cuts of labels.qp with a w of
+    their own, 0 at first. Returns the number of passes, at least 1.
     """
     qp = labels.qp
     order = np.flatnonzero(qp.cap > 0.0)
     n = order.shape[0]
     gaps, values = np.zeros(qp.cap.shape[0]), np.zeros(qp.cap.shape[0])
     state = np.uint64(2 * seed + 1)
-    passes = 0
+    passes, before, striding = 0, np.inf, False
     alpha0, w0, d = np.empty(0), np.empty(0), np.zeros(qp.alpha.shape[0])
     while passes < max_passes:  # line 1: until the optimum is near enough
-        striding = passes >= PLAIN_PASSES
         if striding:
             alpha0, w0 = qp.alpha.copy(), combination(qp.cuts).copy()
         for j in range(n - 1, 0, -1):
@@ -279,6 +285,7 @@ def ascend_labels(labels, spare, tol, gap_tol, floor, max_passes, seed):  # type
                 break
         if striding:
             stride(qp, spare, alpha0, w0, d)
+        striding, before = striding or total > SLOW * before, total
     return passes
 
 
@@ -305,7 +312,7 @@ class AllLabels:
     def ascend(self, tol: float, *, gap_tol: float = 0.0, max_passes: int, seed: int = 0) -> None:
         """Re-optimise until the gap of the whole problem is at most `tol`, or `gap_tol` of the primal.
 
-        By at least one pass.
+        By at least one pass. w is made anew from alpha in the end, so that a search may be the last one.
         """
         dual, began = self.dual, time.process_time()
         dual.rounds += 1
@@ -325,5 +332,5 @@ class AllLabels:
         losses = self.losses[cuts.label[example], ybar]
         dual.replace(Cuts(example, ybar, losses, self.scale[used], self.b[used], None, none, alpha[used]))
         dual.added += int(np.count_nonzero(~held[used]))
-        dual.measure()
+        dual.refresh()
         dual.seconds += time.process_time() - began

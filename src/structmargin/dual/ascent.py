@@ -334,5 +334,5 @@ def ascend(qp, spare, until, seed, xi, lengths):  # type: ignore[no-untyped-def]
                 return measured, epoch, min_share2
         near = total <= 3.0 * tol or seen <= floor  # in the latter case the sweep has moved nothing
         if hard or n == 1 or near or epoch % 5 == 0 or epoch == max_epochs:
-            measured = measure(qp, xi)
+            measured = measure(qp, xi, np.empty(alpha.shape[0]))
     return measured, epoch, min_share2

@@ -77,19 +77,6 @@ def best(qp, examples):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def values(qp):  # type: ignore[no-untyped-def]
-    """h_c = b_c - <a_c, w> of every cut (m,) at the current w."""
-    cuts, blocks, b = qp.cuts, qp.blocks, qp.b
-    h = np.empty(b.shape[0])
-    for i in range(blocks.size.shape[0]):
-        open_block(cuts, i, blocks.size[i])
-        for p in range(blocks.size[i]):
-            c = blocks.members[i, p]
-            h[c] = b[c] - inner(cuts, c)
-    return h
-
-
-@compiled
 def slack(qp, i):  # type: ignore[no-untyped-def]
     """xi_i = max(0, max of h over block i) at the current w."""
     cuts, blocks, b = qp.cuts, qp.blocks, qp.b
@@ -102,10 +89,11 @@ def slack(qp, i):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def measure(qp, xi):  # type: ignore[no-untyped-def]
+def measure(qp, xi, h_of):  # type: ignore[no-untyped-def]
     """At the current w, without moving: (relaxed duality gap, largest KKT violation, |w|^2, b'alpha).
 
-    Fills xi (n,) with the relaxed slacks. |w|^2 is taken as sum_c alpha_c <a_c, w>.
+    Fills xi (n,) with the relaxed slacks and h_of (m,) with the h of every cut. |w|^2 is taken as
+    sum_c alpha_c <a_c, w>.
     """
     cuts, blocks, alpha, b, caps, ridges = qp
     gap, worst, norm2, linear, top = 0.0, 0.0, 0.0, 0.0, -np.inf
@@ -117,6 +105,7 @@ def measure(qp, xi):  # type: ignore[no-untyped-def]
             c = blocks.members[i, p]
             product = inner(cuts, c)
             h = b[c] - product
+            h_of[c] = h
             if cap > 0.0:
                 top = max(top, h)
             slack = max(slack, h)

@@ -16,7 +16,7 @@ import numpy as np
 
 from structmargin.cuts import Cuts, SearchError
 from structmargin.dual import ascent, reference
-from structmargin.dual.blocks import QP, Blocks, enter, measure, slack, values
+from structmargin.dual.blocks import QP, Blocks, enter, measure, slack
 from structmargin.dual.stores import Narrow, Store, grown
 from structmargin.formulation import Formulation
 
@@ -67,7 +67,7 @@ class Dual:
         self._block, self._idle = np.empty(256, dtype=np.int32), np.empty(256, dtype=np.int32)
         empty = np.empty((n_blocks, 4), dtype=np.int32)
         self.blocks = Blocks(empty, np.zeros(n_blocks, dtype=np.int32), np.empty(256, dtype=np.int32))
-        self.xi = np.zeros(n_blocks)
+        self.xi, self.h = np.zeros(n_blocks), np.empty(0)
         self.relaxed_gap, self.violation, self._norm2, self._linear = 0.0, 0.0, 0.0, 0.0
 
     @property
@@ -143,8 +143,9 @@ class Dual:
         self.store.link(first, self.block, self.blocks)
 
     def measure(self) -> None:
-        """Relaxed slacks, gap, KKT violation and the value's terms at the current alpha."""
-        self.relaxed_gap, self.violation, self._norm2, self._linear = measure(self.qp, self.xi)
+        """Relaxed slacks, h of every cut, gap, KKT violation and the value's terms at the current alpha."""
+        self.h = np.empty(self.m)
+        self.relaxed_gap, self.violation, self._norm2, self._linear = measure(self.qp, self.xi, self.h)
 
     def solved(self, tol: float) -> bool:
         """Whether the relaxed gap was at most `tol` when last measured, or as small as rounding allows."""
@@ -345,9 +346,12 @@ class Dual:
         return np.flatnonzero(self.alpha > 0)
 
     def support(self) -> Cuts:
-        """The cuts with alpha > 0; their rows are scaled already, their outputs are not known any more."""
+        """The cuts with alpha > 0; their rows are scaled already, their outputs are not known any more.
+
+        Their H is that of the last measurement, since when nothing may have moved.
+        """
         chosen = self.active()
-        H = values(self.qp)[chosen]
+        H = self.h[chosen]
         scale, rows = np.ones(len(chosen)), self.store.matrix(chosen)
         return Cuts(
             self.block[chosen], None, self.loss[chosen], scale, self.b[chosen], rows, H, self.alpha[chosen]

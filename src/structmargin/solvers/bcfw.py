@@ -84,7 +84,7 @@ class BCFW(Trainable):
         Whether examples with enough to gain over the cuts held are left out of sampled searches.
     most : int, default=32
         The largest number of cuts per example that a sweep may add, where the problem finds several at once.
-    idle : int, default=5
+    idle : int, default=3
         A cut is dropped after `idle` ascents in a row that leave its alpha at 0; 0 keeps them all.
     max_entries : int, default=2**26
         How much the working set may hold, as in `NSlack`: a sweep adds the most violated outputs that there
@@ -98,7 +98,7 @@ class BCFW(Trainable):
     chunks: int = 2
     hits: bool = True
     most: int = 32
-    idle: int = 5
+    idle: int = 3
     max_entries: int = 2**26
 
     name: ClassVar[str] = "bcfw"
@@ -113,7 +113,7 @@ class BCFW(Trainable):
         for iteration in range(1, task.max_iter + 1):
             tol = task.floor(dual, INNER)
             if (iteration - 1) % self.sweep == 0 or float(gaps.sum()) <= task.goal(dual):
-                violators, _, gap, stop = task.search(dual, self.most, by_gap=True)
+                violators, _, gap, stop, _ = task.search(dual, self.most, by_gap=True)
                 if stop:
                     return task.finish(dual, converged=True, n_iter=iteration)
                 self._step(task, dual, violators, dual.xi[violators.example], gaps, share=1.0)

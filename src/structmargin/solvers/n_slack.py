@@ -32,7 +32,7 @@ OVER_LABELS = InnerTolerance(of_gap=0.02, of_eps=0.01, of_gap_tol=0.5)
 """For `batch` over all labels, where the relaxed problem is the whole one."""
 LABELS_SHARE = 0.95
 """The ascent over all labels goes to this share of gap_tol: its gap is the search's but for rounding."""
-LABEL_PASSES = 20
+LABEL_PASSES = 200
 """So many passes over all labels at most between two searches."""
 ONE_BY_ONE = InnerTolerance(of_gap=0.0, of_eps=0.01, of_gap_tol=0.1)
 """For (a) and (b), which compare every H with an optimal relaxed slack: nearly exact."""
@@ -54,7 +54,7 @@ class NSlack(Trainable):
     epochs : int, default=2
         Rounds of re-optimisation at most between two searches of the batch form: solving the relaxed problem
         far more exactly than the outer gap is waste.
-    idle : int, default=4
+    idle : int, default=2
         The batch form drops a cut after so many re-optimisations with alpha = 0 in a row; 0 keeps them all.
     max_entries : int, default=2**26
         How much the working set of the batch form may hold: entries of explicit rows other than 0, of 12
@@ -82,7 +82,7 @@ class NSlack(Trainable):
     engine: str = "ascent"
     most: int = 32
     epochs: int = 2
-    idle: int = 4
+    idle: int = 2
     max_entries: int = 2**26
     all_labels: bool = True
     by_rows: bool = True
@@ -116,8 +116,9 @@ class NSlack(Trainable):
     def _together(self, task: Task, dual: Dual) -> Fit:
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat
             # lines 4-7: the most violated outputs of every example, at one w
-            violators, _, gap, stop = task.search(dual, self.most, keep=partial(self._violated, task, dual))
-            if stop:
+            found = task.search(dual, self.most, keep=partial(self._violated, task, dual))
+            violators, gap = found.violators, found.gap
+            if found.stop:
                 return task.finish(dual, converged=True, n_iter=iteration)
             floor = task.floor(dual, TOGETHER)
             if not len(violators.H):  # line 13, provided that w is optimal over the cuts held
@@ -139,11 +140,11 @@ class NSlack(Trainable):
             labels.ascend(0.0, gap_tol=allowed, max_passes=LABEL_PASSES, seed=task.seed)
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat
             # lines 4-8: the most violated label of every example, which measures the gap
-            violators, _, gap, stop = task.search(dual, keep=partial(self._violated, task, dual))
+            found = task.search(dual, keep=partial(self._violated, task, dual))
             floor = task.floor(dual, OVER_LABELS)
-            if stop or (not len(violators.H) and dual.solved(floor)):  # line 13
-                return task.finish(dual, converged=True, n_iter=iteration)
-            tol = 0.0 if allowed else OVER_LABELS.after(gap, floor)
+            if found.stop or (not len(found.violators.H) and dual.solved(floor)):  # line 13
+                return task.finish(dual, converged=True, n_iter=iteration, H=found.H)
+            tol = 0.0 if allowed else OVER_LABELS.after(found.gap, floor)
             labels.ascend(tol, gap_tol=allowed, max_passes=LABEL_PASSES, seed=task.seed)  # lines 9, 10
         return task.finish(dual, converged=False, n_iter=task.max_iter)
 

@@ -217,7 +217,7 @@ class OLaRank(Online):
         task.recorder.note(task.separation, dual, dual=dual.value)
         self._drop_idle(dual)
         dual.measure()
-        fit = task.model_at(dual, converged=False, n_iter=1)
+        fit = task.model_at(dual, dual.store.model(dual.alpha), converged=False, n_iter=1)
         fit.dual, fit.state, stream.largest_b = dual.value, stream, task.separation.largest_b
         return fit
 

@@ -82,7 +82,7 @@ class OneSlack(Trainable):
         cached: deque[Cuts] = deque(maxlen=self.cache)
         best = Best(np.empty(0), np.inf)
         for iteration in range(1, task.max_iter + 1):  # line 3: repeat
-            violators, primal, gap, stop = task.search(dual)  # lines 5-7: the most violated outputs
+            violators, primal, gap, stop, _ = task.search(dual)  # lines 5-7: the most violated outputs
             violators = separation.with_rows(violators)
             floor, eps = task.floor(dual, INNER), task.min_violation(dual)
             mean = weighted_mean(np.maximum(violators.H, 0.0), task.weights)

@@ -23,7 +23,7 @@ import numpy as np
 
 from structmargin.cuts import Cuts, SearchError
 from structmargin.problem import Scorer
-from structmargin.scorer import LinearScorer, picked
+from structmargin.scorer import picked
 from structmargin.training.separation import Separation
 
 ROUNDING = 1e-6
@@ -36,6 +36,9 @@ N_PREDICTIONS = 200
 """So many wrong predictions are looked at, to see that each beats the truth."""
 N_SCORED = 20
 """So many of them are scored by Psi even where the batch makes rows, to see that these agree with Psi."""
+N_RANDOM = 65_537
+"""So many different random weights are drawn at most, and repeated: a prime number, so that the weights of
+one feature are not those of another. To draw millions would take longer than to search with them."""
 REMEDY = (
     "augmented_argmax does not maximise H, or delta and psi disagree with it; if the search is approximate, "
     "set `exact = False` on the problem; if it rounds, give oracle_tol"
@@ -75,7 +78,9 @@ def require_best_answers(
 ) -> None:
     """Hold the answers for all examples at f against predictions and other outputs; raise SearchError.
 
-    H (n,) is what the search returned for each example; `model` is the same scorer as f, to be multiplied.
+    H (n,) is what the search returned for each example; `model` is the same scorer as f. Explicit weights
+    of the model, an array of its own, are room for others here, and f's again in the end: new memory for
+    millions of weights costs more than the searches.
     """
     H = np.maximum(H, 0.0)
     largest = max(float(H.max(initial=0.0)), separation.largest_b)
@@ -83,8 +88,12 @@ def require_best_answers(
     _against_predictions(separation, f, H, allowed)
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(separation.n)[:N_EXAMPLES])
+    inputs = {i: separation.X[i] for i in map(int, chosen)}  # a row of a sparse matrix is dear
+    drawn = list(_drawn(separation, inputs, model, rng))
     for factor in FACTORS:
-        answers = separation.answers(model.times(factor), chosen)
+        if model.w is not None:
+            np.multiply(f.w, factor, out=model.w)
+        answers = separation.answers(model if model.w is not None else model.times(factor), chosen)
         margin = (answers.b - answers.H) / np.where(answers.scale > 0.0, factor * answers.scale, 1.0)
         values = np.where(answers.losses > 0.0, separation.H(answers.losses, margin), 0.0)
         for i, value in zip(answers.example, values, strict=True):
@@ -92,10 +101,13 @@ def require_best_answers(
                 raise SearchError(
                     _beaten(int(i), H[i], f"its answer under {factor:g} w has H = {value:.6g} under w")
                 )
-    for i, ybar, origin in _drawn(separation, chosen, rng):
+    if model.w is not None:
+        model.w[:] = f.w
+    of_truth = {i: f(x, separation.Y[i]) for i, x in inputs.items()}
+    for i, ybar, origin in drawn:
         loss = separation.loss(i, ybar)
         if loss > 0.0:
-            value = float(separation.H(loss, f(separation.X[i], separation.Y[i]) - f(separation.X[i], ybar)))
+            value = float(separation.H(loss, of_truth[i] - f(inputs[i], ybar)))
             if value - H[i] > allowed:
                 raise SearchError(_beaten(i, H[i], f"{origin} has H = {value:.6g}"))
 
@@ -167,14 +179,17 @@ def _beaten(i: int, H: float, better: str) -> str:
 
 
 def _drawn(
-    separation: Separation, chosen: np.ndarray, rng: np.random.Generator
+    separation: Separation, inputs: dict[int, Any], model: Any, rng: np.random.Generator
 ) -> Iterator[tuple[int, Any, str]]:
-    """(example, output, where it is from) for the chosen examples."""
-    problem, X, Y = separation.problem, separation.X, separation.Y
-    if separation.explicit:
-        random = LinearScorer(problem, rng.uniform(-1.0, 1.0, size=problem.n_weights(X, Y)))
-        for i in map(int, chosen):
-            yield i, problem.argmax(random, X[i]), "the best output under random weights"
+    """(example, output, where it is from) for some examples; the model's weights are replaced by others."""
+    problem, Y = separation.problem, separation.Y
+    if model.w is not None:
+        some = rng.uniform(-1.0, 1.0, size=min(N_RANDOM, len(model.w)))
+        for lo in range(0, len(model.w), N_RANDOM):
+            part = model.w[lo : lo + N_RANDOM]
+            part[:] = some[: len(part)]
+        for i, x in inputs.items():
+            yield i, problem.argmax(model, x), "the best output under random weights"
     if problem.draw is not None:
-        for i in map(int, chosen):
-            yield i, problem.draw(X[i], Y[i], rng), "a random output"
+        for i, x in inputs.items():
+            yield i, problem.draw(x, Y[i], rng), "a random output"

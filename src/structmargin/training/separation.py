@@ -95,7 +95,8 @@ class Separation:
 
     def loss(self, i: int, ybar: Any) -> float:
         """Delta(y_i, ybar), which must be finite and at least 0."""
-        loss = self.problem.loss(self.X[i], self.Y[i], ybar)
+        x = self.X[i] if self.problem.delta_takes_x else None
+        loss = self.problem.loss(x, self.Y[i], ybar)
         require_losses(np.array([i]), np.array([loss]))
         return loss
 

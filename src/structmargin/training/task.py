@@ -38,6 +38,7 @@ class Pass(NamedTuple):
     primal: float
     gap: float
     stop: bool
+    H: np.ndarray  # (n,): the largest of each example
 
 
 @dataclass
@@ -126,7 +127,7 @@ class Task:
         stop = decides and (
             self.near(dual, gap, primal) or self.out_of_reach(dual, primal, high - primal, gap)
         )
-        return Pass(Cuts.joined(kept), primal, gap, stop)
+        return Pass(Cuts.joined(kept), primal, gap, stop, H)
 
     def require_no_better(self, violators: Cuts, held: np.ndarray) -> None:
         """Raise SearchError if an exact search returned less than the H of a cut held for its example."""
@@ -203,19 +204,21 @@ class Task:
         n_iter: int,
         bounded: bool = False,
         stopped: str | None = None,
+        H: np.ndarray | None = None,
     ) -> Fit:
         """Certify by a last full search at the final w, and warn if the criterion was not met.
 
         `converged` None lets the certified gap decide. `stopped` says in words why training ended before
-        its criterion was met, and what to do; by default that was `max_iter`.
+        its criterion was met, and what to do; by default that was `max_iter`. A solver whose last search was
+        at the final w, refreshed before it, hands over what that found as H, and there is no other.
         """
         seconds_loop = self.recorder.seconds_loop  # what follows is the certificate
-        dual.refresh()
-        f = dual.scorer()
-        H = self._largest_H(dual, f)
+        if H is None:
+            dual.refresh()
+            H = self._largest_H(dual, dual.scorer())
+        f, model = dual.scorer(), dual.store.model(dual.alpha)
         primal, high, xi = self._primal(dual, H)
         if self.separation.exact:
-            model = dual.store.model(dual.alpha)
             allowed = self.oracle_tol + dual.store.rounding(dual.alpha)
             require_best_answers(self.separation, f, model, H, self.seed, allowed)
             _require_weak_duality(high, dual.value)
@@ -237,7 +240,7 @@ class Task:
                     f"{high - primal:.3g}: give a smaller oracle_tol or a larger gap_tol"
                 )
             self._warn_of_gap(gap, primal, stopped)
-        fit = self.model_at(dual, converged=converged, n_iter=n_iter)
+        fit = self.model_at(dual, model, converged=converged, n_iter=n_iter)
         fit.primal, fit.primal_high, fit.dual, fit.gap, fit.xi = primal, high, value, gap, xi
         fit.seconds_loop = seconds_loop
         if bounded and self.criterion.eps is not None and np.all(self.weights == 1.0):
@@ -253,11 +256,11 @@ class Task:
             found.append(violators.H)
         return np.concatenate(found)
 
-    def model_at(self, dual: Dual, *, converged: bool, n_iter: int) -> Fit:
-        """The model at the dual's w, without a certificate."""
+    def model_at(self, dual: Dual, model: Any, *, converged: bool, n_iter: int) -> Fit:
+        """The model at the dual's w, a scorer of its own, without a certificate."""
         support = dual.support()
         return Fit(
-            scorer=dual.store.model(dual.alpha),
+            scorer=model,
             formulation=self.formulation,
             C=self.C,
             eps=self.eps,
@@ -281,7 +284,9 @@ class Task:
     def _unfinished(self, dual: Dual, certified: bool) -> Fit:
         """The model of a training that was broken off: its dual, and its primal if a search may find it."""
         dual.refresh()
-        fit = self.model_at(dual, converged=False, n_iter=len(self.recorder.trace))
+        fit = self.model_at(
+            dual, dual.store.model(dual.alpha), converged=False, n_iter=len(self.recorder.trace)
+        )
         fit.dual = dual.value
         if certified:
             H = self._largest_H(dual, dual.scorer())
