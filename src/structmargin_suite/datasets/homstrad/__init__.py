@@ -41,6 +41,7 @@ from structmargin_suite.datasets.homstrad.pairs import (
 from structmargin_suite.datasets.homstrad.profiles import nearest, profile
 from structmargin_suite.datasets.homstrad.releases import ALIGNMENTS, from_release
 from structmargin_suite.datasets.homstrad.structure import (
+    ACCURACIES,
     accuracy,
     chain_groups,
     known_structure,
@@ -278,7 +279,11 @@ def view(
     )
 
 
-@measures("q4", "q0", *(f"q4_{100 * low:.0f}_{100 * high:.0f}" for low, high in pairwise(BINS)))
+@measures(
+    "q4", "q0", "pairs", *ACCURACIES,
+    *(f"q4_{100 * low:.0f}_{100 * high:.0f}" for low, high in pairwise(BINS)),
+    beside=("with_known", "with_predicted"),
+)  # fmt: skip
 def score(Y: Truths, Yhat: Sequence[np.ndarray]) -> dict[str, float]:
     """`q4`: 100 less the mean Q4-loss in percent, over all pairs and by identity; `q0`: matches that are
     exactly right, in percent; `pairs`: how many there are; and `structure.accuracy` over the families'

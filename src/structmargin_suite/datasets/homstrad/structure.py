@@ -29,6 +29,7 @@ from structmargin_suite.storage.errors import DataError
 
 WINDOW = 15
 HIDDEN, EPOCHS, BATCH = 50, 6, 256
+ACCURACIES = ("states_right", "all_loop", "access_right", "largest_class")
 CODE_LENGTH = 4  # of a PDB entry, at the beginning of a chain's name
 
 
@@ -166,5 +167,5 @@ def accuracy(counts: np.ndarray) -> dict[str, float]:
     """Shares in percent over masters with these counts (masters, 4 + N_ACCESS): of correct states, and what
     it would be if every place were a loop; of correct classes of accessibility, and of the largest class."""
     n, state, loop, access, *classes = (float(number) for number in counts.sum(axis=0))
-    shares = {"states_right": state, "all_loop": loop, "access_right": access, "largest_class": max(classes)}
-    return {name: 100.0 * share / n for name, share in shares.items()}
+    shares = (state, loop, access, max(classes))
+    return {name: 100.0 * share / n for name, share in zip(ACCURACIES, shares, strict=True)}
