@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -93,16 +94,17 @@ class Pipeline:
         """Say what is about to run, and hand it to the terminal, where ours is used (profiles/)."""
         self.began = time.monotonic()
         terminal, settings = self._terminal, self.workflow.resource_settings
-        cores = int(settings.cores or settings.nodes or 1)
+        cores, nodes = settings.cores, settings.nodes
+        at_once = int(cores or nodes or 1)
         planned = None
         try:
             planned = telling.Forecast(self.suite, self.workflow.dag.needrun_jobs())
-            summary = planned.summary(cores)
+            summary = planned.summary(at_once, "cores" if cores else "jobs at a time")
         except Exception as error:  # a forecast is no reason to end a run
             summary = f"how long it takes cannot be said ({type(error).__name__}: {error})"
         say(summary, *telling.announcement(self.suite, self.asked, planned))
         if terminal is not None and planned is not None:
-            terminal.begin(planned.jobs, cores)
+            terminal.begin(planned.jobs, at_once)
 
     def end(self, failed: bool = False) -> None:
         """Say where to look and what was found, or what to do; last of all, where the terminal is ours."""
@@ -115,7 +117,8 @@ class Pipeline:
         if self.workflow.storage_settings.default_storage_provider:
             lines.append(f"{self.layout.page} is in the storage that was named")
         else:
-            lines += telling.outcome(self.layout, self.asked)
+            with contextlib.suppress(OSError, DataError):  # a page that is not whole is made again next time
+                lines += telling.outcome(self.layout, self.asked)
         if self._terminal is None:
             say(*lines)
         else:
