@@ -64,11 +64,8 @@ class Forecast:
     def summary(self, at_once: int, unit: str = "cores") -> str:
         """How many jobs, and about how long; so many at a time, as cores or as jobs of a cluster."""
         board = Board(self.jobs, at_once)
-        parallel = (
-            "one core"
-            if (at_once, unit) == (1, "cores")
-            else f"{at_once if unit == 'cores' else min(at_once, len(self.jobs))} {unit}"
-        )
+        parallel = f"{at_once} {unit}" if unit == "cores" else f"{min(at_once, len(self.jobs))} {unit}"
+        parallel = "one core" if parallel == "1 cores" else parallel
         source = "partly guessed" if self.times.guesses else "from recorded times"
         return (
             f"{len(self.jobs)} jobs to do, about {duration(board.left)} on {parallel} "
