@@ -111,7 +111,7 @@ class LogHandler(LogHandlerBase):
         self.erred |= record.levelno >= logging.ERROR
         better = self.reword(record.getMessage()) if record.levelno >= logging.ERROR else None
         if better is not None:
-            self.screen.say(f"error: {better}")
+            self.screen.say(*f"error: {better}".splitlines())
         elif self.full:
             self._pass_on(record)
         elif self.board is None:

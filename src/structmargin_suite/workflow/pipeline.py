@@ -6,7 +6,6 @@ import contextlib
 import os
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,7 +13,7 @@ from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
 from structmargin_suite.planning.resources import Asked, Resources
 from structmargin_suite.planning.runs import Job
-from structmargin_suite.planning.sources import own_files_of
+from structmargin_suite.planning.sources import missing_files, own_files_of
 from structmargin_suite.rerun import job_keys, seeds
 from structmargin_suite.rerun.machine import THREAD_VARIABLES
 from structmargin_suite.storage.errors import DataError
@@ -52,6 +51,7 @@ class Pipeline:
         self.layout = ScaleLayout(suite.root, suite.scale)
         self.resources = Resources.read(suite.root)
         self.checked = False
+        self.refusal: str | None = None
         self.began = time.monotonic()
 
     @classmethod
@@ -72,8 +72,17 @@ class Pipeline:
         equip(suite.scale)
         pipeline = cls(suite, workflow)
         if (terminal := pipeline._terminal) is not None:
-            terminal.reword = partial(checking.mistyped, experiments=pipeline.experiments)
+            terminal.reword = pipeline.reworded
         return pipeline
+
+    def reworded(self, message: str) -> str | None:
+        """A better sentence than one of Snakemake's errors, where there is one.
+
+        What an input function refuses is shown by Snakemake with the whole way there.
+        """
+        if self.refusal is not None and self.refusal.splitlines()[0] in message:
+            return self.refusal
+        return checking.mistyped(message, self.experiments)
 
     def check(self) -> None:
         """Look at all files once, before Snakemake does.
@@ -83,7 +92,10 @@ class Pipeline:
         workflow = self.workflow
         if self.checked or not workflow.is_main_process or workflow.executor_plugin is None:
             return
-        checking.require_own_files(self.suite, self.asked)
+        missing = missing_files(self.suite, self.asked)
+        if missing:
+            self.refusal = "\n".join(missing)
+            raise checking.workflow_error(self.refusal)
         if checking.locked():
             return
         self.checked = True
