@@ -196,7 +196,7 @@ def test_a_failed_run_ends_the_workflow_after_the_page_and_is_tried_again(toy):
         assert "hard,repetition=0: NotSeparableError" in output and "logs/train_method=hard.log" in output
         assert "failed: complete" in output and "results/logs/complete.log, ends with:" in output
         assert output.count("failed: ") == 1 and "At least one job" not in output and "no space" not in output
-        assert "some jobs failed; the next call goes on from here" in output
+        assert "not all jobs are done; the next call goes on from here" in output
         assert "see results/toy/index.html" in output
         assert "NotSeparableError" in (root / "results" / "toy" / "index.html").read_text()
         assert not (root / "results" / "complete.json").exists()
