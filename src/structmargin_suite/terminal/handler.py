@@ -28,6 +28,8 @@ from structmargin_suite.terminal.screen import Screen, say
 LAST_LINES = 12
 """Of a failed job's log that are shown."""
 MAX_LOG_BYTES = 65_536
+INTERRUPTED = "KeyboardInterrupt"
+"""How the log of a job ends that somebody stopped by Ctrl-C; where in the program it was does not matter."""
 SAID_ALREADY = (
     "CalledProcessError in file",
     "Exiting because a job execution failed",
@@ -111,7 +113,7 @@ class LogHandler(LogHandlerBase):
         self.erred |= record.levelno >= logging.ERROR
         better = self.reword(record.getMessage()) if record.levelno >= logging.ERROR else None
         if better is not None:
-            self.screen.say(f"error: {better}")
+            self.screen.say(*f"error: {better}".splitlines())
         elif self.full:
             self._pass_on(record)
         elif self.board is None:
@@ -170,7 +172,11 @@ class LogHandler(LogHandlerBase):
             return
         job = board.jobs.get(int(facts["jobid"]))
         title = job.title if job is not None else str(facts["rule_name"])
-        self.screen.say(f"failed: {title}", *last_lines(facts.get("log") or []))
+        lines = last_lines(facts.get("log") or [])
+        if lines and lines[-1].strip() == INTERRUPTED:
+            self.screen.say(f"stopped: {title}")
+        else:
+            self.screen.say(f"failed: {title}", *lines)
 
     def close(self) -> None:
         """Say what is left to say."""

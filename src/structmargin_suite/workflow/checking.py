@@ -14,7 +14,6 @@ from pathlib import Path
 from structmargin.names import nearest
 from structmargin_suite.planning.config import unknown
 from structmargin_suite.planning.plan import Suite
-from structmargin_suite.planning.sources import missing_files
 from structmargin_suite.rerun.kept import keep_tables, replaced
 from structmargin_suite.rerun.unfit import OTHER, unfit
 from structmargin_suite.storage.layout import ScaleLayout
@@ -49,13 +48,6 @@ def mistyped(message: str, experiments: Sequence[str]) -> str | None:
     if found is None or not nearest(found[1], experiments):
         return None
     return unknown(found[1], experiments, "experiment").removesuffix(", or remove it")
-
-
-def require_own_files(suite: Suite, experiments: Sequence[str]) -> None:
-    """End the workflow where a user's own files are not there, with the line that names each."""
-    missing = missing_files(suite, experiments)
-    if missing:
-        raise workflow_error("\n".join(missing))
 
 
 def locked() -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
 from structmargin_suite.planning.resources import Asked, Resources
 from structmargin_suite.planning.runs import Job
-from structmargin_suite.planning.sources import own_files_of
+from structmargin_suite.planning.sources import missing_files, own_files_of
 from structmargin_suite.rerun import job_keys, seeds
 from structmargin_suite.rerun.machine import THREAD_VARIABLES
 from structmargin_suite.storage.errors import DataError
@@ -51,6 +51,7 @@ class Pipeline:
         self.layout = ScaleLayout(suite.root, suite.scale)
         self.resources = Resources.read(suite.root)
         self.checked = False
+        self.refusal: str | None = None
         self.began = time.monotonic()
 
     @classmethod
@@ -71,8 +72,17 @@ class Pipeline:
         equip(suite.scale)
         pipeline = cls(suite, workflow)
         if (terminal := pipeline._terminal) is not None:
-            terminal.reword = partial(checking.mistyped, experiments=pipeline.experiments)
+            terminal.reword = pipeline.reworded
         return pipeline
+
+    def reworded(self, message: str) -> str | None:
+        """A better sentence than one of Snakemake's errors, where there is one.
+
+        What an input function refuses is shown by Snakemake with the whole way there.
+        """
+        if self.refusal is not None and self.refusal.splitlines()[0] in message:
+            return self.refusal
+        return checking.mistyped(message, self.experiments)
 
     def check(self) -> None:
         """Look at all files once, before Snakemake does.
@@ -82,7 +92,10 @@ class Pipeline:
         workflow = self.workflow
         if self.checked or not workflow.is_main_process or workflow.executor_plugin is None:
             return
-        checking.require_own_files(self.suite, self.asked)
+        missing = missing_files(self.suite, self.asked)
+        if missing:
+            self.refusal = "\n".join(missing)
+            raise checking.workflow_error(self.refusal)
         if checking.locked():
             return
         self.checked = True
@@ -93,29 +106,33 @@ class Pipeline:
         """Say what is about to run, and hand it to the terminal, where ours is used (profiles/)."""
         self.began = time.monotonic()
         terminal, settings = self._terminal, self.workflow.resource_settings
-        cores = int(settings.cores or settings.nodes or 1)
+        cores, nodes = settings.cores, settings.nodes
+        at_once = int(cores or nodes or 1)
         planned = None
         try:
             planned = telling.Forecast(self.suite, self.workflow.dag.needrun_jobs())
-            summary = planned.summary(cores)
+            summary = planned.summary(at_once, "cores" if cores else "jobs at a time")
         except Exception as error:  # a forecast is no reason to end a run
             summary = f"how long it takes cannot be said ({type(error).__name__}: {error})"
         say(summary, *telling.announcement(self.suite, self.asked, planned))
         if terminal is not None and planned is not None:
-            terminal.begin(planned.jobs, cores)
+            terminal.begin(planned.jobs, at_once)
 
     def end(self, failed: bool = False) -> None:
         """Say where to look and what was found, or what to do; last of all, where the terminal is ours."""
         lines = []
         if failed:
             logs = ", ".join(map(os.path.relpath, self.workflow.logger_manager.get_logfile()))
-            lines.append(f"some jobs failed; the next call goes on from here (Snakemake's own log: {logs})")
+            lines.append(
+                f"not all jobs are done; the next call goes on from here (Snakemake's own log: {logs})"
+            )
         else:
             lines.append(f"done in {duration(time.monotonic() - self.began)}")
         if self.workflow.storage_settings.default_storage_provider:
             lines.append(f"{self.layout.page} is in the storage that was named")
         else:
-            lines += telling.outcome(self.layout, self.asked)
+            with contextlib.suppress(OSError, DataError):  # a page that is not whole is made again next time
+                lines += telling.outcome(self.layout, self.asked)
         if self._terminal is None:
             say(*lines)
         else:

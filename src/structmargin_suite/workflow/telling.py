@@ -61,13 +61,14 @@ class Forecast:
             runs = [run for run in runs if run.name in members]
         return self.times.job(name, rule, stem, runs)
 
-    def summary(self, cores: int) -> str:
-        """How many jobs, and about how long."""
-        board = Board(self.jobs, cores)
-        parallel = f" on {cores} cores" if cores > 1 else " on one core"
+    def summary(self, at_once: int, unit: str = "cores") -> str:
+        """How many jobs, and about how long; so many at a time, as cores or as jobs of a cluster."""
+        board = Board(self.jobs, at_once)
+        parallel = f"{at_once} {unit}" if unit == "cores" else f"{min(at_once, len(self.jobs))} {unit}"
+        parallel = "one core" if parallel == "1 cores" else parallel
         source = "partly guessed" if self.times.guesses else "from recorded times"
         return (
-            f"{len(self.jobs)} jobs to do, about {duration(board.left)}{parallel} "
+            f"{len(self.jobs)} jobs to do, about {duration(board.left)} on {parallel} "
             f"({duration(board.total)} of CPU time, {source})"
         )
 

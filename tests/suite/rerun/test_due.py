@@ -151,6 +151,13 @@ def test_compare_tells_what_moved_since_the_run_before_in_standard_errors(tmp_pa
 
 
 def test_tables_that_are_not_whole_are_not_kept_and_only_replaced_runs_count(root, tmp_path):
+    layout = ScaleLayout(root, "standard")
+    table = layout.experiment("toy") / "toy.csv"
+    whole = table.read_bytes()
+    table.write_bytes(whole + b"\n")
+    assert not keep_tables(layout, "toy") and not layout.before("toy").exists()
+    table.write_bytes(whole)
+    assert keep_tables(layout, "toy") and (layout.before("toy") / "toy.csv").read_bytes() == whole
     layout = ScaleLayout(tmp_path, "standard")
     assert not keep_tables(layout, "toy")
     paths = [layout.trained("toy", "a"), layout.experiment("ner") / "files.json", layout.corpus("ocr", "ocr")]

@@ -145,6 +145,17 @@ def test_a_failed_job_is_told_once_with_the_end_of_its_log_and_no_control_charac
     assert "\x1b" not in stream.getvalue()
 
 
+def test_a_job_that_somebody_stopped_did_not_fail(make, tmp_path):
+    log = tmp_path / "train.log"
+    log.write_text("Traceback (most recent call last):\n  somewhere\nKeyboardInterrupt\n")
+    stream = io.StringIO()
+    handler = make(stream)
+    handler.begin(JOBS, cores=1)
+    facts = {"event": LogEvent.JOB_ERROR, "jobid": 1, "rule_name": "train", "log": [str(log)]}
+    handler.emit(record("Error in rule train", logging.ERROR, **facts))
+    assert stream.getvalue() == "stopped: train toy a\n"
+
+
 def test_a_fault_of_the_logger_is_told_and_snakemake_is_heard_from_then_on(make):
     stream = io.StringIO()
     handler = make(stream)
