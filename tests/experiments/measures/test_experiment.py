@@ -79,7 +79,7 @@ def test_one_C_is_that_of_the_best_mean_over_topics_and_the_cost_is_each_topics_
             assert set(runs[option][runs["chosen"]]) == {means.idxmax()}
             for run in records(runs):
                 record = mine.record(run["run"])
-                assert record["held_out"] == {f"inner_{measure}": run[f"inner_{measure}"]}
+                assert record["held_out"] == pytest.approx({f"inner_{measure}": run[f"inner_{measure}"]})
                 if method == "SVM":
                     scores = {cost: s for C, cost, s in record["chosen"][f"inner_{measure}"]}
                     assert run["cost"] in [c for c, s in scores.items() if s == max(scores.values())]
