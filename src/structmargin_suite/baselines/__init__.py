@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, Protocol, cast
 
 import numpy as np
+import scipy.sparse as sp
 
 Schemas = Mapping[str, Mapping[str, object]]
 """Options by name, each with the JSON schema of its values."""
@@ -55,3 +57,16 @@ class Baseline(Protocol):
 def baseline(name: str) -> Baseline:
     """The baseline that the module of this name defines."""
     return cast(Baseline, importlib.import_module(f"{__name__}.{name}"))
+
+
+def digest_of_rows(*sequences: Any) -> str:
+    """A digest of matrices, dense or sparse, and of vectors, by which trainings are remembered."""
+    digest = hashlib.sha256()
+    for rows in sequences:
+        csr = sp.csr_matrix(rows) if sp.issparse(rows) else None
+        arrays = (np.asarray(rows),) if csr is None else (csr.data, csr.indices, csr.indptr)
+        digest.update(repr(np.shape(rows)).encode())
+        for array in arrays:
+            digest.update(array.dtype.str.encode())
+            digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return digest.hexdigest()

@@ -10,7 +10,6 @@ scores: rows are ranked by them, and those above 0 are called positive. Training
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -21,7 +20,7 @@ import scipy.sparse as sp
 from structmargin import linear_svm
 from structmargin.fit import relative
 from structmargin.hinge.rows import HingeFit
-from structmargin_suite.baselines import Schemas
+from structmargin_suite.baselines import Schemas, digest_of_rows
 
 Matrix: TypeAlias = np.ndarray | sp.csr_matrix
 HAS_PATH = True
@@ -99,22 +98,13 @@ class TrainingSet:
 
     def __init__(self, X: Matrix, Y: np.ndarray) -> None:
         self.X, self.Y = X, np.asarray(Y)
-        arrays = _csr_arrays(X) if sp.issparse(X) else (np.ascontiguousarray(X),)
-        digest = hashlib.sha256(repr((X.shape, self.Y.dtype)).encode())
-        for array in (*arrays, np.ascontiguousarray(self.Y)):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        self.key = digest.hexdigest()
+        self.key = digest_of_rows(X, self.Y)
 
     def __hash__(self) -> int:
         return hash(self.key)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TrainingSet) and self.key == other.key
-
-
-def _csr_arrays(X: Matrix) -> tuple[np.ndarray, ...]:
-    rows = sp.csr_matrix(X)
-    return rows.data, rows.indices, rows.indptr
 
 
 def train(

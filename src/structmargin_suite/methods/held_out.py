@@ -7,14 +7,16 @@ baseline is chosen, then share these trainings. The last MAX_REMEMBERED paths ar
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin_suite.baselines import digest_of_rows
 from structmargin_suite.datasets import Examples, Split
 from structmargin_suite.methods.choice import Choice
 
@@ -28,8 +30,30 @@ Scores = Mapping[str, float]
 _REMEMBERED: OrderedDict[str, list[Scores]] = OrderedDict()
 
 
-def parts(split: Split, choice: Choice, seed: int) -> list[Split]:
-    """The training set alone, split in two: some examples to choose by, the rest to train on; in each fold.
+@dataclass(frozen=True)
+class Part:
+    """The training set with some of its examples held out.
+
+    `key` is a digest of all its rows and of which are held out, "" where the data set does not say which.
+    """
+
+    whole: Split
+    held: np.ndarray
+    key: str = ""
+
+    @cached_property
+    def split(self) -> Split:
+        """What is left to train on, and what is held out of it to choose by."""
+        rest = np.setdiff1d(np.arange(len(self.whole.train.Y)), self.held)
+        to_choose_by, to_train_on = (
+            Examples(*(_taken(sequence, which) for sequence in self.whole.train))
+            for which in (np.sort(self.held), rest)
+        )
+        return Split(to_train_on, to_choose_by, to_choose_by, self.whole.problem)
+
+
+def parts(split: Split, choice: Choice, seed: int) -> list[Part]:
+    """The training set with some examples held out, for each fold.
 
     The view may say which examples are held out; otherwise they are drawn by the seed.
     """
@@ -42,7 +66,10 @@ def parts(split: Split, choice: Choice, seed: int) -> list[Split]:
         held = [order[k * size : (k + 1) * size] for k in range(choice.folds)]
     if choice.one_fold_from is not None and rarest(split.train.Y) >= choice.one_fold_from:
         held = held[:1]
-    return [_without(split, np.asarray(rows)) for rows in held]
+    if split.held is None:
+        return [Part(split, rows) for rows in held]
+    of_all = digest_of_rows(*split.train)
+    return [Part(split, rows, of_all + digest_of_rows(rows)) for rows in map(np.asarray, held)]
 
 
 def rarest(Y: Any) -> int:
@@ -53,16 +80,6 @@ def rarest(Y: Any) -> int:
             "choose: one_fold_from counts examples by label, but these outputs are no labels; remove it"
         )
     return int(np.unique(labels, return_counts=True)[1].min())
-
-
-def _without(split: Split, held: np.ndarray) -> Split:
-    """What is left to train on, and what is held out of it to choose by."""
-    rest = np.setdiff1d(np.arange(len(split.train.Y)), held)
-    to_choose_by, to_train_on = (
-        Examples(*(_taken(sequence, which) for sequence in split.train)) for which in (np.sort(held), rest)
-    )
-    given = None if split.held is None else (held,)
-    return Split(to_train_on, to_choose_by, to_choose_by, split.problem, given)
 
 
 def _taken(sequence: Any, which: np.ndarray) -> Any:
@@ -81,22 +98,3 @@ def remembered(key: str, compute: Callable[[], list[Scores]]) -> list[Scores]:
         while len(_REMEMBERED) > MAX_REMEMBERED:
             _REMEMBERED.popitem(last=False)
     return _REMEMBERED[key]
-
-
-def key_of(settings: object, part: Split) -> str:
-    """A digest of some settings and of the rows of a part; its inputs and outputs must be arrays."""
-    digest = hashlib.sha256(repr(settings).encode())
-    assert part.validation is not None
-    for sequence in (*part.train, *part.validation):
-        for array in arrays_in(sequence):
-            digest.update(repr((array.shape, array.dtype.str)).encode())
-            digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
-def arrays_in(sequence: Any) -> Sequence[np.ndarray]:
-    """The arrays that a matrix or a vector consists of."""
-    if sp.issparse(sequence):
-        rows = sp.csr_matrix(sequence)
-        return np.array(rows.shape), rows.data, rows.indices, rows.indptr
-    return (np.asarray(sequence),)

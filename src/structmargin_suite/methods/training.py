@@ -118,7 +118,7 @@ def _by_validation(method: Method, choice: Choice, split: Split, seed: int, judg
 
 
 def _over_folds(
-    method: Method, choice: Choice, parts: Sequence[Split], judge: _Judge, seed: int
+    method: Method, choice: Choice, parts: Sequence[held_out.Part], judge: _Judge, seed: int
 ) -> dict[tuple[Value, ...], float]:
     """The mean measure over the folds of every combination that is open; none where there is no fold."""
     tried = _open(method, choice)
@@ -163,25 +163,26 @@ def _along(
 
 
 def _measured(
-    method: Method, choice: Choice, path: Sequence[tuple[Value, ...]], part: Split, judge: _Judge, seed: int
-) -> list[Mapping[str, float]]:
+    method: Method, choice: Choice, path: Sequence[tuple[Value, ...]], part: held_out.Part, judge: _Judge,
+    seed: int,
+) -> list[Mapping[str, float]]:  # fmt: skip
     """The measures of every combination of a path on what a part holds out.
 
     They are remembered where the data set says which rows are held out: they then depend on nothing else.
     """
 
     def compute() -> list[Mapping[str, float]]:
-        return [judge(trained.model, part) for _, trained in _along(method, choice, path, part, seed)]
+        tried = _along(method, choice, path, part.split, seed)
+        return [judge(trained.model, part.split) for _, trained in tried]
 
-    if part.held is None:
+    if not part.key:
         return compute()
     settings = {key: value for key, value in method.settings.items() if key != CHOICE_KEY}
     for option in choice.candidates:
         settings.pop(option, None)
-    asked = [settings, path, tuple(choice.candidates), judge.measure == LOSS, seed]
-    if method.baseline is None:
-        asked.append(part.problem)
-    return held_out.remembered(held_out.key_of(asked, part), compute)
+    problem = part.whole.problem if method.baseline is None else None  # a baseline does not see it
+    asked = settings, path, tuple(choice.candidates), judge.measure == LOSS, seed, problem, part.key
+    return held_out.remembered(repr(asked), compute)
 
 
 def _with(method: Method, choice: Choice, values: tuple[Value, ...]) -> Method:

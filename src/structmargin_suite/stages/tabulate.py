@@ -273,7 +273,8 @@ def note(results: ExperimentResults, spec: dict[str, Any]) -> str:
     scale = results.summary["scale"]
     shrunk = "" if scale == "paper" else f" Scale {scale}: smaller than the paper."
     over = " and ".join(f"{key}s" for key in spec.get("over", ["repetition"]))
-    return f"Mean ± {spread} over {over}. Data: {data}.{shrunk}"
+    shows = "The largest" if spec.get("shows") == "largest" else f"Mean ± {spread}"
+    return f"{shows} over {over}. Data: {data}.{shrunk}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

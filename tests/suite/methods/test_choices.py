@@ -97,7 +97,8 @@ def test_a_path_along_C_starts_from_the_cuts_before_and_ends_from_nothing():
     np.testing.assert_array_equal(warm.model.w_, cold.model.w_)
     assert warm.numbers["n_constraints"] == cold.numbers["n_constraints"]
     method = Method.parse("m", walked)
-    (inner,) = held_out.parts(data, method.choice, 0)
+    (part,) = held_out.parts(data, method.choice, 0)
+    inner = part.split
     first = training._fit(method.with_option("C_per_example", 0.1), inner, 0)
     later = training._fit(method.with_option("C_per_example", 1.0), inner, 0, first.model)
     alone = training._fit(method.with_option("C_per_example", 1.0), inner, 0)

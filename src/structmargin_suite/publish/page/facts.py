@@ -68,7 +68,10 @@ def choice_sentence(choice: Choice) -> str:
         for option, values in choice.candidates.items()
     )
     side = "highest" if choice.largest else "lowest"
-    return f"{options} is chosen by the {side} {in_words(measure)} {WHERE_CHOSEN[place]}"
+    folds = f", in {choice.folds} folds" if choice.folds > 1 else ""
+    if choice.one_fold_from is not None:
+        folds += f", or in one where the rarest label has {choice.one_fold_from} examples or more"
+    return f"{options} is chosen by the {side} {in_words(measure)} {WHERE_CHOSEN[place]}{folds}"
 
 
 def method(results: ExperimentResults, shown: Method) -> dict[str, Any]:
