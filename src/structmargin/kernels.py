@@ -51,12 +51,6 @@ def _norms2(X: Matrix) -> np.ndarray:
     return np.asarray(squares.sum(axis=1)).ravel()
 
 
-def bound(kernel: Any, X: Any, Y: Any) -> Any:
-    """A joint kernel with what it learns from training pairs; as it is where it has no `bind`."""
-    bind = getattr(kernel, "bind", None)
-    return kernel if bind is None else bind(X, Y)
-
-
 @dataclass(frozen=True)
 class LinearKernel:
     """The inner product <x, z>.

@@ -13,7 +13,6 @@ from structmargin.fit import Fit
 from structmargin.formulation import Formulation
 from structmargin.inputs import gate
 from structmargin.inputs.containers import count
-from structmargin.kernels import bound
 from structmargin.problem import Problem, adapt
 from structmargin.training.online import joined
 from structmargin.training.trainable import require_examples
@@ -56,11 +55,12 @@ class LearnsInChunks(Structured):
     def _keep(self, problem: Problem, fit: Fit) -> None:
         """This fit is the model now."""
 
-    def _bound_space(self, space: Any, former: Fit | None, X: Any, Y: Any) -> Any:
+    @staticmethod
+    def _bound(space: Any, former: Fit | None, X: Any, Y: Any) -> Any:
         """The space with what its kernel learns from the training pairs; of a former fit, that fit's own."""
-        if space.explicit:
-            return space
-        return registry.space(bound(self.kernel, X, Y) if former is None else former.scorer.kernel)
+        if space.explicit or former is None:
+            return space.bound(X, Y)
+        return registry.space(former.scorer.kernel)
 
     @property
     def partial_fit(self) -> Callable[[Any, Any], Self]:
@@ -126,7 +126,7 @@ class LearnsInChunks(Structured):
         problem = given.bind(X, Y) if stream is None else self.problem_
         new = adapt(problem).wrap(X, Y)
         require_examples(adapt(problem), *new)
-        space = self._bound_space(space, None if stream is None else self.fit_, *new)
+        space = self._bound(space, None if stream is None else self.fit_, *new)
         n = count(new[1]) if stream is None else stream.n + count(new[1])
         examples = new
         if stream is not None and stream.examples is not None:

@@ -231,7 +231,7 @@ class StructuredSVM(LearnsInChunks, Saved):
         former: Fit | None = self.fit_ if self.warm_start and self._goes_on(X, Y, sample_weight) else None
         problem = self.problem_ if former is not None else given.bind(X, Y)
         examples = adapt(problem).wrap(X, Y)
-        space = self._bound_space(space, former, *examples)
+        space = self._bound(space, former, *examples)
         try:
             with reporting(self.verbose, self.progress) as progress:
                 fit = solver.train(

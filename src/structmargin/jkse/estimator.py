@@ -18,7 +18,6 @@ from structmargin.jkse.estimate import Estimate, Pairs, beside
 from structmargin.jkse.novelty import offset, pair_scores
 from structmargin.jkse.pairs import pairs_of
 from structmargin.jkse.trainers import TRAINERS, trainer
-from structmargin.kernels import bound
 from structmargin.problem import Problem, adapt
 from structmargin.training.parallel.jobs import require_n_jobs
 from structmargin.training.trainable import require_examples, require_number
@@ -139,7 +138,8 @@ class JKSE(Structured, Saved):
         self
         """
         require_n_jobs(self.n_jobs)
-        reason = registry.check_space(self.problem, registry.space(self.kernel))
+        space = registry.space(self.kernel)
+        reason = registry.check_space(self.problem, space)
         reason = reason or registry.class_given("trainer", self.trainer)
         if reason:
             raise ValueError(reason)
@@ -147,7 +147,7 @@ class JKSE(Structured, Saved):
         X, Y = gate.pairs(self._inputs(given, X, first=True), Y)
         problem = given.bind(X, Y)
         wrapped = self._wrapped(problem, X, Y)
-        pairs = pairs_of(problem, *wrapped, bound(self.kernel, *wrapped))
+        pairs = pairs_of(problem, *wrapped, space.bound(*wrapped).kernel)
         return self._keep(problem, self._train(pairs, None))
 
     def add(self, X: Any, Y: Any, retrain: bool = True) -> Self:

@@ -108,6 +108,11 @@ class Linear:
     """Explicit features: Psi as the problem gives it."""
 
     explicit = True
+    kernel: Any = None
+
+    def bound(self, X: Any, Y: Any) -> Linear:
+        """Itself: features learn from training pairs where the problem does."""
+        return self
 
     def store(
         self,
@@ -136,6 +141,11 @@ class Joint:
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
         self._factors = getattr(kernel, "factors", None)
+
+    def bound(self, X: Any, Y: Any) -> Joint:
+        """The space with what its kernel learns from training pairs; itself where that has no `bind`."""
+        bind = getattr(self.kernel, "bind", None)
+        return self if bind is None else Joint(bind(X, Y))
 
     def store(
         self,

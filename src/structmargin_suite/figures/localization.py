@@ -113,8 +113,8 @@ def equal_error(results: ExperimentResults, fig: Any) -> None:
             if reading != results.primary(method):
                 beside = mean_curve(_noise(results, method), "label_noise", ERROR)
                 ax.plot(beside.x, beside.mean, color=GREY, linewidth=0.8, linestyle=Series(k).line)
-            Series(k).ours(ax, *line, results.label(method))
             Series(k).paper(ax, *published(papers, "label_noise", method=method), None)
+            Series(k).ours(ax, *line, results.label(method))
         for k, method in enumerate(("random scores", "the middle of the image")):
             rates = column(results.select("without learning", method=method), ERROR).to_numpy()
             if len(rates):
@@ -123,8 +123,10 @@ def equal_error(results: ExperimentResults, fig: Any) -> None:
         ax.set(title=results.reading_label(reading), ylim=(0, 100))
         ax.tick_params(labelbottom=True)
         handles |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
-    fig.supxlabel("share of training images with wrong boxes", fontsize=9)
-    fig.supylabel("equal error rate (%)", fontsize=9)
+    for ax in axes[-1]:
+        ax.set_xlabel("share of images with wrong boxes")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("equal error rate (%)")
     handles["the paper"] = axes[0, 0].plot([], [], "o:", color=GREY, markerfacecolor="white")[0]
     handles["the primary reading"] = axes[0, 0].plot([], [], color=GREY, linewidth=0.8)[0]
     fig.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=5)
@@ -223,8 +225,8 @@ def training_time(results: ExperimentResults, fig: Any) -> None:
     fig.set_size_inches(5.6, 2.6)
     ax = fig.add_subplot()
     names: list[str] = []
-    pairs = [(SSVM, NOISE), (LINEAR, NOISE), (SSVM_CHI2, "machine"), (CHI2, NOISE)]
-    for k, (method, study) in enumerate(pairs):
+    pairs = [(0, SSVM, NOISE), (1, LINEAR, NOISE), (3, SSVM_CHI2, "machine"), (2, CHI2, NOISE)]
+    for k, method, study in pairs:
         runs = results.select(study, method=method)
         runs = runs[runs["reading"] == results.primary(method)]
         seconds = results.timed(runs)["fit_seconds"].dropna().tolist()

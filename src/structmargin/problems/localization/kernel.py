@@ -36,6 +36,8 @@ Images = Sequence[Image]
 Boxes = Sequence[np.ndarray]
 MEAN = "mean"
 """The gamma that training pairs decide."""
+ROUNDING = 1e-12
+"""A mean distance below this is that of pairs that are all alike."""
 
 
 _STORING = threading.Lock()
@@ -124,8 +126,8 @@ class BoxChi2:
             )
         if self.normalise not in KINDS:
             raise ValueError(f"normalise must be one of {', '.join(KINDS)}, but it is {self.normalise!r}")
-        number = isinstance(self.gamma, (int, float, np.number)) and not isinstance(self.gamma, bool)
-        if not (self.gamma is None or self.gamma == MEAN or (number and 0.0 < float(self.gamma) < np.inf)):
+        number = isinstance(self.gamma, (int, float)) and 0.0 < self.gamma < np.inf
+        if not (self.gamma is None or self.gamma == MEAN or number):
             raise ValueError(
                 f"gamma must be None, {MEAN!r} or a finite number above 0, but it is {self.gamma!r}"
             )
@@ -140,7 +142,7 @@ class BoxChi2:
         distances = self._distances(X, Y, X, Y)
         n = len(distances)
         mean = (distances.sum() - np.trace(distances)) / max(n * (n - 1), 1)
-        bound = replace(self, gamma=float(1.0 / mean) if mean > 0.0 else 1.0)
+        bound = replace(self, gamma=float(1.0 / mean) if mean > ROUNDING else 1.0)
         bound.memory.packed.set(self._pack(X, Y), X, Y)
         return bound
 
