@@ -23,7 +23,7 @@ from structmargin_suite.figures._grouped import standard_error
 from structmargin_suite.figures._style import COLOURS, GREY, MARKERS, Series
 from structmargin_suite.results import ExperimentResults, column
 
-STUDY = "models"
+STUDY, STUDIES = "models", ("models", "template only")
 SHOWN = ("BLOSUM62", "generative", "Simple", "Window", "Profile")
 """The methods for which the alignment of one pair is drawn."""
 MATRIX = {"blosum": 20 * 20}
@@ -51,7 +51,7 @@ def _primary(results: ExperimentResults, method: str) -> str:
 
 
 def _runs_under(results: ExperimentResults, method: str, reading: str) -> pd.DataFrame:
-    runs = results.select(STUDY, method=method)
+    runs = results.select(STUDIES, method=method)
     return runs[column(runs, "reading", "").fillna("") == reading]
 
 

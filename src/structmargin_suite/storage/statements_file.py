@@ -43,7 +43,10 @@ OPTIONAL_KEYS = (
     "volatile",
     "data",
     "untestable",
+    "chosen",
 )
+CHOSEN = ("before", "after first look")
+"""Whether delta, stated value or rule were fixed before results were seen; not said where it is not known."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ class Statement:
         "any" where made-up data decide it as well as real ones.
     untestable : str
         Why it cannot be tested here; empty where it can.
+    chosen : {"before", "after first look", ""}
+        When delta or the stated value was fixed; empty where the file does not say.
     """
 
     id: str
@@ -94,6 +99,7 @@ class Statement:
     volatile: bool = False
     data: str = "real"
     untestable: str = ""
+    chosen: str = ""
 
 
 @dataclass(frozen=True)
@@ -148,6 +154,8 @@ def _statement(path: Path, claim: Mapping[str, Any], given: Any) -> Statement:
         raise _fault(path, f"{name} does not say why its delta or stated value is what it is (because)")
     if given.get("side", "both") not in ("both", "above") or given.get("data", "real") not in ("real", "any"):
         raise _fault(path, f"{name} has a side other than both, above, or data other than real, any")
+    if given.get("chosen", CHOSEN[0]) not in CHOSEN:
+        raise _fault(path, f"{name} was chosen {given['chosen']!r}; say {' or '.join(CHOSEN)}")
     for key in ("delta", "above", "below"):
         if not isinstance(given.get(key, 0.0), (int, float)) or isinstance(given.get(key), bool):
             raise _fault(path, f"{name} has no number as {key}")

@@ -52,9 +52,7 @@ class ProteinBatch:
             _joined([template_kinds(x) for x in X], (0,), np.int32),
             _joined([target_kinds(x) for x in X], (0,), np.int32),
             _joined([template_codes(x, t.template) for x in X], (0, len(t.template)), np.int32),
-            np.ascontiguousarray(
-                _joined([target_codes(x, t.target) for x in X], (0, len(t.target)), np.int32).T
-            ),
+            *_compressed([target_codes(x, t.target) for x in X], len(t.target)),
             np.ascontiguousarray(start[:, 0]),
             np.ascontiguousarray(start[:, 1]),
             _joined([np.asarray(x.template_profile) for x in profiles], (0, 20), np.float64),
@@ -152,6 +150,23 @@ def _joined(parts: list[np.ndarray], empty: tuple[int, ...], kind: type) -> np.n
     return np.concatenate(parts).astype(kind) if parts else np.zeros(empty, dtype=kind)
 
 
+def _compressed(codes: list[np.ndarray], n_codes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The fields b, values and value_start of `PackedPairs`, from codes (places, n_codes) of each target."""
+    number = np.zeros((n_codes, sum(map(len, codes))), np.int32)
+    start = np.zeros((n_codes, len(codes) + 1), np.int64)
+    values: list[np.ndarray] = []
+    used = 0
+    for g in range(n_codes):
+        first = 0
+        for p, of_target in enumerate(codes):
+            start[g, p] = used
+            found, number[g, first : first + len(of_target)] = np.unique(of_target[:, g], return_inverse=True)
+            values.append(found)
+            used, first = used + len(found), first + len(of_target)
+        start[g, len(codes)] = used
+    return number, _joined(values, (0,), np.int32), start
+
+
 def _chains(Y: Sequence[np.ndarray]) -> PackedMatches:
     end = np.cumsum([len(y) for y in Y], dtype=np.int64)
     start = np.concatenate([[0], end[:-1]]).astype(np.int64)[: len(end)]
@@ -230,7 +245,7 @@ def _add_chain(packed, weights, p, chains, low, high, sign, counts, seen, column
             column = (
                 weights.start[n_kind + t]
                 + packed.a[a_place, t] * weights.size[n_kind + t]
-                + packed.b[weights.group[t], b_place]
+                + packed.values[packed.value_start[weights.group[t], p] + packed.b[weights.group[t], b_place]]
             )
             used = _put(column, sign, counts, seen, columns, used)
         if weights.profile >= 0:

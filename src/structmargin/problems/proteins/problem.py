@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,14 +35,16 @@ from structmargin.problems.proteins.features import (
 GAPS = {"linear": 2, "affine": 4}
 """How many weights a kind of place has for its gaps."""
 _CODES = {
-    0: ("residue", len(RESIDUES), "n"),
-    1: ("state", len(STATES), "n"),
-    2: ("access", N_ACCESS, "n"),
-    3: ("target", len(RESIDUES), "m"),
-    6: ("target_state", len(STATES), "m"),
-    7: ("target_access", N_ACCESS, "m"),
+    0: ("residue", len(RESIDUES), True),
+    1: ("state", len(STATES), True),
+    2: ("access", N_ACCESS, True),
+    3: ("target", len(RESIDUES), False),
+    6: ("target_state", len(STATES), False),
+    7: ("target_access", N_ACCESS, False),
 }
-"""The parts of a Pair that are codes: the name, how many values it has, and whose places it has."""
+"""The parts of a Pair that are codes: the name, how many values it has, and whether it is of the template."""
+FIRST_OPTIONAL = 4
+"""Parts from here on may be None."""
 
 
 @dataclass(frozen=True)
@@ -205,15 +207,17 @@ class ProteinAlignment(Params):
             if len(x) < 4:
                 raise ValueError(f"{where} has {len(x)} parts; give a Pair(residue, state, access, target)")
             n, m = len(x[0]), len(x[3])
-            for k, (name, limit, length) in _CODES.items():
-                if k < 4 or (len(x) > k and x[k] is not None):
-                    _check_codes(where, name, x[k], limit)
-                    chain, places = ("template", n) if length == "n" else ("target", m)
-                    if len(x[k]) != places:
-                        raise ValueError(
-                            f"{where} has {len(x[k])} values of {name} for a {chain} of {places} residues; "
-                            "give one each"
-                        )
+            for k, (name, limit, of_template) in _CODES.items():
+                codes: Any = x[k] if len(x) > k else None
+                if codes is None and k >= FIRST_OPTIONAL:
+                    continue
+                _check_codes(where, name, codes, limit)
+                chain, places = ("template", n) if of_template else ("target", m)
+                if len(codes) != places:
+                    raise ValueError(
+                        f"{where} has {len(codes)} values of {name} for a {chain} of {places} residues; "
+                        "give one each"
+                    )
             if self.profiles:
                 for name, profile, length in zip(("template", "target"), [*x[4:6], None, None], (n, m)):
                     _check_profile(where, name, profile, length)

@@ -3,7 +3,8 @@
 The score of a match is a sum over terms of w[start + a * size + b], with a code a of the template's place
 and a code b of the target's. Terms that depend on the kinds of both places alone are added up once for every
 kind of the template that occurs, and further terms that share their target code once for a row of the
-template: a cell costs one look-up for the kind, and one for each of at most four further target codes.
+template, over the values that the code has in this target: a cell costs one look-up for the kind, and one for
+each of at most four further target codes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ class PackedPairs(NamedTuple):
     a_kind: np.ndarray  # (all template places,) int32
     b_kind: np.ndarray  # (all target places,) int32
     a: np.ndarray  # (all template places, further terms) int32
-    b: np.ndarray  # (further target codes, all target places) int32
+    b: np.ndarray  # (further target codes, all target places) int32: which of the pair's values it is
+    values: np.ndarray  # int32: the values that a code has in a pair, ordered by code and pair
+    value_start: np.ndarray  # (further target codes, P + 1) int64: where those of a code and pair begin
     a_start: np.ndarray  # (P + 1,) int64
     b_start: np.ndarray  # (P + 1,) int64
     a_profile: np.ndarray  # (all template places, 20); with profiles, else empty
@@ -93,13 +96,14 @@ def fill(packed, weights, p, tables, S):  # type: ignore[no-untyped-def]
                 out[j] += w[column] * ours[kinds[j] // N_PLACES] + w[column + N_PLACES] * theirs[first + j]
         k = 0
         for g in range(len(b)):
-            tables.further[:] = 0.0
+            values = packed.values[packed.value_start[g, p] : packed.value_start[g, p + 1]]
+            added = tables.further[: len(values)]
+            added[:] = 0.0
             while k < len(weights.group) and weights.group[k] == g:
-                size = weights.size[n_kind + k]
-                base = weights.start[n_kind + k] + packed.a[a_place, k] * size
-                for c in range(size):
-                    tables.further[c] += w[base + c]
+                base = weights.start[n_kind + k] + packed.a[a_place, k] * weights.size[n_kind + k]
+                for c in range(len(values)):
+                    added[c] += w[base + values[c]]
                 k += 1
             code = b[g]
             for j in range(m):
-                out[j] += tables.further[code[first + j]]
+                out[j] += added[code[first + j]]

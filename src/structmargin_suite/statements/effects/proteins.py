@@ -16,7 +16,7 @@ from structmargin_suite.analysis.experiments.proteins import PairScores, family_
 from structmargin_suite.results import column
 from structmargin_suite.statements.cases import Case, effect
 
-STUDY = "models"
+STUDIES = ("models", "template only")
 GENERATIVE, BLAST = "generative", "BLOSUM62"
 MODELS = ("Simple", "Anova2", "Tensor", "Window", "Profile")
 LOW_IDENTITY = 0.2
@@ -44,7 +44,7 @@ def _smallest_lead(case: Case, better: Sequence[str], other: str, below: float =
     return estimate.noted(f"{better[int(leads.mean(axis=0).argmin())]} against {other}")
 
 
-@effect(*COMPARED, study=STUDY, methods=(GENERATIVE, *MODELS))
+@effect(*COMPARED, study=STUDIES, methods=(GENERATIVE, *MODELS))
 def lead(case: Case) -> Estimate:
     """Q4-score of the first model minus that of the second."""
     better, other = COMPARED[case.statement.id]
@@ -54,7 +54,7 @@ def lead(case: Case) -> Estimate:
 
 def _predicted_structure(case: Case, method: str) -> str:
     """How good the predicted structure of targets is that a method uses; nothing where it uses none."""
-    runs, reading = case.runs(STUDY, method), case.reading_of(method)
+    runs, reading = case.runs(STUDIES, method), case.reading_of(method)
     right, loop = (column(runs, f"test_{name}").mean() for name in ("states_right", "all_loop"))
     if np.isnan(right) or (reading and case.experiment.readings[reading].sets["target_structure"] == "none"):
         return ""
@@ -62,7 +62,7 @@ def _predicted_structure(case: Case, method: str) -> str:
     return f"; states are predicted right at {right:.1f}% of places (all loop: {loop:.1f}%){poor}"
 
 
-@effect(*COMPARED, study=STUDY, methods=(GENERATIVE, *MODELS), cause="data")
+@effect(*COMPARED, study=STUDIES, methods=(GENERATIVE, *MODELS), cause="data")
 def lead_below_20(case: Case) -> Estimate:
     """The same on pairs with less than 20% identical residues, which the paper calls difficult."""
     better, other = COMPARED[case.statement.id]
@@ -71,13 +71,13 @@ def lead_below_20(case: Case) -> Estimate:
     return estimate.noted(f"{numbers} on the pairs with less than 20% identical residues")
 
 
-@effect("protein-baselines-blast", study=STUDY, methods=(GENERATIVE, *MODELS))
+@effect("protein-baselines-blast", study=STUDIES, methods=(GENERATIVE, *MODELS))
 def blast_is_lowest(case: Case) -> Estimate:
     """The lowest Q4-score of the other methods of the figure minus that of BLAST."""
     return _smallest_lead(case, (GENERATIVE, *MODELS), BLAST)
 
 
-@effect("protein-baselines-identity", study=STUDY, methods=(GENERATIVE, *MODELS))
+@effect("protein-baselines-identity", study=STUDIES, methods=(GENERATIVE, *MODELS))
 def harder_below_20(case: Case) -> Estimate:
     """Q4-score of pairs with 20% identical residues and more minus that of the others, over all methods."""
     scores = _scores(case, (BLAST, GENERATIVE, *MODELS))
@@ -115,5 +115,5 @@ def _below(scores: PairScores, identity: float) -> PairScores:
 
 
 def _by_fold(case: Case, method: str) -> dict[int, str]:
-    runs = case.runs(STUDY, method)
+    runs = case.runs(STUDIES, method)
     return dict(zip(column(runs, "fold", 0), runs["run"], strict=True))
