@@ -2,8 +2,8 @@
 
 workflow/resources.yaml has, for each experiment, scale and rule, the megabytes and seconds of the largest job
 that was measured (`structmargin resources` writes it). A job asks for more than that: the next machine may be
-slower, and the next data larger. A rule that was measured at other scales only asks for what it took there,
-times a factor; one that was never measured asks for a lot.
+slower, and the next data larger. A rule that was not measured at a scale asks for what it took at a larger one,
+or for a multiple of what it took at a smaller one; one that was never measured asks for a lot.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from structmargin_suite.planning.plan import SCALES
 from structmargin_suite.storage.files import read_yaml
 
 FILE = Path("workflow", "resources.yaml")
 MEMORY_FACTOR, TIME_FACTOR = 1.5, 6.0
 MIN_MB, MIN_MINUTES = 1000, 10
-OTHER_SCALE_MEMORY, OTHER_SCALE_TIME = 4.0, 6.0
-"""How much more a job may take than the largest one that was measured at other scales: among preparations and
+SMALLER_SCALE_MEMORY, SMALLER_SCALE_TIME = 4.0, 6.0
+"""How much more a job may take than the largest one that was measured at a smaller scale: among preparations and
 trainings, which were measured at all scales, paper over standard is at most 5.1 in memory and 6.0 in time."""
 UNKNOWN_MB, UNKNOWN_MINUTES = 4000, 240
 """For rules that were never measured."""
@@ -57,18 +58,19 @@ class Resources:
         >>> Resources(measured).asked("ocr", "paper", "evaluate")
         Asked(mem_mb=4000, runtime=240)
         """
-        scales = self.measured.get(experiment, {})
-        largest = scales.get(scale, {}).get(rule)
-        if largest is not None:
-            return _asked(largest["mb"], largest["seconds"])
-        elsewhere = [rules[rule] for rules in scales.values() if rule in rules]
-        if not elsewhere:
-            return Asked(UNKNOWN_MB, UNKNOWN_MINUTES)
-        mb, seconds = (max(each[what] for each in elsewhere) for what in ("mb", "seconds"))
-        return _asked(OTHER_SCALE_MEMORY * mb, OTHER_SCALE_TIME * seconds)
+        by_scale = self.measured.get(experiment, {})
+        place = SCALES.index(scale)
+        for each in SCALES[place:]:  # a larger scale takes at least as much
+            if rule in by_scale.get(each, {}):
+                return _asked(by_scale[each][rule])
+        for each in reversed(SCALES[:place]):
+            if rule in by_scale.get(each, {}):
+                return _asked(by_scale[each][rule], SMALLER_SCALE_MEMORY, SMALLER_SCALE_TIME)
+        return Asked(UNKNOWN_MB, UNKNOWN_MINUTES)
 
 
-def _asked(mb: float, seconds: float) -> Asked:
-    memory = 100 * math.ceil(MEMORY_FACTOR * mb / 100)
-    minutes = math.ceil(TIME_FACTOR * seconds / 60)
-    return Asked(max(MIN_MB, memory), max(MIN_MINUTES, minutes))
+def _asked(largest: Mapping[str, float], memory: float = 1.0, time: float = 1.0) -> Asked:
+    """What to ask for where the largest job took so much, at a scale that is smaller by these factors."""
+    mb = 100 * math.ceil(MEMORY_FACTOR * memory * largest["mb"] / 100)
+    minutes = math.ceil(TIME_FACTOR * time * largest["seconds"] / 60)
+    return Asked(max(MIN_MB, mb), max(MIN_MINUTES, minutes))

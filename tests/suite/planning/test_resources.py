@@ -32,8 +32,20 @@ def test_the_largest_job_of_each_rule_is_what_is_asked_for_with_room_to_spare(tm
     asked = Resources.read(tmp_path)
     assert asked.asked("ocr", "paper", "train") == (2300, 21)
     assert asked.asked("ocr", "paper", "show") == (1000, 10) == asked.asked("ocr", "smoke", "train")
-    assert asked.asked("ocr", "standard", "train") == (UNKNOWN_MB, UNKNOWN_MINUTES)
+    assert asked.asked("ocr", "paper", "prepare") == (UNKNOWN_MB, UNKNOWN_MINUTES)
     assert asked.asked("other", "paper", "train") == (UNKNOWN_MB, UNKNOWN_MINUTES)
+
+
+def test_what_was_not_measured_at_a_scale_asks_by_the_others(tmp_path):
+    """As much as at a larger scale; four times the memory and six times the time of a smaller one."""
+    noted(tmp_path, "smoke", "ocr", "train_all", 20.0, 300.0)
+    noted(tmp_path, "paper", "ocr", "evaluate_all", 200.0, 2000.0)
+    noted(tmp_path, "smoke", "ocr", "evaluate_all", 1.0, 100.0)
+    write_resources(tmp_path)
+    asked = Resources.read(tmp_path)
+    assert asked.asked("ocr", "standard", "train") == (1800, 12) == asked.asked("ocr", "paper", "train")
+    assert asked.asked("ocr", "standard", "evaluate") == (3000, 20) == asked.asked("ocr", "paper", "evaluate")
+    assert asked.asked("ocr", "smoke", "evaluate") == (1000, 10)
 
 
 def test_a_new_measurement_replaces_its_rule_and_leaves_the_others(tmp_path):
