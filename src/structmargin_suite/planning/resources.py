@@ -2,8 +2,8 @@
 
 workflow/resources.yaml has, for each experiment, scale and rule, the megabytes and seconds of the largest job
 that was measured (`structmargin resources` writes it). A job asks for more than that: the next machine may be
-slower, and the next data larger. A rule that was not measured at a scale asks for what it took at a larger one,
-or for a multiple of what it took at a smaller one; one that was never measured asks for a lot.
+slower, and the next data larger. A rule that was not measured at a scale asks for what it took at a larger
+one, or for a multiple of what it took at a smaller one; one that was never measured asks for a lot.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ FILE = Path("workflow", "resources.yaml")
 MEMORY_FACTOR, TIME_FACTOR = 1.5, 6.0
 MIN_MB, MIN_MINUTES = 1000, 10
 SMALLER_SCALE_MEMORY, SMALLER_SCALE_TIME = 4.0, 6.0
-"""How much more a job may take than the largest one that was measured at a smaller scale: among preparations and
-trainings, which were measured at all scales, paper over standard is at most 5.1 in memory and 6.0 in time."""
+"""How much more a job may take than the largest one that was measured at a smaller scale. Preparations and
+trainings were measured at all scales: paper over standard is at most 5.1 in memory and 6.0 in time."""
 UNKNOWN_MB, UNKNOWN_MINUTES = 4000, 240
 """For rules that were never measured."""
 
