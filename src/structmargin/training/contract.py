@@ -91,9 +91,12 @@ def require_best_answers(
     inputs = {i: separation.X[i] for i in map(int, chosen)}  # a row of a sparse matrix is dear
     drawn = list(_drawn(separation, inputs, model, rng))
     for factor in FACTORS:
-        if model.w is not None:
+        scaled = model
+        if f.w is None:
+            scaled = model.times(factor)
+        else:
             np.multiply(f.w, factor, out=model.w)
-        answers = separation.answers(model if model.w is not None else model.times(factor), chosen)
+        answers = separation.answers(scaled, chosen)
         margin = (answers.b - answers.H) / np.where(answers.scale > 0.0, factor * answers.scale, 1.0)
         values = np.where(answers.losses > 0.0, separation.H(answers.losses, margin), 0.0)
         for i, value in zip(answers.example, values, strict=True):
@@ -101,7 +104,7 @@ def require_best_answers(
                 raise SearchError(
                     _beaten(int(i), H[i], f"its answer under {factor:g} w has H = {value:.6g} under w")
                 )
-    if model.w is not None:
+    if f.w is not None:
         model.w[:] = f.w
     of_truth = {i: f(x, separation.Y[i]) for i, x in inputs.items()}
     for i, ybar, origin in drawn:
