@@ -82,7 +82,7 @@ def topics(results: ExperimentResults, fig: Any) -> None:
             0.97, 0.05, f"{won} won, {tied} tied, {lost} lost\np = {p_value_sign_test(case):.2g}",
             transform=ax.transAxes, ha="right", va="bottom", fontsize=7,
         )  # fmt: skip
-        ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+        ax.set(xlim=(low, high), ylim=(low, high), box_aspect=1.0)
         if row == 0:
             ax.set_title(f"{MEASURES[case.measure]} (%)")
         if row == len(names) - 1:
@@ -133,6 +133,7 @@ def gain(results: ExperimentResults, fig: Any) -> None:
         )  # fmt: skip
         ax.axhline(0.0, color=GREY, linewidth=0.8)
         ax.set(xscale="log", xlabel="positive training rows (%)", title=title)
+        ax.xaxis.set_minor_formatter("")
     panels[0].set_ylabel("gain (points)")
     handles, labels = panels[0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside lower center", ncols=5)

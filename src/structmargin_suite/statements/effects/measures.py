@@ -104,7 +104,7 @@ def _real_studies(case: Case) -> list[str]:
     """The studies of the table whose data are not made up."""
     data = case.experiment.summary.get("data", [])
     made_up = {entry["corpus"] for entry in data if entry["kind"] == "synthetic"}
-    of_study = {study: set(column(case.runs(study), "corpus", "")) for study in STUDIES}
+    of_study = {study: set(column(case.experiment.select(study), "corpus", "")) for study in STUDIES}
     real = [study for study in STUDIES if not of_study[study] <= made_up or not of_study[study]]
     if not any(of_study[study] for study in real):
         raise NotTestable("made-up data do not decide a statement about real data")
