@@ -28,7 +28,7 @@ SHOWN = ("BLOSUM62", "generative", "Simple", "Window", "Profile")
 """The methods for which the alignment of one pair is drawn."""
 MATRIX = {"blosum": 20 * 20}
 COUNTED = {"residue": 20 * 20, "structure": 300 * 300}
-MADE_UP = 16
+MADE_UP = 24
 """So many families are made up, whose masters the structure of the drawn target is predicted from."""
 
 
