@@ -23,11 +23,12 @@ LISTED = 3
 
 @dataclass(frozen=True)
 class Planned:
-    """A job of a run: what people call it, its experiment, and the CPU seconds expected of it."""
+    """A job of a run: what people call it, the CPU seconds expected of it, its experiment and its stage."""
 
     title: str
     seconds: float
     experiment: str = ""
+    stage: str = ""
 
 
 @dataclass
@@ -75,15 +76,20 @@ class Board:
         expected = sum(self.jobs[number].seconds for number in timed)
         return sum(timed.values()) / expected if expected >= ENOUGH else 1.0
 
+    def passed(self, number: int) -> float:
+        """The expected CPU seconds of a job that are done."""
+        seconds = self.jobs[number].seconds
+        if number in self.took:
+            return seconds
+        began = self.running.get(number)
+        if began is None:
+            return 0.0
+        return min((self.clock() - began) / max(self.slowness, 1e-6), NEARLY * seconds)
+
     @property
     def done(self) -> float:
         """The expected CPU seconds that are done."""
-        now, slowness = self.clock(), max(self.slowness, 1e-6)
-        part = sum(
-            min((now - began) / slowness, NEARLY * self.jobs[number].seconds)
-            for number, began in self.running.items()
-        )
-        return sum(self.jobs[number].seconds for number in self.took) + part
+        return sum(self.passed(number) for number in self.jobs)
 
     @property
     def share(self) -> float:
@@ -94,9 +100,14 @@ class Board:
 
     @property
     def left(self) -> float:
-        """The seconds that are left, on all cores."""
-        parallel = max(1, min(self.cores, len(self.jobs) - len(self.took)))
-        return max(self.total - self.done, 0.0) * self.slowness / parallel
+        """The seconds that are left: of all jobs on all cores, or of one chain through the stages, which
+        wait for each other, where that is longer."""
+        longest: dict[str, float] = {}
+        for number, job in self.jobs.items():
+            rest = job.seconds - self.passed(number)
+            longest[job.stage] = max(rest, longest.get(job.stage, 0.0))
+        on_all_cores = max(self.total - self.done, 0.0) / max(1, self.cores)
+        return max(on_all_cores, sum(longest.values())) * self.slowness
 
     def now(self) -> str:
         """What is running, longest first."""

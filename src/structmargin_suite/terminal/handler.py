@@ -46,7 +46,7 @@ class LogHandler(LogHandlerBase):
 
         asked = self.common_settings
         stream = sys.stdout if asked.stdout else sys.stderr
-        self.screen = Screen(stream)
+        self.screen = Screen(stream, beside=sys.stdout)
         self.snakemake_text = ColorizingTextHandler(nocolor=asked.nocolor, stream=stream)
         full = getattr(self.settings, "full", False)
         self.full = bool(full or asked.dryrun or asked.verbose or asked.debug_dag or asked.printshellcmds)

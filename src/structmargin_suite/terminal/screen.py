@@ -19,10 +19,13 @@ CLEAR = "\r\x1b[K"
 
 
 class Screen:
-    """A stream for people: `bar` says what the last line of a terminal shows, given its width."""
+    """A stream for people: `bar` says what the last line of a terminal shows, given its width.
 
-    def __init__(self, stream: TextIO) -> None:
-        self.stream = stream
+    `beside` is another stream that is read at the same time: a bar needs two terminals.
+    """
+
+    def __init__(self, stream: TextIO, beside: TextIO | None = None) -> None:
+        self.stream, self.beside = stream, stream if beside is None else beside
         self.lock = threading.RLock()
         self.bar: Callable[[int], str] | None = None
         self.drawn = False
@@ -33,7 +36,8 @@ class Screen:
     def is_terminal(self) -> bool:
         """Whether a bar can be redrawn."""
         try:
-            return self.stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+            both = self.stream.isatty() and self.beside.isatty()
+            return both and os.environ.get("TERM", "dumb") != "dumb"
         except ValueError:  # closed
             return False
 

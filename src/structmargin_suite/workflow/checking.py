@@ -15,7 +15,7 @@ from structmargin.names import nearest
 from structmargin_suite.planning.config import unknown
 from structmargin_suite.planning.plan import Suite
 from structmargin_suite.rerun.kept import keep_tables, replaced
-from structmargin_suite.rerun.unfit import OTHER, unfit
+from structmargin_suite.rerun.unfit import MISSING, OTHER, unfit
 from structmargin_suite.storage.layout import ScaleLayout
 
 FOLDERS = (".snakemake", "data", "data/ready", "results", "results/scales")
@@ -70,7 +70,7 @@ def remove_unfit(suite: Suite, experiments: Sequence[str], dry: bool) -> None:
     for path, why, damaged, later in found:
         if damaged:
             print(f"{path} {why}: it is made again", file=sys.stderr)
-        else:
+        elif why != MISSING or any(path.parent.glob("*")):  # else the experiment is run for the first time
             outdated.setdefault(why, []).append(path)
         for file in () if dry else (path, *later):
             remove(file)

@@ -123,9 +123,7 @@ class Pipeline:
         lines = []
         if failed:
             logs = ", ".join(map(os.path.relpath, self.workflow.logger_manager.get_logfile()))
-            lines.append(
-                f"not all jobs are done; the next call goes on from here (Snakemake's own log: {logs})"
-            )
+            lines.append(f"not all jobs are done; the next call goes on from here (Snakemake's log: {logs})")
         else:
             lines.append(f"done in {duration(time.monotonic() - self.began)}")
         if self.workflow.storage_settings.default_storage_provider:

@@ -38,7 +38,7 @@ class Forecast:
         }
         self.jobs = {
             job.jobid: Planned(
-                " ".join(filter(None, (rule, name, stem))), self._seconds(rule, name, stem), name
+                " ".join(filter(None, (rule, name, stem))), self._seconds(rule, name, stem), name, rule
             )
             for job, rule, name, stem in named
         }

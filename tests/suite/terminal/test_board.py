@@ -54,6 +54,14 @@ def test_a_slow_machine_makes_the_rest_longer_and_two_cores_make_it_shorter():
     assert shown.told(0) == "1 of 3 jobs, 14 %: job 0 took 20 s, about 1 min left"
 
 
+def test_stages_that_wait_for_each_other_do_not_get_shorter_on_more_cores():
+    stages = {"train": (30.0, 30.0), "evaluate": (5.0, 5.0), "report": (10.0,)}
+    jobs = [Planned("x", each, "toy", stage) for stage, seconds in stages.items() for each in seconds]
+    assert Board(dict(enumerate(jobs)), cores=1).left == pytest.approx(80.0)
+    assert Board(dict(enumerate(jobs)), cores=2).left == pytest.approx(45.0)
+    assert Board(dict(enumerate(jobs)), cores=100).left == pytest.approx(30.0 + 5.0 + 10.0)
+
+
 def test_jobs_that_the_plan_does_not_have_and_ends_without_a_beginning_do_no_harm():
     shown, clock = board(10.0, 10.0)
     shown.start([7])

@@ -42,8 +42,10 @@ class Broken(io.StringIO):
 def make(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
 
-    def handler(stream: io.StringIO, **options: bool) -> LogHandler:
+    def handler(stream: io.StringIO, piped: bool = False, **options: bool) -> LogHandler:
         monkeypatch.setattr("sys.stderr", stream)
+        if isinstance(stream, Terminal) and not piped:
+            monkeypatch.setattr("sys.stdout", Terminal())
         names = ("stdout", "nocolor", "dryrun", "verbose", "debug_dag", "printshellcmds")
         made = LogHandler(SimpleNamespace(**dict.fromkeys(names, False) | {"nocolor": True} | options), None)
         made.setFormatter(DefaultFormatter())
@@ -90,6 +92,15 @@ def test_on_a_terminal_there_is_a_bar_below_the_lines_that_stay(make):
     shown = stream.getvalue()
     assert f"{CLEAR}[" in shown and "now: train toy a" in shown and f"{CLEAR}Careful\n{CLEAR}[" in shown
     assert f"{CLEAR}toy: done, 1 s in all its jobs\n" in shown and shown.endswith(CLEAR)
+
+
+def test_where_standard_output_goes_elsewhere_there_are_lines_on_the_terminal_too(make):
+    stream = Terminal()
+    handler = make(stream, piped=True)
+    handler.begin(JOBS, cores=1)
+    handler.emit(record("x", event=LogEvent.JOB_FINISHED, job_id=1))
+    handler.close()
+    assert stream.getvalue() == "1 of 2 jobs, 75 %: train toy a is done, about 10 s left\n"
 
 
 def test_without_a_run_snakemake_is_heard_and_after_an_error_only_the_error(make):
