@@ -12,6 +12,7 @@ structmargin snapshot                 copy the small files of results/ to result
 structmargin init my-folder           copy configs and workflow there: the suite without the repository
 structmargin warm                     compile all hot loops, on all cores, before anything waits for them
 structmargin docs                     write what in docs/ follows from configs and modules
+structmargin notebooks ner            execute notebooks on the snapshot and write their outputs; all without a name
 """
 
 from __future__ import annotations
@@ -78,6 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     init.add_argument("folder", type=Path, nargs="?", help="where to (this one)")
     commands.add_parser("docs", help="write what in docs/ follows from configs and modules", parents=[shared])
+    notebooks = commands.add_parser("notebooks", help="renew the outputs of notebooks", parents=[shared])
+    notebooks.add_argument("notebook", nargs="*", help="notebooks by name (all)")
     return parser
 
 
@@ -371,6 +374,14 @@ def _docs(options: argparse.Namespace) -> int:
     return 0
 
 
+def _notebooks(options: argparse.Namespace) -> int:
+    from structmargin_suite.publish.previews.notebooks import renew
+
+    for path, size in renew(options.root, options.notebook):
+        print(f"{path}: {size / 1000:.0f} kB")
+    return 0
+
+
 COMMANDS = {
     "list": _list,
     "explain": _explain,
@@ -383,6 +394,7 @@ COMMANDS = {
     "snapshot": _snapshot,
     "warm": _warm,
     "docs": _docs,
+    "notebooks": _notebooks,
     "init": _init,
 }
 

@@ -8,7 +8,7 @@ from helpers.toy_project import HERE, TOY, project
 from structmargin_suite.cli import main
 from structmargin_suite.publish.architecture import reduced
 from structmargin_suite.publish.documents import api, documents, readings
-from structmargin_suite.publish.readme import BEGIN, END, FIGURE, SHOWN, SIZES, TABLE, front
+from structmargin_suite.publish.previews.readme import BEGIN, END, FIGURE, SHOWN, SIZES, TABLE, front
 from structmargin_suite.storage.csv_files import write_csv
 from structmargin_suite.storage.files import write_json
 
