@@ -12,7 +12,8 @@ structmargin snapshot                 copy the small files of results/ to result
 structmargin init my-folder           copy configs and workflow there: the suite without the repository
 structmargin warm                     compile all hot loops, on all cores, before anything waits for them
 structmargin docs                     write what in docs/ follows from configs and modules
-structmargin notebooks ner            execute notebooks on the snapshot and write their outputs; all without a name
+structmargin notebooks ner            renew the outputs of notebooks from the snapshot; all without a name
+structmargin picture                  renew the picture of the overview in the README, by Chromium
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("docs", help="write what in docs/ follows from configs and modules", parents=[shared])
     notebooks = commands.add_parser("notebooks", help="renew the outputs of notebooks", parents=[shared])
     notebooks.add_argument("notebook", nargs="*", help="notebooks by name (all)")
+    commands.add_parser("picture", help="renew the picture of the overview", parents=[shared])
     return parser
 
 
@@ -337,7 +339,8 @@ def _snapshot(options: argparse.Namespace) -> int:
 
     for line in snapshot(options.root):
         print(f"left out: {line}")
-    print(f"the copy is in {options.root / 'results' / 'snapshot'}: look at its index.html, then commit it")
+    print(f"the copy is in {options.root / 'results' / 'snapshot'}: look at its index.html;")
+    print("then structmargin docs, notebooks and picture renew what is made from it (make snapshot does all)")
     return 0
 
 
@@ -382,6 +385,13 @@ def _notebooks(options: argparse.Namespace) -> int:
     return 0
 
 
+def _picture(options: argparse.Namespace) -> int:
+    from structmargin_suite.publish.previews.picture import picture
+
+    print(picture(options.root) or "there is no Chromium here: the picture stays as it is")
+    return 0
+
+
 COMMANDS = {
     "list": _list,
     "explain": _explain,
@@ -395,6 +405,7 @@ COMMANDS = {
     "warm": _warm,
     "docs": _docs,
     "notebooks": _notebooks,
+    "picture": _picture,
     "init": _init,
 }
 

@@ -77,7 +77,9 @@ def executed(root: Path, paths: Sequence[Path]) -> Iterator[tuple[Path, Any]]:
                         client.execute_cell(cell, index)
                     except CellExecutionError as error:
                         last = f"{error.ename}: {error.evalue}"
-                        raise DataError(f"notebooks/{path.name}, cell {count} of code fails: {last}") from None
+                        raise DataError(
+                            f"notebooks/{path.name}, cell {count} of code fails: {last}"
+                        ) from None
                     cell.execution_count = count
                     cell.outputs = _settled(cell.outputs, count)
                 yield path, notebook
@@ -150,7 +152,9 @@ def _said(cell: Any) -> dict[str, Any]:
     """What a cell prints, which tables it shows, and how many figures."""
     data = [output.data for output in cell.outputs if "data" in output]
     texts = [one["text/plain"] for one in data if "image/png" not in one and "text/html" not in one]
-    tables = [unescape(re.sub(r"(?s)<style.*?</style>|<[^>]+>", " ", one.get("text/html", ""))) for one in data]
+    tables = [
+        unescape(re.sub(r"(?s)<style.*?</style>|<[^>]+>", " ", one.get("text/html", ""))) for one in data
+    ]
     return {
         "printed": "".join(o.text for o in cell.outputs if o.output_type == "stream") + "\n".join(texts),
         "tables": [" ".join(table.split()) for table in tables if table.strip()],

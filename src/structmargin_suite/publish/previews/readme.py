@@ -1,6 +1,6 @@
 """The first screen of the README: what the committed run found, between two marks in the text.
 
-    <!-- snapshot --> how many statements have which verdict, Table 4 and its figure <!-- /snapshot -->
+    <!-- snapshot --> every table and figure of the papers with its verdicts <!-- /snapshot -->
 Every number there is one of results/snapshot; `structmargin docs` rewrites it, and a test compares it with
 the snapshot.
 """
@@ -8,19 +8,29 @@ the snapshot.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from structmargin_suite.publish.escapes import markdown_cell
-from structmargin_suite.publish.verdicts import counts, score
-from structmargin_suite.results import ExperimentResults, Results, with_readings
+from structmargin_suite.publish.page.contents import Item, contents, numbers_in
+from structmargin_suite.publish.papers import PAPERS
+from structmargin_suite.publish.verdicts import causes, counts, score
+from structmargin_suite.results import Results
 from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.frames import records
 
 BEGIN, END = "<!-- snapshot -->", "<!-- /snapshot -->"
-SHOWN, TABLE, FIGURE = "alignment", "alignment", "learning_curve"
-STUDY = "sizes"
-SIZES = (4, 10, 20, 40, 80)
+SHOWN = ("reproduced", "inconclusive", "contradicted", "not testable")
+CAUSES = {
+    "power": "too few data to tell",
+    "open": "cause not found",
+    "reading": "another reading of the paper does",
+    "claim": "the claim itself",
+    "data": "other data reproduce it",
+    "engineering": "programs are faster today",
+}
+"""What causes are called here; `statements.csv` has them in full."""
 
 
 def front(root: Path) -> str | None:
@@ -28,71 +38,63 @@ def front(root: Path) -> str | None:
     path = root / "README.md"
     snapshot = Results(root, root / "results" / "snapshot")
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if SHOWN not in snapshot or BEGIN not in text or END not in text:
+    if not snapshot or BEGIN not in text or END not in text:
         return None
     before, rest = text.split(BEGIN, 1)
     after = rest.split(END, 1)[1]
-    return "\n".join(
-        [before + BEGIN, *_score(snapshot), "", *_table(snapshot[SHOWN]), "", *_figure(snapshot), END + after]
-    )
+    rows = records(snapshot.statements())
+    return "\n".join([before + BEGIN, *_score(snapshot, rows), "", *_table(snapshot, rows), END + after])
 
 
-def _score(snapshot: Results) -> list[str]:
+def _score(snapshot: Results, rows: Sequence[dict[str, Any]]) -> list[str]:
     """How many statements have which verdict, and on what that rests."""
-    statements, record = (
-        snapshot.statements(),
-        read_json(snapshot.folder / "record.json", ("experiments", "scale")),
-    )
-    judged = records(statements)
+    record = read_json(snapshot.folder / "record.json", ("experiments", "scale"))
     kinds = Counter(
         kind for experiment in record["experiments"].values() for kind in experiment["data"].values()
     )
     real = sum(count for kind, count in kinds.items() if kind != "synthetic")
     return [
-        f"**Of {sum(counts(judged).values())} statements of the papers: {score(judged)}** "
-        f"in the committed run (`SCALE={record['scale']}`, {real} real "
-        f"data sets and {kinds['synthetic']} synthetic ones): [the page](results/snapshot/index.html), "
-        f"[each verdict with its evidence](results/snapshot/statements.csv). "
-        "One of its tables, and its figure:",
+        f"**Of {sum(counts(rows).values())} statements of the papers: {score(rows)}** in the committed run "
+        f"(`SCALE={record['scale']}`, {real} real data sets and {kinds['synthetic']} synthetic ones). By table "
+        "and figure, with our numbers beside the paper's behind each link:"
     ]
 
 
-def _table(experiment: ExperimentResults) -> list[str]:
-    """A few rows of Table 4: ours, and the paper's in brackets."""
-    table = records(with_readings(experiment.table(TABLE)))
-    by_key = {(row["n_train"], row["method"], row["reading"] or "", row["measure"]): row for row in table}
-    columns = list(_columns(experiment))
-    head = " | ".join(label for *_, label in columns)
-    lines = [f"| examples | {head} |", "|---" * (1 + len(columns)) + "|"]
-    for size in SIZES:
-        cells = []
-        for method, reading, measure, _ in columns:
-            row = by_key[size, method, reading, measure]
-            paper = "" if row["published"] is None else f" ({row['published']:.1f})"
-            cells.append(f"{row['value']:.1f}{paper}")
-        lines.append(f"| {size} | {' | '.join(cells)} |")
-    return [
-        *lines,
-        "",
-        "Errors in percent on test pairs, and constraints added; the paper's numbers in brackets.",
+def _table(snapshot: Results, rows: Sequence[dict[str, Any]]) -> list[str]:
+    """A row for each table and figure that statements rest on: its verdicts, and why some are not better."""
+    lines = [
+        f"| | what is learnt | {' | '.join(SHOWN)} | why not | |",
+        "|---|---|" + "--:|" * len(SHOWN) + "---|---|",
     ]
+    for paper, items in contents([snapshot[name] for name in snapshot], rows).items():
+        for item in items:
+            if any(item.counts.get(verdict) for verdict in SHOWN):
+                lines.append(_line(paper, item, rows))
+    return lines
 
 
-def _columns(experiment: ExperimentResults) -> Iterator[tuple[str, str, str, str]]:
-    """(method, reading, measure, header) of each column.
+def _line(paper: str, item: Item, rows: Sequence[Mapping[str, Any]]) -> str:
+    """One row: the paper's table, linked to ours, its counts and causes, and its notebook."""
+    own = [
+        dict(row) for row in rows
+        if row["experiment"] == item.experiment and row["paper"] == paper
+        and not row["volatile"] and item.label in numbers_in(row["where"])
+    ]  # fmt: skip
+    why = ", ".join(f"{CAUSES.get(name, name)} ({n})" for name, n in causes(own).items())
+    label = f"{PAPERS[paper].short_venue} {PAPERS[paper].year}, {item.label}"
+    cells = [
+        f"[{label}](results/snapshot/{_ours(item)})",
+        markdown_cell(item.title),
+        *(str(item.counts.get(verdict, "")) for verdict in SHOWN),
+        markdown_cell(why),
+        f"[notebook](notebooks/{item.experiment}.ipynb)",
+    ]
+    return f"| {' | '.join(cells)} |"
 
-    Test errors of the baseline's primary reading and of all readings of the others, and the constraints of
-    the primary one.
-    """
-    learnt = [pair for pair in experiment.pairs(STUDY) if experiment.methods[pair[0]].library is not None]
-    for name, reading in experiment.pairs(STUDY):
-        if (name, reading) in learnt or reading == experiment.primary(name):
-            shown = experiment.label(name, reading if (name, reading) in learnt else "")
-            yield name, reading, "test_error", shown
-    name, reading = next(pair for pair in learnt if pair[1] == experiment.primary(pair[0]))
-    yield name, reading, "constraints", f"{experiment.label(name, reading)}: constraints"
 
-
-def _figure(snapshot: Results) -> list[str]:
-    caption = snapshot[SHOWN].config["figures"][FIGURE]["caption"]
-    return [f"![{markdown_cell(caption)}](results/snapshot/{SHOWN}/figures/{FIGURE}.svg)"]
+def _ours(item: Item) -> str:
+    """The file of our table or figure that can be read on the web, below the snapshot; else the page."""
+    kind, _, name = item.address.partition("#")[2].partition("-")
+    if kind == "table":
+        return f"{item.experiment}/{name}.md"
+    return f"{item.experiment}/figures/{name}.svg" if kind == "figure" else item.address
