@@ -1,7 +1,7 @@
-"""Links of the site that lead out of docs/: the files they name are shown, or named, where there is no link.
+"""Links of the site that lead out of docs/ become their text with the path behind it.
 
-Documents link to notebooks, sources and results beside docs/, as is right for who reads them in a checkout. The
-site has only docs/: such a link becomes its text with the path behind it, so that no link of the site is dead.
+Documents link to notebooks, sources and results beside docs/, for readers of a checkout. The site has only
+docs/, and no link of it should be dead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tutorials' examples run as they stand: programs print what the text shows, configs give their tables."""
+"""The tutorials' examples run as they stand: programs print what is shown, configs give their tables."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def test_own_data_in_a_config(tmp_path: Path) -> None:
         "studies": {"words": {"methods": ["S-SVM"], "data": ["mine"], "vary": {"rotation": [0]}}},
         "tables": {
             "letters": {
-                "caption": "Letters.", "study": "words", "keys": ["method"], "measures": ["test_letter_error"],
+                "caption": "Letters.", "study": "words", "keys": ["method"],
+                "measures": ["test_letter_error"],
             },
         },
         "scales": {"smoke": {}, "standard": {}, "paper": {}},

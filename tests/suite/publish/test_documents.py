@@ -161,12 +161,12 @@ def test_the_readme_tells_the_snapshots_own_numbers(tmp_path):
     )
     assert text.endswith(f" |\n{END}\nAfter.\n") and "stale" not in text
     assert "2 real data sets and 1 synthetic" in text
-    table, notebook = "results/snapshot/one/mine.md", "[notebook](notebooks/one.ipynb)"
-    assert (
-        f"| [JMLR 2005, Table 1]({table}) | A \\| title | 2 | 1 |  |  | too few data to tell (1) | {notebook} |"
-    ) in text
-    assert "| [JMLR 2005, Figure 2](results/snapshot/one/figures/curve.svg) | A \\| title | 1 |" in text
-    assert "| [JMLR 2005, Figure 3](results/snapshot/one/index.html#statements) |" in text
-    assert "Table 9" not in text, "nothing was tested there"
+    title = "[A \\| title](notebooks/one.ipynb)"
+    first = "[JMLR&nbsp;2005,&nbsp;Table&nbsp;1](results/snapshot/one/mine.md)"
+    assert f"| {first} | {title} | 2 | 1 |  |  | too few data 1 |\n" in text
+    second = "[JMLR&nbsp;2005,&nbsp;Figure&nbsp;2](results/snapshot/one/figures/curve.svg)"
+    assert f"| {second} | {title} | 1 |  |  |  |  |\n" in text
+    assert "Figure&nbsp;3](results/snapshot/one/index.html#statements) |" in text
+    assert "Table&nbsp;9" not in text, "nothing was tested there"
     (tmp_path / "README.md").write_text(text)
     assert front(tmp_path) == text

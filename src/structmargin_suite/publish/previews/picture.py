@@ -1,7 +1,7 @@
-"""A picture of the snapshot's overview for the README: results/snapshot/index.html -> docs/pictures/overview.png.
+"""A picture of the overview for the README: results/snapshot/index.html -> docs/pictures/overview.png.
 
 The overview has numbers and texts of our own only, so that its picture may be passed on. It is taken by a
-headless Chromium, halved in size and reduced to few colours: the file stays small.
+headless Chromium, made smaller and reduced to few colours: the file stays small.
 """
 
 from __future__ import annotations

@@ -21,14 +21,15 @@ from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.frames import records
 
 BEGIN, END = "<!-- snapshot -->", "<!-- /snapshot -->"
-SHOWN = ("reproduced", "inconclusive", "contradicted", "not testable")
+SHOWN = {"reproduced": "✓", "inconclusive": "?", "contradicted": "✗", "not testable": "–"}
 CAUSES = {
-    "power": "too few data to tell",
-    "open": "cause not found",
-    "reading": "another reading of the paper does",
+    "power": "too few data",
+    "open": "not known",
+    "reading": "another reading holds",
     "claim": "the claim itself",
-    "data": "other data reproduce it",
-    "engineering": "programs are faster today",
+    "data": "other data hold",
+    "engineering": "faster programs",
+    "baseline": "the rival's training",
 }
 """What causes are called here; `statements.csv` has them in full."""
 
@@ -55,16 +56,17 @@ def _score(snapshot: Results, rows: Sequence[dict[str, Any]]) -> list[str]:
     real = sum(count for kind, count in kinds.items() if kind != "synthetic")
     return [
         f"**Of {sum(counts(rows).values())} statements of the papers: {score(rows)}** in the committed run "
-        f"(`SCALE={record['scale']}`, {real} real data sets and {kinds['synthetic']} synthetic ones). By table "
-        "and figure, with our numbers beside the paper's behind each link:"
+        f"(`SCALE={record['scale']}`, {real} real data sets and {kinds['synthetic']} synthetic ones). By "
+        "table and figure, each linked to our numbers beside the paper's and to its notebook "
+        "(" + ", ".join(f"{mark} {verdict}" for verdict, mark in SHOWN.items()) + "):"
     ]
 
 
 def _table(snapshot: Results, rows: Sequence[dict[str, Any]]) -> list[str]:
     """A row for each table and figure that statements rest on: its verdicts, and why some are not better."""
     lines = [
-        f"| | what is learnt | {' | '.join(SHOWN)} | why not | |",
-        "|---|---|" + "--:|" * len(SHOWN) + "---|---|",
+        f"| our numbers | notebook | {' | '.join(SHOWN.values())} | why not |",
+        "|---|---|" + "--:|" * len(SHOWN) + "---|",
     ]
     for paper, items in contents([snapshot[name] for name in snapshot], rows).items():
         for item in items:
@@ -80,14 +82,13 @@ def _line(paper: str, item: Item, rows: Sequence[Mapping[str, Any]]) -> str:
         if row["experiment"] == item.experiment and row["paper"] == paper
         and not row["volatile"] and item.label in numbers_in(row["where"])
     ]  # fmt: skip
-    why = ", ".join(f"{CAUSES.get(name, name)} ({n})" for name, n in causes(own).items())
-    label = f"{PAPERS[paper].short_venue} {PAPERS[paper].year}, {item.label}"
+    why = ", ".join(f"{CAUSES.get(name, name)} {n}" for name, n in causes(own).items())
+    label = f"{PAPERS[paper].short_venue} {PAPERS[paper].year}, {item.label}".replace(" ", "&nbsp;")
     cells = [
         f"[{label}](results/snapshot/{_ours(item)})",
-        markdown_cell(item.title),
+        f"[{markdown_cell(item.title)}](notebooks/{item.experiment}.ipynb)",
         *(str(item.counts.get(verdict, "")) for verdict in SHOWN),
         markdown_cell(why),
-        f"[notebook](notebooks/{item.experiment}.ipynb)",
     ]
     return f"| {' | '.join(cells)} |"
 
