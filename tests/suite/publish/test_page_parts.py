@@ -174,7 +174,8 @@ def test_an_answer_counts_verdicts_and_names_the_usual_cause():
     )
     assert answer([*rows, row("contradicted", "open: c")]) == (
         "Of 4 statements 1 is reproduced, 2 inconclusive, 1 contradicted; "
-        "what is inconclusive needs more draws or larger test sets; for some no cause that was tested explains it."
+        "what is inconclusive needs more draws or larger test sets; "
+        "for some no cause that was tested explains it."
     )
     assert answer(rows[:1]) == "Its one statement is reproduced."
     assert answer([row("reproduced")] * 2) == "All 2 statements are reproduced."
