@@ -156,7 +156,8 @@ notebooks: env .venv/.notebooks
 
 docs: env .venv/.docs
 	@$(IN_ENV) structmargin docs > /dev/null && mkdocs build --quiet --strict
-	@echo 'The site is in build/site: open build/site/index.html'
+	@echo 'The site is in build/site: open build/site/index.html, or, to have its search too,'
+	@echo 'python3 -m http.server --directory build/site'
 
 snapshot: env
 	@$(IN_ENV) structmargin snapshot && structmargin docs && structmargin notebooks && structmargin picture
