@@ -16,7 +16,7 @@ export NUMBA_NUM_THREADS = 1
 export PYTHONHASHSEED = 0
 
 .DEFAULT_GOAL := help
-.PHONY: help env reproduce test test-long bench dist clean
+.PHONY: help env reproduce test test-long bench notebooks docs snapshot dist clean
 
 help:
 	@echo 'structmargin: structured prediction with large margins'
@@ -28,6 +28,9 @@ help:
 	@echo '  make test        run every check: ruff, mypy, the workflow, the tests'
 	@echo '  make test-long   try ten thousand random problems, configs and files where make test tries hundreds'
 	@echo '  make bench       measure the speed beside peers and write benchmarks/README.md; ONLY=core for one'
+	@echo '  make notebooks   install JupyterLab into .venv and open the notebooks'
+	@echo '  make docs        install the documentation tool and build the site into build/site'
+	@echo '  make snapshot    copy results to results/snapshot and renew README, documents, notebooks, the picture'
 	@echo '  make dist        build the sdist and the wheel into dist/, and check them'
 	@echo '  make env         set up .venv from requirements.lock; the three above do it themselves'
 	@echo '                     PYTHON=python3.12                which Python makes it (3.11 to 3.13)'
@@ -93,6 +96,17 @@ PIP_INSTALL := .venv/bin/python -m pip install --quiet --disable-pip-version-che
 	@$(PIP_INSTALL) --retries 1 --require-hashes -r $< 2>/dev/null && touch $@ \
 	|| echo 'build and twine could not be installed (requirements-release.txt).'
 
+# JupyterLab, and the tool of the documentation site: too large for everybody's environment.
+.venv/.notebooks: requirements-notebooks.txt .venv/.locked
+	@echo 'Installing JupyterLab into .venv ...'
+	@$(PIP_INSTALL) --retries 1 --require-hashes -r $<
+	@touch $@
+
+.venv/.docs: requirements-docs.txt .venv/.locked
+	@echo 'Installing mkdocs-material into .venv ...'
+	@$(PIP_INSTALL) --retries 1 --require-hashes -r $<
+	@touch $@
+
 # ---- what it is for ----
 
 IN_ENV := PATH="$$PWD/.venv/bin:$$PATH";
@@ -139,6 +153,17 @@ bench: env .venv/.bench
 		python "benchmarks/bench_$$name.py"; \
 	done; \
 	python benchmarks/readme.py
+
+notebooks: env .venv/.notebooks
+	@$(IN_ENV) jupyter lab notebooks
+
+docs: env .venv/.docs
+	@$(IN_ENV) structmargin docs > /dev/null && mkdocs build --quiet --strict
+	@echo 'The site is in build/site: open build/site/index.html, or, to have its search too,'
+	@echo 'python3 -m http.server --directory build/site'
+
+snapshot: env
+	@$(IN_ENV) structmargin snapshot && structmargin docs && structmargin notebooks && structmargin picture
 
 dist: env .venv/.release
 	@if [ -f .venv/.release ]; then \

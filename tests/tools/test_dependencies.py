@@ -12,15 +12,16 @@ from helpers.toy_project import HERE
 PROJECT = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 MODULE = {
-    "biopython": "Bio", "ipython": "IPython", "pillow": "PIL", "python-crfsuite": "pycrfsuite",
+    "biopython": "Bio", "pillow": "PIL", "python-crfsuite": "pycrfsuite",
     "pyyaml": "yaml",
     "scikit-learn": "sklearn",
 }  # fmt: skip
 """Import names that differ from the distribution's."""
 TOOLS = {
-    "ipykernel", "mypy", "pytest-xdist", "ruff", "snakefmt", "types-jsonschema", "types-pyyaml",
+    "ipykernel", "jupyterlab", "mkdocs-material", "mypy", "pytest-xdist", "ruff", "snakefmt",
+    "types-jsonschema", "types-pyyaml",
 }  # fmt: skip
-"""Used by being there: by commands, by pytest, by mypy, by notebooks."""
+"""Used by being there: by commands, by make, by pytest, by mypy, by notebooks."""
 PEERS = ["dlib", "pystruct"]
 """Run by benchmarks, in a Python of their own, where somebody has built them."""
 OURS = {"structmargin", "structmargin_suite", "helpers", "peers"} | {
@@ -67,7 +68,11 @@ def test_what_is_imported_is_declared() -> None:
     core = PROJECT["dependencies"]
     # The reference QP is optional, as its docstring says: whoever asks for it installs cvxopt.
     assert undeclared(imported("src/structmargin"), core, ["cvxopt"]) == {}
-    assert undeclared(imported("src/structmargin_suite"), core, EXTRAS["suite"]) == {}
+    # What executes notebooks is looked for when it is needed, and an error names the extra.
+    notebooks = "structmargin_suite/publish/previews/notebooks.py"
+    suite = undeclared(imported("src/structmargin_suite"), core, EXTRAS["suite"])
+    assert set(suite.values()) <= {f"src/{notebooks}"}, suite
+    assert undeclared(suite, EXTRAS["notebooks"]) == {}
     assert undeclared(imported("tests"), core, EXTRAS["test"]) == {}
     assert undeclared(imported("benchmarks"), core, EXTRAS["test"], EXTRAS["bench"], PEERS) == {}
 

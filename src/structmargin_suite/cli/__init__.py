@@ -14,6 +14,8 @@ structmargin snapshot                 copy the small files of results/ to result
 structmargin init my-folder           copy configs and workflow there: the suite without the repository
 structmargin warm                     compile all hot loops, on all cores, before anything waits for them
 structmargin docs                     write what in docs/ follows from configs and modules
+structmargin notebooks ner            renew the outputs of notebooks from the snapshot; all without a name
+structmargin picture                  renew the picture of the overview in the README, by Chromium
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ COMMANDS = {
     "snapshot": outcomes.snapshot,
     "warm": project.warm,
     "docs": project.docs,
+    "notebooks": project.notebooks,
+    "picture": project.picture,
     "init": project.init,
 }
 

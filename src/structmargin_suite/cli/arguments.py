@@ -60,6 +60,9 @@ def parser() -> argparse.ArgumentParser:
     )
     init.add_argument("folder", type=Path, nargs="?", help="where to (this one)")
     commands.add_parser("docs", help="write what in docs/ follows from configs and modules", parents=[shared])
+    notebooks = commands.add_parser("notebooks", help="renew the outputs of notebooks", parents=[shared])
+    notebooks.add_argument("notebook", nargs="*", help="notebooks by name (all)")
+    commands.add_parser("picture", help="renew the picture of the overview", parents=[shared])
     return result
 
 

@@ -94,5 +94,6 @@ def snapshot(options: argparse.Namespace) -> int:
 
     for line in snapshot(options.root):
         print(f"left out: {line}")
-    print(f"the copy is in {options.root / 'results' / 'snapshot'}: look at its index.html, then commit it")
+    print(f"the copy is in {options.root / 'results' / 'snapshot'}: look at its index.html;")
+    print("then structmargin docs, notebooks and picture renew what is made from it (make snapshot does all)")
     return 0

@@ -1,4 +1,4 @@
-"""Commands about a project's own files: fetch, warm, init, docs."""
+"""Commands about a project's own files: fetch, warm, init, docs, notebooks, picture."""
 
 from __future__ import annotations
 
@@ -78,4 +78,21 @@ def docs(options: argparse.Namespace) -> int:
     for path, text in documents(options.root).items():
         write_text(path, text)
         print(path)
+    return 0
+
+
+def notebooks(options: argparse.Namespace) -> int:
+    """Renew the outputs of notebooks from the snapshot."""
+    from structmargin_suite.publish.previews.notebooks import renew
+
+    for path, size in renew(options.root, options.notebook):
+        print(f"{path}: {size / 1000:.0f} kB")
+    return 0
+
+
+def picture(options: argparse.Namespace) -> int:
+    """Renew the picture of the overview in the README."""
+    from structmargin_suite.publish.previews.picture import picture
+
+    print(picture(options.root) or "there is no Chromium here: the picture stays as it is")
     return 0

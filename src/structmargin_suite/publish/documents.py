@@ -4,7 +4,7 @@
     docs/api.md            every public name of the library with its docstring, read without importing it
     docs/data.md           where each corpus comes from, from the records of the data sets
     docs/architecture.md   its two drawings (`structmargin_suite.publish.architecture`)
-    README.md              its section on the snapshot (`structmargin_suite.publish.readme`)
+    README.md              its section on the snapshot (`structmargin_suite.publish.previews.readme`)
 `structmargin docs` writes them; a test compares them with the configs and the modules.
 """
 
@@ -25,7 +25,7 @@ from structmargin_suite.planning.config import Faults, read
 from structmargin_suite.publish.architecture import architecture
 from structmargin_suite.publish.escapes import markdown, markdown_cell, markdown_with_code
 from structmargin_suite.publish.papers import PAPERS
-from structmargin_suite.publish.readme import front
+from structmargin_suite.publish.previews.readme import front
 
 LIBRARY = "structmargin"
 Named = ast.FunctionDef | ast.ClassDef

@@ -1,10 +1,11 @@
 """Results as statements, figures, the page and the notebooks read them: pandas frames from files.
 
-    results = Results.latest(Path("."))
+    results = Results.latest()                      # of the project that the current folder lies in
     alignment = results["alignment"]
     alignment.runs                                  # one row per planned run
     alignment.select("sizes", method="SVM2")        # the finished runs of a study
     alignment.table("alignment")                    # a table, tidy
+    alignment.table("alignment", primary=True)      # only the reading by which statements are judged
     results.statements()                            # verdicts on what the papers state
 
 Columns have types (storage/frames.py): those of runs.csv are said by `columns` in summary.json, where
@@ -81,13 +82,13 @@ class Results(Mapping[str, ExperimentResults]):
         self._experiments = {path.name: ExperimentResults(root, path.name, path, base) for path in folders}
 
     @classmethod
-    def latest(cls, root: Path, experiment: str | None = None) -> Results:
+    def latest(cls, root: Path | None = None, experiment: str | None = None) -> Results:
         """What was run here, or else the snapshot that came with the project.
 
         Parameters
         ----------
-        root : Path
-            The project's folder.
+        root : Path, optional
+            The project's folder; by default the one that the current folder lies in.
         experiment : str, optional
             With an experiment's name, the first of the two that has results of it.
 
@@ -95,6 +96,7 @@ class Results(Mapping[str, ExperimentResults]):
         -------
         Results
         """
+        root = _project_folder() if root is None else root
         for folder in (Layout(root).results, Layout(root).results / "snapshot"):
             results = cls(root, folder)
             if results and (experiment is None or experiment in results):
@@ -124,3 +126,15 @@ class Results(Mapping[str, ExperimentResults]):
 
     def __len__(self) -> int:
         return len(self._experiments)
+
+
+def _project_folder() -> Path:
+    """The current folder, or the nearest above it, that holds a suite."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "configs" / "suite.yaml").is_file():
+            return folder
+    raise FileNotFoundError(
+        f"neither {here} nor a folder above it has configs/suite.yaml: go to the project's folder, or name "
+        "it: Results.latest(Path(...))"
+    )

@@ -177,13 +177,16 @@ class ExperimentResults:
         runs = self.select(study, done=False)
         return list(dict.fromkeys(zip(runs["method"], runs["reading"], strict=True)))
 
-    def table(self, name: str) -> pd.DataFrame:
+    def table(self, name: str, primary: bool = False) -> pd.DataFrame:
         """A table, tidy: its keys, then the columns of `TABLE_TYPES`.
 
         Parameters
         ----------
         name : str
             The name of the table, as its config gives it.
+        primary : bool, default=False
+            Only rows of each method's primary reading, or of the first that the table has of a method
+            whose primary reading it does not have.
 
         Returns
         -------
@@ -197,7 +200,18 @@ class ExperimentResults:
             known = RUN_TYPES.get(source) or self.summary.get("columns", {}).get(source, {}).get("type")
             types |= {key: known} if known else {}
         table = read_frame(self.folder / f"{name}.csv", {**types, **TABLE_TYPES})
-        return with_readings(table) if "reading" in table else table
+        if "reading" not in table:
+            return table
+        table = with_readings(table)
+        return self._primary_rows(table) if primary and "method" in table else table
+
+    def _primary_rows(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The rows of a table under one reading per method."""
+        shown = {}
+        for method, readings in table.groupby("method", sort=False)["reading"].unique().items():
+            wanted = self.primary(str(method))
+            shown[method] = wanted if wanted in readings else readings[0]
+        return table[table["reading"] == table["method"].map(shown)].reset_index(drop=True)
 
     def timings(self) -> pd.DataFrame:
         """What clocks and memory meters said.

@@ -1,4 +1,4 @@
-"""The lines that the README gives to who has data under licence fit the experiments' configs."""
+"""The lines that docs/licensed_data.md gives to who has data under licence fit the experiments' configs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from structmargin_suite.planning.plan import load
 from structmargin_suite.planning.sources import own_files_of
 from structmargin_suite.storage.errors import DataError
 
-PART = (HERE / "README.md").read_text(encoding="utf-8").split("**Data under licence**")[1].split("\n## ")[0]
-LINES = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PART, re.DOTALL)]
+TEXT = (HERE / "docs" / "licensed_data.md").read_text(encoding="utf-8")
+LINES = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)]
 
 
 @pytest.mark.parametrize(("name", "lines"), [*zip(("parsing", "taxonomy"), LINES, strict=True)])
-def test_a_config_with_the_readmes_lines_has_no_fault_but_the_missing_folder(tmp_path, name, lines):
+def test_a_config_with_these_lines_has_no_fault_but_the_missing_folder(tmp_path, name, lines):
     config = yaml.safe_load((HERE / "configs" / f"{name}.yaml").read_text(encoding="utf-8"))
     ((corpus, given),) = lines["data"].items()
     assert corpus not in config["data"]

@@ -8,7 +8,7 @@ from helpers.toy_project import HERE, TOY, project
 from structmargin_suite.cli import main
 from structmargin_suite.publish.architecture import reduced
 from structmargin_suite.publish.documents import api, documents, readings
-from structmargin_suite.publish.readme import BEGIN, END, FIGURE, SHOWN, SIZES, TABLE, front
+from structmargin_suite.publish.previews.readme import BEGIN, END, front
 from structmargin_suite.storage.csv_files import write_csv
 from structmargin_suite.storage.files import write_json
 
@@ -119,57 +119,54 @@ def test_links_between_documents_lead_somewhere():
 
 def test_the_readme_tells_the_snapshots_own_numbers(tmp_path):
     folder = tmp_path / "results" / "snapshot"
-    write_csv(
-        folder / "statements.csv",
-        [
-            {"id": "a", "verdict": "reproduced", "primary": True},
-            {"id": "a", "verdict": "contradicted", "primary": False},
-            {"id": "b", "verdict": "reproduced", "primary": True},
-            {"id": "c", "verdict": "not testable", "primary": True},
-        ],
-        ["id", "verdict", "primary"],
-    )
+    said = {"paper": "jmlr05", "experiment": "one", "primary": True, "volatile": False, "cause": ""}
+    rows = [
+        {**said, "id": "a", "where": "Table 1", "verdict": "reproduced"},
+        {
+            **said,
+            "id": "a",
+            "where": "Table 1",
+            "verdict": "contradicted",
+            "primary": False,
+            "cause": "open: x",
+        },
+        {**said, "id": "b", "where": "Table 1, Figure 2", "verdict": "reproduced"},
+        {**said, "id": "c", "where": "Table 1", "verdict": "inconclusive", "cause": "power: more"},
+        {
+            **said,
+            "id": "d",
+            "where": "Table 1",
+            "verdict": "contradicted",
+            "volatile": True,
+            "cause": "open: y",
+        },
+        {**said, "id": "e", "where": "Figure 3", "verdict": "not testable"},
+        {**said, "id": "f", "where": "Table 9", "verdict": "used", "paper": "cacm09"},
+    ]
+    write_csv(folder / "statements.csv", rows, list(rows[0]))
     data = {"one": {"data": {"x": "real", "y": "synthetic"}}, "two": {"data": {"z": "real"}}}
     write_json(folder / "record.json", {"scale": "paper", "experiments": data})
-    read = {"evidence": "e", "chosen": "before"}
     config = {
-        "figures": {FIGURE: {"caption": "A curve."}}, "tables": {TABLE: {}},
-        "methods": {
-            "base": {"baseline": "b", "readings": ["one", "other"]},
-            "SVM": {"formulation": "SVM2", "readings": ["printed", "twice"]},
-        },
-        "readings": {
-            "one": {**read, "primary": True}, "other": read, "printed": {**read, "label": "as printed"},
-            "twice": {**read, "primary": True},
-        },
+        "paper": "jmlr05", "title": "A | title", "methods": {},
+        "tables": {"mine": {"caption": "Table 1: numbers."}},
+        "figures": {"curve": {"caption": "Figure 2: a curve."}},
     }  # fmt: skip
-    pairs = (("base", "other"), ("base", "one"), ("SVM", "printed"), ("SVM", "twice"))
-    shown = [(*pair, "test_error") for pair in pairs] + [("SVM", "twice", "constraints")]
-    write_json(folder / SHOWN / "summary.json", {"config": config})
-    runs = [{"run": str(pair), "method": pair[0], "reading": pair[1], "studies": "sizes"} for pair in pairs]
-    write_csv(folder / SHOWN / "runs.csv", runs, list(runs[0]))
-    rows = [
-        {
-            "n_train": n,
-            "method": name,
-            "reading": reading,
-            "measure": what,
-            "value": n + k / 10,
-            "published": n if k else None,
-        }
-        for n in SIZES
-        for k, (name, reading, what) in enumerate(shown)
-    ]
-    write_csv(folder / SHOWN / f"{TABLE}.csv", rows, list(rows[0]))
+    write_json(folder / "one" / "summary.json", {"config": config})
+    write_csv(folder / "one" / "runs.csv", [], ["run", "method", "reading", "studies"])
     assert front(tmp_path) is None
     (tmp_path / "README.md").write_text(f"Before.\n{BEGIN}\nstale\n{END}\nAfter.\n")
     text = str(front(tmp_path))
     assert text.startswith(
-        f"Before.\n{BEGIN}\n**Of 3 statements of the papers: 2 reproduced, 1 not testable**"
+        f"Before.\n{BEGIN}\n**Of 6 statements of the papers: 2 reproduced, 1 inconclusive,"
     )
-    assert text.endswith(f"figures/{FIGURE}.svg)\n{END}\nAfter.\n") and "stale" not in text
+    assert text.endswith(f" |\n{END}\nAfter.\n") and "stale" not in text
     assert "2 real data sets and 1 synthetic" in text
-    assert "| examples | base | SVM, as printed | SVM, twice | SVM, twice: constraints |" in text
-    assert "| 20 | 20.1 (20.0) | 20.2 (20.0) | 20.3 (20.0) | 20.4 (20.0) |" in text
+    title = "[A \\| title](notebooks/one.ipynb)"
+    first = "[JMLR&nbsp;2005,&nbsp;Table&nbsp;1](results/snapshot/one/mine.md)"
+    assert f"| {first} | {title} | 2 | 1 |  |  | too few data 1 |\n" in text
+    second = "[JMLR&nbsp;2005,&nbsp;Figure&nbsp;2](results/snapshot/one/figures/curve.svg)"
+    assert f"| {second} | {title} | 1 |  |  |  |  |\n" in text
+    assert "Figure&nbsp;3](results/snapshot/one/index.html#statements) |" in text
+    assert "Table&nbsp;9" not in text, "nothing was tested there"
     (tmp_path / "README.md").write_text(text)
     assert front(tmp_path) == text

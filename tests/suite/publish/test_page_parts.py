@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +16,7 @@ from structmargin_suite.publish.page.facts import _fell_on, method_sentence
 from structmargin_suite.publish.page.overview import shares
 from structmargin_suite.publish.page.pictures import inline, plot_data
 from structmargin_suite.publish.page.plots import panels_of, told
-from structmargin_suite.publish.page.section import answer
+from structmargin_suite.publish.page.section import answer, other_data
 from structmargin_suite.storage.frames import frame_of
 from structmargin_suite.storage.statements_file import Statement
 
@@ -168,9 +169,27 @@ def test_an_answer_counts_verdicts_and_names_the_usual_cause():
 
     rows = [row("reproduced"), row("inconclusive", "power: a"), row("inconclusive", "power: b")]
     assert answer(rows) == (
-        "Of 3 statements 1 is reproduced, 2 inconclusive; what is open needs more draws or larger test sets."
+        "Of 3 statements 1 is reproduced, 2 inconclusive; "
+        "what is inconclusive needs more draws or larger test sets."
+    )
+    assert answer([*rows, row("contradicted", "open: c")]) == (
+        "Of 4 statements 1 is reproduced, 2 inconclusive, 1 contradicted; "
+        "what is inconclusive needs more draws or larger test sets; "
+        "for some no cause that was tested explains it."
     )
     assert answer(rows[:1]) == "Its one statement is reproduced."
     assert answer([row("reproduced")] * 2) == "All 2 statements are reproduced."
     assert answer([{**rows[0], "primary": False}]) == "No statement of the papers rests on it."
     assert shares({"a": 3, "b": 0, "c": 1}) == [("a", 3, 75.0), ("c", 1, 25.0)]
+
+
+def test_an_answer_says_where_no_data_are_the_papers():
+    def results(published, own):
+        tables = {"t": {"published": "t.csv"} if published else {}}
+        data = [{"corpus": "a"}, {"corpus": "b"}]
+        return SimpleNamespace(
+            config={"tables": tables}, summary={"data": data}, papers_own=lambda corpus: corpus == own
+        )
+
+    assert other_data(results(True, None)) == " None of the data are the paper's own."
+    assert other_data(results(True, "b")) == other_data(results(False, None)) == ""

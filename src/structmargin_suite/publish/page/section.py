@@ -21,13 +21,13 @@ from structmargin_suite.storage.statements_file import Claim
 FITS_A_PHONE = 4
 """Columns of numbers that a phone shows side by side."""
 BECAUSE = {
-    "power": "what is open needs more draws or larger test sets",
+    "power": "what is inconclusive needs more draws or larger test sets",
     "reading": "some of it depends on how the paper is read",
     "data": "some of it depends on the data",
     "claim": "what is contradicted is so on the paper's own data, or has counterexamples",
     "engineering": "some of it is true in counts, while our program is faster",
     "baseline": "some of it depends on how well the rival is trained",
-    "open": "for some no cause that was tested decides",
+    "open": "for some no cause that was tested explains it",
 }
 
 
@@ -58,7 +58,7 @@ def section(
         "summary": summary,
         "paper": PAPERS[config["paper"]],
         "question": listed[0]["claim"].says if listed else "",
-        "answer": answer(own),
+        "answer": answer(own) + other_data(results),
         "counts": counts(own),
         "claims": listed,
         "tables": main,
@@ -79,14 +79,20 @@ def section(
 
 
 def answer(rows: Sequence[dict[str, Any]]) -> str:
-    """What was found, in one sentence: how many statements have which verdict, and the usual cause."""
+    """What was found, in one sentence: how many statements have which verdict, and why some are not better.
+
+    Of what is inconclusive and of what is contradicted, the most frequent cause is named.
+    """
     primary = [row for row in rows if row["primary"]]
     if not primary:
         return "No statement of the papers rests on it."
     found = {verdict: n for verdict, n in counts(primary).items() if n}
-    named = [row["cause"].partition(":")[0] for row in primary if row["cause"]]
-    frequent = max(dict.fromkeys(named), key=named.count, default="")
-    because = f"; {BECAUSE[frequent]}" if frequent in BECAUSE else ""
+    usual = {}
+    for verdict in ("inconclusive", "contradicted"):
+        such = [row["cause"] for row in primary if row["verdict"] == verdict and row["cause"]]
+        named = [cause.partition(":")[0] for cause in such]
+        usual[max(dict.fromkeys(named), key=named.count, default="")] = verdict
+    because = "".join(f"; {BECAUSE[cause]}" for cause in usual if cause in BECAUSE)
     if len(found) == 1:
         (verdict,) = found
         head = "Its one statement is" if len(primary) == 1 else f"All {len(primary)} statements are"
@@ -94,6 +100,13 @@ def answer(rows: Sequence[dict[str, Any]]) -> str:
     (first, n), *others = found.items()
     score = ", ".join([f"{n} {'is' if n == 1 else 'are'} {first}", *(f"{m} {name}" for name, m in others)])
     return f"Of {len(primary)} statements {score}{because}."
+
+
+def other_data(results: ExperimentResults) -> str:
+    """A sentence where the paper prints numbers and none of the data are its own; nothing elsewhere."""
+    prints = any(spec.get("published") for spec in results.config["tables"].values())
+    own = any(results.papers_own(corpus["corpus"]) for corpus in results.summary["data"])
+    return " None of the data are the paper's own." if prints and not own else ""
 
 
 def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[str, Any]:
