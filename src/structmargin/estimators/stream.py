@@ -14,6 +14,7 @@ from structmargin.formulation import Formulation
 from structmargin.inputs import gate
 from structmargin.inputs.containers import count
 from structmargin.problem import Problem, adapt
+from structmargin.scorer import KernelScorer
 from structmargin.training.online import joined
 from structmargin.training.trainable import require_examples
 
@@ -58,7 +59,7 @@ class LearnsInChunks(Structured):
     @staticmethod
     def _bound(space: Any, former: Fit | None, X: Any, Y: Any) -> Any:
         """The space with what its kernel learns from the training pairs; of a former fit, that fit's own."""
-        if space.explicit or former is None:
+        if space.explicit or former is None or not isinstance(former.scorer, KernelScorer):
             return space.bound(X, Y)
         return registry.space(former.scorer.kernel)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -75,7 +75,7 @@ class RowPairs(_Explicit):
         whole[points] = weights
         return np.asarray(self.M.T @ whole)
 
-    def joined(self, other: RowPairs) -> RowPairs:
+    def joined(self, other: Any) -> RowPairs:
         both = [self.M, other.M]
         put = sp.vstack(both, format="csr") if any(sp.issparse(M) for M in both) else np.vstack(both)
         return RowPairs(self.problem, put)
@@ -119,7 +119,7 @@ class FactorPairs(_Explicit):
             W += self.phi[c].T @ (a[:, None] * self.Lambda[self.y[c]])
         return W.ravel()
 
-    def joined(self, other: FactorPairs) -> FactorPairs:
+    def joined(self, other: Any) -> FactorPairs:
         phi, y = np.vstack([self.phi, other.phi]), np.concatenate([self.y, other.y])
         return FactorPairs(self.problem, phi, self.Lambda, y)
 
@@ -178,7 +178,7 @@ class KernelPairs:
         held = np.flatnonzero(alpha)
         return KernelScorer(self.problem, self.kernel, *self._pick(held), alpha[held])
 
-    def joined(self, other: Self) -> KernelPairs:
+    def joined(self, other: Any) -> KernelPairs:
         both = KernelPairs(self.problem, self.kernel, joined(self.X, other.X), joined(self.Y, other.Y))
         if self._K is not None:
             across = self.kernel.gram(self.X, self.Y, other.X, other.Y)

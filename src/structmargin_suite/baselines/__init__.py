@@ -68,5 +68,5 @@ def digest_of_rows(*sequences: Any) -> str:
         digest.update(repr(np.shape(rows)).encode())
         for array in arrays:
             digest.update(array.dtype.str.encode())
-            digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+            digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
