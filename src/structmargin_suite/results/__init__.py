@@ -32,7 +32,8 @@ from structmargin_suite.results.columns import (
     has_value,
     with_readings,
 )
-from structmargin_suite.results.experiment import ExperimentResults, NotReadyError
+from structmargin_suite.results.experiment import ExperimentResults
+from structmargin_suite.results.run_files import NotReadyError
 from structmargin_suite.storage.frames import read_frame
 from structmargin_suite.storage.layout import Layout
 
