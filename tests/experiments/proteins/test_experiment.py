@@ -137,6 +137,8 @@ def small(tmp_path_factory):
     config["studies"]["models"]["readings"] = ["predicted"]
     config["studies"]["template only"]["methods"] = ["generative", "Window"]
     config["jobs"] = {"by": []}
+    named = {name for study in config["studies"].values() for name in study["methods"]}
+    config["methods"] = {name: method for name, method in config["methods"].items() if name in named}
     for method in config["methods"].values():
         if "choose" in method:
             method["choose"] = {**method["choose"], "among": method["choose"]["among"][1:2]}

@@ -134,10 +134,10 @@ def test_warm_start_goes_on_from_the_former_cuts() -> None:
     X, Y = iris()
     settings: dict[str, Any] = {"C": 10.0, "eps": 1e-9, "gap_tol": 1e-5, "warm_start": True}
     model = StructuredSVM(Multiclass(3, 5), "SVM1", **settings).fit(X, Y)
-    first = model.fit_.oracle_calls
+    first = model.fit_
     again = model.fit(X, Y).fit_
-    assert again.oracle_calls < first
-    assert again.n_constraints == 0
+    assert again.oracle_calls <= first.oracle_calls
+    assert again.n_constraints == 0 < first.n_constraints
     model.set_params(C=20.0).fit(X, Y)
     cold = StructuredSVM(Multiclass(3, 5), "SVM1", **{**settings, "C": 20.0}).fit(X, Y)
     assert model.fit_.primal == pytest.approx(cold.fit_.primal, rel=2e-5)

@@ -33,7 +33,7 @@ def trained(solver: Any, gap_tol: float = 1e-4) -> Any:
 
 def test_hits_save_searches_and_lead_to_the_same_optimum() -> None:
     reference = trained(NSlack(variant="b"), 1e-6)
-    hits, none = trained(BCFW()), trained(BCFW(hits=False))
+    hits, none = trained(BCFW(idle=5)), trained(BCFW(idle=5, hits=False))
     for fit in (hits, none):
         assert fit.converged and fit.dual <= reference.primal and reference.dual <= fit.primal
         assert fit.primal == pytest.approx(reference.primal, rel=2e-4)

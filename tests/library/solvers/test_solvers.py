@@ -18,6 +18,7 @@ from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import LinearKernel, Product
 from structmargin.problem import best_of
 from structmargin.problems import Multiclass
+from structmargin.solvers.n_slack import NSlack
 from structmargin.training.space import Joint, Linear
 
 CERTIFYING = ("n_slack", "n_slack_a", "n_slack_b", "staged", "one_slack", "bcfw")
@@ -30,9 +31,10 @@ def sample(n: int = 30, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, np.argmax(X @ rng.normal(size=(D, K)) + rng.normal(size=(n, K)), axis=1)
 
 
-def fitted(solver: str, formulation: str = "SVM1 margin", **settings: Any) -> Any:
+def fitted(solver: Any, formulation: str = "SVM1 margin", **settings: Any) -> Any:
     X, Y = sample()
-    return registry.solver(solver).train(Multiclass(K, D), (X, Y), FORMULATIONS[formulation], **settings)
+    made = registry.solver(solver) if isinstance(solver, str) else solver
+    return made.train(Multiclass(K, D), (X, Y), FORMULATIONS[formulation], **settings)
 
 
 @pytest.mark.parametrize("solver", CERTIFYING)
@@ -97,8 +99,9 @@ def test_the_same_seed_gives_the_same_bytes(solver: str) -> None:
 
 @pytest.mark.parametrize("solver", CERTIFYING)
 def test_max_iter_warns_and_names_the_gap(solver: str) -> None:
+    made = NSlack(all_labels=False) if solver == "n_slack" else registry.solver(solver)
     with pytest.warns(ConvergenceWarning) as caught:
-        fit = fitted(solver, C=100.0, eps=1e-9, gap_tol=1e-9, max_iter=1)
+        fit = fitted(made, C=100.0, eps=1e-9, gap_tol=1e-9, max_iter=1)
     assert not fit.converged
     assert f"left a duality gap of {fit.gap:.3g}" in str(caught[0].message)
     assert "stopped at max_iter = 1 passes: raise max_iter" in str(caught[0].message)
@@ -118,7 +121,7 @@ def test_trace_and_progress(solver: str, formulation: str) -> None:
     assert seen == fit.trace
     assert [row["iteration"] for row in seen] == list(range(1, len(seen) + 1))
     calls = [row["oracle_calls"] for row in seen]
-    assert all(np.diff(calls) > 0)
+    assert all(np.diff(calls)[:-1] > 0) and calls[-1] >= calls[-2]  # the last row may need no search
     assert calls[-1] == fit.oracle_calls
     assert min(np.diff([row["dual"] for row in seen])) >= -1e-9
     for row in seen:

@@ -90,7 +90,7 @@ def test_with_a_folder_of_originals_every_corpus_that_can_be_real_is_real(tmp_pa
     for name in names:
         home, files = dataset(name).HOME, dataset(name).FILES
         public = [file.name for file in files if file.url] + [original.name for original in home.originals]
-        (tmp_path / "originals" / home.folder).mkdir(parents=True)
+        (tmp_path / "originals" / home.folder).mkdir(parents=True, exist_ok=True)  # two may share one
         for file in public:
             (tmp_path / "originals" / home.folder / file).touch()
     assert {name for name in names if state_of(suite, name)[0] != HERE} == {"homstrad"}

@@ -11,7 +11,7 @@ import pytest
 
 from helpers.toy_project import HERE
 from structmargin_suite.datasets import Examples, Split
-from structmargin_suite.methods import certificate, jkse_certificate, training
+from structmargin_suite.methods import certificate, hinge_certificate, jkse_certificate, training
 from structmargin_suite.methods.choice import Choice
 from structmargin_suite.methods.combinations import refusal
 from structmargin_suite.methods.kinds import BaselineMethod, LibraryModel, kernel_of
@@ -51,10 +51,12 @@ def test_jkse_has_a_kernel_a_certificate_of_its_own_and_no_solver():
     assert (method.label, method.published_as, method.note) == ("theirs", "theirs", "")
 
 
-def test_a_baseline_has_no_problem_and_nothing_to_certify():
+def test_a_baseline_has_no_problem_and_certifies_where_it_can():
     method = Method.parse("rival", RIVAL, PROBLEM)
     assert method.kind == BaselineMethod("linear_svm", {"C": 3.0})
-    assert method.library is None and method.certificate is None and method.option("problem") is None
+    assert method.library is None and method.option("problem") is None
+    assert method.certificate is hinge_certificate.recomputed
+    assert Method.parse("none", {"baseline": "hmm"}).certificate is None
     assert method.modules[1:] == ["structmargin_suite.baselines.linear_svm"]
 
 
@@ -83,7 +85,7 @@ def test_a_choice_says_where_it_is_made_and_what_is_best():
     assert choice.measure_name({"m": "f1"}) == "inner_f1"
     assert choice.columns == {"solver_options.epochs": "epochs", "C": "C"}
     measured = {(1, 0.1): 5.0, (1, 1.0): 7.0, (2, 0.1): 7.0, (2, 1.0): 7.0}
-    assert choice.best(measured) == (2, 0.1)
+    assert choice.best(measured) == (2, 1.0)  # the medians of both options
     assert Choice.parse({**given, "largest": True}).best(measured) == (1, 1.0)
     assert Choice.parse(given).best(measured) == (1, 0.1)
     assert Choice.parse({**given, "by": "test_error"}).between_runs

@@ -230,7 +230,7 @@ def test_a_folder_a_pipe_and_an_unreadable_file_are_one_sentence(tmp_path, name,
 
 
 def test_an_alias_is_a_copy(root):
-    text, _ = at(TOY_TEXT, "methods:\n    - margin\n", "methods: &some\n    - margin\n")
+    text, _ = at(TOY_TEXT, "methods:\n    - margin\n", "methods: &some\n    - margin\n    - hard\n")
     text, _ = at(text, "methods:\n    - hard\n", "methods: *some\n")
     said = sentences(root, "toy", text.encode())
     assert said == [], said

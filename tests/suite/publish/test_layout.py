@@ -206,7 +206,8 @@ def test_latex_of_every_table_of_the_committed_results_can_be_parsed():
         for table, spec in experiment.config["tables"].items():
             if (snapshot / name / f"{table}.csv").is_file():
                 kept = results.table(table)
-                spec = {**spec, "keys": [key for key in spec["keys"] if key in kept]}
+                if not set(spec["keys"]) <= set(kept):  # a table of other keys: as it was laid out then
+                    spec = results.config["tables"][table]
                 parsed(latex(spec["caption"], table, tabs(spec, kept, results.methods, results.readings)))
                 seen += 1
     assert seen >= 20

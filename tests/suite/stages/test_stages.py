@@ -278,6 +278,7 @@ def test_a_job_needs_its_own_corpora_only(tmp_path):
         "sizes": {"methods": ["margin"], "data": ["clusters"], "vary": {"n_train": [12, 24]}},
         "solvers": {"methods": ["any"], "data": ["later"], "vary": {"solver": ["n_slack"]}},
     }
+    del config["methods"]["hard"]
     config["jobs"] = {"by": ["corpus"]}
     suite = load(project(tmp_path, config))
     job = next(one for one in suite.experiments["toy"].jobs if one.runs[0].corpus == "clusters")

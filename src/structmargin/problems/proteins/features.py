@@ -38,6 +38,7 @@ STATES = "HEL"  # helix, strand, loop
 N_ACCESS = 5
 HYDROPHOBIC = "ACFILMVWY"
 MODELS = ("simple", "anova2", "tensor", "window", "profile")
+# Code of structmargin.compiled uses what follows: a change of this file compiles it anew.
 N_PLACES = len(STATES) * N_ACCESS
 """Kinds of places of the template, state x access: what gaps and profile scores depend on."""
 N_KINDS = len(RESIDUES) * N_PLACES
