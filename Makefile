@@ -111,8 +111,11 @@ PIP_INSTALL := .venv/bin/python -m pip install --quiet --disable-pip-version-che
 
 IN_ENV := PATH="$$PWD/.venv/bin:$$PATH";
 
+# A name that is none of an experiment is told at once, before minutes of compiling.
+EXPERIMENTS := $(patsubst configs/%.yaml,%,$(wildcard configs/*.yaml))
+
 reproduce: env
-	@$(IN_ENV) structmargin warm; snakemake $(ONLY) $(if $(SCALE),--config scale=$(SCALE)) \
+	@$(IN_ENV) $(if $(filter-out $(EXPERIMENTS),$(ONLY)),,structmargin warm;) snakemake $(ONLY) $(if $(SCALE),--config scale=$(SCALE)) \
 		$(if $(V),--logger-structmargin-full)
 
 # Every check runs even after one has failed, and what pytest says comes last.

@@ -120,6 +120,9 @@ def told(root: Path, name: str, other: str | None = None) -> list[str]:
     two that there is."""
     results = Results(root)
     if name not in results:
+        known = [path.stem for path in (root / "configs").glob("*.yaml")]
+        if name in known or not results:
+            raise DataError(f"there are no results of {name} yet: run make reproduce ONLY={name} first")
         raise ConfigError(
             unknown(name, list(results), "experiment with results").removesuffix(", or remove it")
         )

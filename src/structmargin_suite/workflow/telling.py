@@ -78,7 +78,8 @@ def announcement(suite: Suite, asked: Sequence[str], planned: Forecast | None = 
     lines = []
     for name in asked:
         experiment = suite.experiments[name]
-        head = f"{name}: {len(experiment.runs)} runs in {len(experiment.jobs)} jobs, scale {suite.scale}"
+        jobs = f"{len(experiment.jobs)} job{'s' if len(experiment.jobs) > 1 else ''}"
+        head = f"{name}: {len(experiment.runs)} runs in {jobs}, scale {suite.scale}"
         if planned is not None:
             head += f"; {will_train(planned.due.get(name, []), planned.times, name)}"
         lines += [head, *(_smaller(experiment) if len(asked) <= FEW else ())]
@@ -120,14 +121,19 @@ def outcome(layout: ScaleLayout, asked: Sequence[str]) -> list[str]:
     """Where to look, which data were real, and how many statements have which verdict."""
     if not layout.statements.is_file() or not (layout.results / SEAL).is_file():
         return [f"no page yet: {layout.page} is written once an experiment is done"]
-    rows = [row for row in read_csv(layout.statements) if row["primary"] == "true"]
+    rows = [
+        row for row in read_csv(layout.statements) if row["primary"] == "true" and row["experiment"] in asked
+    ]
     score = ", ".join(
         f"{n} {verdict}" for verdict, n in Counter(row["verdict"] for row in rows).most_common()
     )
+    of = f"{len(rows)} statement{'' if len(rows) == 1 else 's'} of the papers"
+    if len(asked) <= FEW:
+        of += f" about {' and '.join(asked)}"
     pages = [str(layout.page_of(name)) for name in asked] if len(asked) <= FEW else []
     return [
         data_kinds(layout, asked),
-        f"see {layout.page}: of {len(rows)} statements of the papers {score}",
+        f"see {layout.page}: {f'of {of} {score}' if rows else 'no statement of the papers rests on this'}",
         *(f"see {page}" for page in pages),
     ]
 
