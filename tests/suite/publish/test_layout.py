@@ -16,6 +16,7 @@ from structmargin_suite.methods.reading import readings_of
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import load
 from structmargin_suite.publish import tables
+from structmargin_suite.publish.tables.cells import cell_of
 from structmargin_suite.publish.tables.layout import tabs
 from structmargin_suite.publish.tables.printed import latex, markdown
 from structmargin_suite.results import ExperimentResults
@@ -247,3 +248,11 @@ def test_a_layout_may_name_values_that_only_another_scale_runs(tmp_path):
     config = toy(names={"n_train=24": "many", "12": "few"}, rows=["n_train"], columns=["measure"])
     config["scales"]["smoke"]["studies"] = {"sizes": {"vary": {"n_train": [12]}}}
     assert load(project(tmp_path, config), "smoke").scale == "smoke"
+
+
+def test_a_number_that_would_be_mostly_zeros_is_written_by_its_power_of_ten():
+    spec = {"keys": ["method"], "measures": ["gap"], "digits": {"gap": 9}}
+    row = {"measure": "gap", "value": 2.64e-9, "spread": 0.0, "runs": 2, "asked": 2}
+    cell = cell_of(spec, row, {})
+    assert (cell.ours, cell.spread) == ("2.6e-9", "0")
+    assert cell_of({**spec, "digits": {"gap": 3}}, row, {}).ours == "0.000"

@@ -20,6 +20,8 @@ NEAR_SHARE, FAR_SHARE = 0.05, 0.2
 LOWEST = ("error", "loss", "unparsed", "gap", "slack")
 HIGHEST = ("accuracy", "f1", "precision", "recall", "prbep", "roc", "q4", "q0")
 """Words in a measure's name that tell which value is best, where the config does not say."""
+MANY_PLACES = 6
+"""Decimal places beyond which a number is written by its power of ten."""
 NO_RUN = "no run"
 
 
@@ -96,8 +98,8 @@ def cell_of(spec: Mapping[str, Any], row: Mapping[str, Any], best: Mapping[tuple
     if value is None:
         return Cell(NO_RUN, paper=_printed(row, places))
     return Cell(
-        f"{value:.{places}f}",
-        "" if spread is None else f"{spread:.{places}f}",
+        _figures(value, places),
+        "" if spread is None else _figures(spread, places),
         _printed(row, places),
         _lacking(row),
         best.get(_group(spec, row, "value")) == _shown(spec, row, "value"),
@@ -106,6 +108,16 @@ def cell_of(spec: Mapping[str, Any], row: Mapping[str, Any], best: Mapping[tuple
         _tint(row),
         _distance(row, places),
     )
+
+
+def _figures(value: float, places: int) -> str:
+    """A number with its decimal places; one that would be mostly zeros by its power of ten."""
+    if places > MANY_PLACES:
+        if value == 0.0:
+            return "0"
+        mantissa, _, power = f"{value:.1e}".partition("e")
+        return f"{mantissa}e{int(power)}"
+    return f"{value:.{places}f}"
 
 
 def _group(spec: Mapping[str, Any], row: Mapping[str, Any], kind: str) -> tuple[Any, ...]:
