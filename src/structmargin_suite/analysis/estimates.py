@@ -291,7 +291,8 @@ def shared(level: float, parts: int) -> float:
 def _at_least_two(values: Sequence[float] | np.ndarray) -> np.ndarray:
     x = np.asarray(values, dtype=float)
     if len(x) < 2:
-        raise NotTestable(f"{len(x)} repetitions; at least 2 are needed for an interval")
+        what = "1 repetition" if len(x) == 1 else f"{len(x)} repetitions"
+        raise NotTestable(f"{what}; at least 2 are needed for an interval")
     if len(x) == 2 and x[0] == x[1]:
         raise NotTestable("2 repetitions, and equal: they show no spread; at least 3 are needed")
     return x

@@ -92,7 +92,9 @@ class Case:
         runs = runs.assign(**{key: column(runs, key, 0) for key in by})
         measured = runs[column(runs, measure).notna()]
         if measured.empty:
-            raise NotTestable(f"no finished run of {method} with {measure}{_said(settings)} in {study!r}")
+            studies = " or ".join([study] if isinstance(study, str) else study)
+            what = measure.replace("_", " ")
+            raise NotTestable(f"no finished run of {method}{_said(settings)} measures {what} in {studies}")
         return {key: float(np.mean(group)) for key, group in measured.groupby(by)[measure]}
 
     def paired(
@@ -115,7 +117,8 @@ class Case:
 
 
 def _said(settings: Mapping[str, object]) -> str:
-    return "".join(f", {key} = {value}" for key, value in settings.items())
+    given = " and ".join(f"{key.replace('_', ' ')} = {value}" for key, value in settings.items())
+    return f" with {given}" if given else ""
 
 
 EffectFunction = Callable[[Case], Estimate]
