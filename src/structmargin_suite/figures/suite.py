@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.files import write_with
 
 PANELS_IN_A_ROW = 4
+LONGEST_LINE = 38
+"""Characters of a title over a panel."""
 FILLED, HOLLOW = "primary reading", "other readings"
 
 
@@ -27,10 +31,10 @@ def draw_distances(results: Mapping[str, ExperimentResults], path: Path) -> bool
         panels = list(cells.groupby(["experiment", "table", "measure"], sort=False))
         rows = max(1, math.ceil(len(panels) / PANELS_IN_A_ROW))
         fig = plt.figure(figsize=(2.4 * PANELS_IN_A_ROW, 2.3 * rows), layout="constrained")
-        for place, ((_, table, measure), panel) in enumerate(panels):
+        for place, ((name, table, measure), panel) in enumerate(panels):
             ax = fig.add_subplot(rows, PANELS_IN_A_ROW, place + 1)
             _panel(ax, panel)
-            ax.set_title(f"{table}: {measure}", fontsize=7)
+            ax.set_title(_title(results[name], table, measure), fontsize=7)
         if panels:
             fig.supxlabel("the paper's number", fontsize=8)
             fig.supylabel("ours, with one standard error", fontsize=8)
@@ -41,6 +45,15 @@ def draw_distances(results: Mapping[str, ExperimentResults], path: Path) -> bool
         write_with(path, lambda temporary: fig.savefig(temporary, format="svg", metadata=PLAIN["svg"]))
         plt.close(fig)
     return bool(panels)
+
+
+def _title(results: ExperimentResults, table: str, measure: str) -> str:
+    """What a panel shows as people call it: the experiment, and how the table's caption begins."""
+    spec = results.config["tables"][table]
+    begins = re.split(r"[:;,.(]", spec["caption"], maxsplit=1)[0].strip()
+    name = spec.get("names", {}).get(measure, measure.replace("_", " "))
+    lines = (results.config["title"], f"{begins}: {name}")
+    return "\n".join(textwrap.fill(line, LONGEST_LINE) for line in lines)
 
 
 def _legend(fig: Any) -> tuple[list[Any], list[str]]:
