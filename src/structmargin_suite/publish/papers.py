@@ -19,6 +19,8 @@ class Paper:
         Where it appeared, and how that is called for short.
     doi : str
         Empty where it has none.
+    url : str
+        Its page, where there is no DOI.
     """
 
     title: str
@@ -27,6 +29,12 @@ class Paper:
     venue: str
     short_venue: str
     doi: str = ""
+    url: str = ""
+
+    @property
+    def address(self) -> str:
+        """Where it can be read."""
+        return f"https://doi.org/{self.doi}" if self.doi else self.url
 
     @property
     def short(self) -> str:
@@ -43,6 +51,7 @@ PAPERS = {
         2005,
         "Journal of Machine Learning Research 6, 1453–1484",
         "JMLR",
+        url="https://jmlr.org/papers/v6/tsochantaridis05a.html",
     ),
     "icml04": Paper(
         "Support Vector Machine Learning for Interdependent and Structured Output Spaces",

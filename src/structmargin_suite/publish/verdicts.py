@@ -10,6 +10,16 @@ from structmargin_suite.storage.statements_file import Claim
 
 VERDICTS = ("reproduced", "inconclusive", "contradicted", "not testable", "used")
 """In the order in which they are counted."""
+CAUSES = {
+    "power": "too few data",
+    "open": "not known",
+    "reading": "another reading holds",
+    "claim": "the claim itself",
+    "data": "other data hold",
+    "engineering": "faster programs",
+    "baseline": "the rival's training",
+}
+"""What people call the causes; `statements.csv` has them in full."""
 
 
 def counts(rows: Sequence[dict[str, Any]]) -> dict[str, int]:

@@ -10,13 +10,13 @@ import pytest
 from structmargin_suite.figures._plotted import plotted
 from structmargin_suite.figures._style import house
 from structmargin_suite.methods.method import Method
-from structmargin_suite.publish.page.cards import drawing, sentence
+from structmargin_suite.publish.page.cards import drawing, sentence, with_labels
 from structmargin_suite.publish.page.contents import Item, number_of, numbers_in
 from structmargin_suite.publish.page.facts import _fell_on, method_sentence
-from structmargin_suite.publish.page.overview import shares
+from structmargin_suite.publish.page.overview import EACH_ITS_OWN, shares, untestable
 from structmargin_suite.publish.page.pictures import inline, plot_data
 from structmargin_suite.publish.page.plots import panels_of, told
-from structmargin_suite.publish.page.section import answer, other_data
+from structmargin_suite.publish.page.section import answer, first_words, holds, main_claim, other_data
 from structmargin_suite.storage.frames import frame_of
 from structmargin_suite.storage.statements_file import Statement
 
@@ -117,6 +117,12 @@ def test_a_verdict_is_one_plain_sentence(kind, verdict, said):
     assert sentence(statement, {**ROW, "effect": None, "evidence": "no such data"}) == "No such data."
 
 
+def test_a_bound_that_holds_needs_no_number():
+    statement = Statement(**{**STATEMENT, "kind": "bound"})
+    row = {**ROW, "effect": 0.0, "low": 0.0, "high": 0.0, "verdict": "reproduced"}
+    assert sentence(statement, row) == "No run breaks it."
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -181,6 +187,72 @@ def test_an_answer_counts_verdicts_and_names_the_usual_cause():
     assert answer([row("reproduced")] * 2) == "All 2 statements are reproduced."
     assert answer([{**rows[0], "primary": False}]) == "No statement of the papers rests on it."
     assert shares({"a": 3, "b": 0, "c": 1}) == [("a", 3, 75.0), ("c", 1, 25.0)]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        (["reproduced"] * 2, "Yes: all its 2 statements are reproduced."),
+        (["contradicted"], "No: its one statement is contradicted."),
+        (["reproduced", "contradicted"], "In part: of its 2 statements 1 is reproduced, 1 contradicted."),
+        (
+            ["inconclusive", "inconclusive", "not testable"],
+            "These runs cannot tell: of its 3 statements 2 are inconclusive, 1 not testable.",
+        ),
+        (
+            ["inconclusive", "contradicted"],
+            "Not as far as it could be told: of its 2 statements 1 is inconclusive, 1 contradicted.",
+        ),
+        (["used"], "It was not judged: its one statement is used."),
+    ],
+)
+def test_whether_a_claim_holds_is_one_sentence(verdicts, said):
+    assert holds([{"verdict": verdict, "primary": True} for verdict in verdicts]) == said
+
+
+def test_a_page_asks_about_the_first_claim_on_its_own_tables():
+    def claim(paper, where):
+        return {"claim": SimpleNamespace(paper=paper, where=where)}
+
+    listed = [claim("jkse09", "Section 5"), claim("cacm09", "Table 1"), claim("jkse09", "Table 1, Figure 3")]
+    assert main_claim(listed, "jkse09", ["Table 1"]) is listed[2]
+    assert main_claim(listed, "jkse09", ["Table 9"]) is listed[0]
+    assert main_claim([], "jkse09", ["Table 1"]) is None
+
+
+@pytest.mark.parametrize(
+    ("caption", "heading"),
+    [
+        ("Cost of training: searches, constraints. More.", "Cost of training"),
+        ("Error by C (one draw).", "Error by C"),
+        ("The solvers at C = 0.1 per example.", "The solvers at C = 0.1 per example"),
+    ],
+)
+def test_a_table_without_a_number_is_called_as_its_caption_begins(caption, heading):
+    assert first_words(caption) == heading
+
+
+def test_readings_have_the_names_that_people_say():
+    row = {"reading": "printed", "cause": "reading: reproduced under per example, far, again with the seed 1"}
+    labels = {"printed": "C/n as printed", "far": "boxes far from cars"}
+    assert with_labels(row, labels) == {
+        "reading": "C/n as printed",
+        "cause": "reading: reproduced under per example, boxes far from cars, again with the seed 1",
+    }
+    assert with_labels({"reading": None, "cause": None}, labels) == {"reading": None, "cause": None}
+
+
+def test_reasons_of_several_statements_stand_alone_and_the_others_with_their_statement():
+    def row(statement, evidence):
+        return {
+            "primary": True, "volatile": False, "verdict": "not testable", "paper": "jkse09",
+            "where": "Table 1", "statement": statement, "evidence": evidence,
+        }  # fmt: skip
+
+    assert untestable([row("A.", "no data"), row("B.", "no run."), row("C.", "no data")]) == [
+        ("no data", ["MLJ 2009, Table 1: A.", "MLJ 2009, Table 1: C."]),
+        (EACH_ITS_OWN, ["MLJ 2009, Table 1: B. (no run)"]),
+    ]
 
 
 def test_an_answer_says_where_no_data_are_the_papers():

@@ -158,7 +158,8 @@ def test_the_pages_stand_alone_and_show_every_claim_and_experiment(chosen):
         text = page.read_text()
         reader.feed(text)
         assert reader.open == [] and len(set(reader.ids)) == len(reader.ids)
-        bare = re.sub(r'<code>.*?</code>|href="https://doi.org/[^"]+"|"http://www.w3.org/[^"]+"', "", text)
+        to_papers = r'href="https://(?:doi|jmlr)\.org/[^"]+"'
+        bare = re.sub(rf'<code>.*?</code>|{to_papers}|"http://www.w3.org/[^"]+"', "", text)
         assert not re.search(r"https?://|//[a-z]+\.[a-z]|@import|url\((?!#)", bare)
     for page, reader in readers.items():
         for address in reader.addresses:

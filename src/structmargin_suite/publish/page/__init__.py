@@ -16,7 +16,7 @@ import jinja2
 
 from structmargin_suite.analysis.published_numbers import Finding
 from structmargin_suite.planning.plan import Suite
-from structmargin_suite.publish.page.contents import contents
+from structmargin_suite.publish.page.contents import contents, words_of
 from structmargin_suite.publish.page.marks import VOLATILE_BEGIN, VOLATILE_END, volatile_blocks
 from structmargin_suite.publish.page.overview import overview
 from structmargin_suite.publish.page.pictures import LARGEST_SVG
@@ -71,6 +71,7 @@ def pages(
         "papers": PAPERS,
         "contents": contents(experiments, rows),
         "experiments": titles,
+        "find_words": {results.name: words_of(results) for results in experiments},
         "commit": machine.commit(suite.root),
         "begin": VOLATILE_BEGIN,
         "end": VOLATILE_END,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from structmargin_suite.storage.statements_file import STATED_KINDS, Statement
 
+UNDER = re.compile(r"(?<=reproduced under )(.*?)(?=, (?:again with|not under|and no) )")
+"""The readings that a cause names."""
 WIDTH, MARGIN = 300.0, 12.0
 """Of the drawing of an interval, in its own units."""
 
@@ -22,10 +25,22 @@ def card(one: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def with_labels(row: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    """A verdict with its readings as people call them, where the file has the names that configs have."""
+
+    def named(found: re.Match[str]) -> str:
+        return ", ".join(labels.get(name, name) for name in found[0].split(", "))
+
+    cause = UNDER.sub(named, row["cause"]) if row["cause"] else row["cause"]
+    return {**row, "reading": labels.get(row["reading"], row["reading"]), "cause": cause}
+
+
 def sentence(statement: Statement, row: dict[str, Any]) -> str:
     """What was found, in one plain sentence."""
     if row["effect"] is None:
         return _closed(row["evidence"] or "Nothing was measured here")
+    if statement.kind == "bound" and row["effect"] == row["low"] == row["high"] == 0.0:
+        return _closed(_verdict(statement, row))
     found = f"We find {_number(row['effect'])}"
     if row["low"] is not None and row["high"] is not None:
         found += f" ({_number(row['low'])} to {_number(row['high'])})"

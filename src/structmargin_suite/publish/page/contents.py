@@ -16,13 +16,17 @@ NUMBER = re.compile(r"(Table|Figure)s? (\d+)")
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure of a paper: its number, experiment and address, and its statements by verdict."""
+    """A table or figure of a paper: its number, experiment and address, and its statements by verdict.
+
+    `words` are the methods and data of its experiment, for the filter.
+    """
 
     label: str
     experiment: str
     title: str
     address: str
     counts: dict[str, int]
+    words: str = ""
 
     @property
     def verdict(self) -> str:
@@ -58,6 +62,7 @@ def contents(
     for results in experiments:
         own = results.config["paper"]
         anchors = _anchors(results.config)
+        words = words_of(results)
         for paper in PAPERS:
             counts: dict[str, dict[str, int]] = {label: {} for label in (anchors if paper == own else {})}
             for row in judged:
@@ -68,8 +73,16 @@ def contents(
             for label, found in counts.items():
                 address = f"{results.name}/index.html#{anchors.get(label, 'statements')}"
                 ordered = {verdict: found[verdict] for verdict in VERDICTS if verdict in found}
-                papers[paper].append(Item(label, results.name, results.config["title"], address, ordered))
+                title = results.config["title"]
+                papers[paper].append(Item(label, results.name, title, address, ordered, words))
     return {paper: sorted(items, key=_place) for paper, items in papers.items()}
+
+
+def words_of(results: ExperimentResults) -> str:
+    """The methods and the data of an experiment, as people call them, for the filter."""
+    methods = [method.label for method in results.methods.values()]
+    data = [corpus["label"] for corpus in results.summary.get("data", ())]
+    return " ".join(dict.fromkeys([*methods, *data]))
 
 
 def _place(item: Item) -> tuple[bool, int]:

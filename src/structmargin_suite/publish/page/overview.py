@@ -12,9 +12,11 @@ from structmargin_suite.publish.page.pictures import inline
 from structmargin_suite.publish.page.section import answer
 from structmargin_suite.publish.papers import PAPERS
 from structmargin_suite.publish.stability import Change, Reseeded
-from structmargin_suite.publish.verdicts import VERDICTS, causes, counts
+from structmargin_suite.publish.verdicts import CAUSES, VERDICTS, causes, counts
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.statements_file import Claim
+
+EACH_ITS_OWN = "each for a reason of its own"
 
 
 def overview(
@@ -32,13 +34,15 @@ def overview(
     return {
         "counts": counts(rows),
         "bars": [(paper, shares(counts([row for row in rows if row["paper"] == paper]))) for paper in PAPERS],
-        "cause_shares": shares(causes(rows)),
+        "cause_shares": shares({CAUSES.get(cause, cause): n for cause, n in causes(rows).items()}),
         "found": {paper: _found(paper, experiments, rows) for paper in PAPERS},
         "unshown": _unshown(experiments, rows, claims),
         "data": [
-            (results, corpus, data_sentence(results, corpus))
+            (
+                results,
+                [(corpus["label"], data_sentence(results, corpus)) for corpus in results.summary["data"]],
+            )
             for results in experiments
-            for corpus in results.summary["data"]
         ],
         "missing": [name for name in suite.experiments if name not in {each.name for each in experiments}],
         "untestable": untestable(rows),
@@ -91,14 +95,20 @@ def _unshown(
 
 
 def untestable(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-    """(why, statements) for what cannot be tested here; what a clock decides is left out."""
+    """(why, statements) for what cannot be tested here; what a clock decides is left out.
+
+    A reason that only one statement has stands with that statement, under one heading for all of these.
+    """
     reasons: dict[str, list[str]] = {}
     for row in rows:
         if row["primary"] and row["verdict"] == "not testable" and not row["volatile"]:
-            reasons.setdefault(_why(row["evidence"]), []).append(
-                f"{row['paper']}, {row['where']}: {row['statement']}"
-            )
-    return sorted(reasons.items(), key=lambda item: -len(item[1]))
+            paper = PAPERS[row["paper"]]
+            sentence = f"{paper.short_venue} {paper.year}, {row['where']}: {row['statement']}"
+            reasons.setdefault(_why(row["evidence"]), []).append(sentence)
+    shared = {why: listed for why, listed in reasons.items() if len(listed) > 1}
+    single = [f"{listed[0]} ({why.rstrip('.')})" for why, listed in reasons.items() if len(listed) == 1]
+    found = sorted(shared.items(), key=lambda item: -len(item[1]))
+    return [*found, (EACH_ITS_OWN, single)] if single else found
 
 
 def _why(evidence: str | None) -> str:

@@ -22,17 +22,24 @@
     show();
   });
 
-  // The contents: a menu on a phone, beside the page elsewhere; the filter leaves what has all its words.
+  // The contents: a menu on a phone, beside the page elsewhere; the filter leaves what has all its words,
+  // a number as a whole (Table 1, but not SVM1).
   const menu = document.querySelector(".menu");
   const narrow = window.matchMedia("(max-width: 56rem)");
-  const fold = function () { menu.open = !narrow.matches; };
+  const fold = function () {
+    menu.open = !narrow.matches;
+    document.querySelectorAll(".large .picture").forEach(function (picture) {  // they scroll on a phone: by keys too
+      if (narrow.matches) { picture.tabIndex = 0; } else { picture.removeAttribute("tabindex"); }
+    });
+  };
   narrow.addEventListener("change", fold);
   fold();
   const filter = document.getElementById("filter");
   filter.addEventListener("input", function () {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const has = function (text, word) { return /^\d+$/.test(word) ? text.split(/[\s,]+/).includes(word) : text.includes(word); };
     menu.querySelectorAll("li[data-find]").forEach(function (entry) {
-      entry.hidden = !words.every(function (word) { return entry.dataset.find.includes(word); });
+      entry.hidden = !words.every(function (word) { return has(entry.dataset.find, word); });
     });
     menu.querySelectorAll(".group").forEach(function (group) { group.hidden = !group.querySelector("li:not([hidden])"); });
   });

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from structmargin_suite.publish.escapes import from_markdown
-from structmargin_suite.publish.page.cards import by_reading, card
-from structmargin_suite.publish.page.contents import number_of
+from structmargin_suite.publish.page.cards import by_reading, card, with_labels
+from structmargin_suite.publish.page.contents import number_of, numbers_in
 from structmargin_suite.publish.page.facts import choices, clocks, data_sentence, method
 from structmargin_suite.publish.page.pictures import picture, shown_figures
 from structmargin_suite.publish.papers import PAPERS
@@ -40,15 +41,18 @@ def section(
 ) -> dict[str, Any]:
     """What the template shows of one experiment; figures as vectors up to `limit` bytes."""
     config, summary = results.config, results.summary
-    own = [row for row in rows if row["experiment"] == results.name]
+    labels = {name: reading.label for name, reading in results.readings.items()}
+    own = [with_labels(row, labels) for row in rows if row["experiment"] == results.name]
     figures = [
         picture(results, name, given["caption"], limit) for name, given in shown_figures(config).items()
     ]
     shown = [table(results, name, spec) for name, spec in config["tables"].items()]
+    _name(shown)
     _beside(shown, [figure for figure in figures if not figure["volatile"]])
     main = [each for each in shown if each["number"]] or shown[:1]
     paired = {each["figure"]["name"] for each in shown if each["figure"]}
     listed = [entry for entries in by_paper(claims, own).values() for entry in entries]
+    asked = main_claim(listed, config["paper"], [each["number"] for each in main])
     for entry in listed:
         entry["statements"] = [card(one) for one in entry["statements"]]
     return {
@@ -57,15 +61,16 @@ def section(
         "config": config,
         "summary": summary,
         "paper": PAPERS[config["paper"]],
-        "question": listed[0]["claim"].says if listed else "",
-        "answer": answer(own) + other_data(results),
+        "question": asked["claim"].says if asked else "",
+        "answer": holds([one["row"] for one in asked["statements"]]) if asked else "",
+        "in_all": answer(own) + other_data(results),
         "counts": counts(own),
         "claims": listed,
         "tables": main,
         "more_tables": [each for each in shown if each not in main],
         "figures": [each for each in figures if each["name"] not in paired and not each["volatile"]],
         "clock_figures": [each for each in figures if each["volatile"]],
-        "deviations": [each for each in shown if each["deviations"]],
+        "deviations": _without_repeats([each for each in shown if each["deviations"]]),
         "readings": _readings(results, own),
         "verdicts": VERDICTS,
         "notes": config.get("notes", []),
@@ -76,6 +81,36 @@ def section(
         "clocks": clocks(results),
         "command": f'make reproduce SCALE={summary["scale"]} ONLY="{results.name}"',
     }
+
+
+def main_claim(listed: Sequence[dict[str, Any]], paper: str, numbers: Sequence[str]) -> dict[str, Any] | None:
+    """The claim that a page asks about: the first on its own paper's tables, else the first of all."""
+    for entry in listed:
+        if entry["claim"].paper == paper and set(numbers_in(entry["claim"].where)) & set(numbers):
+            return entry
+    return listed[0] if listed else None
+
+
+def holds(rows: Sequence[dict[str, Any]]) -> str:
+    """Whether a claim holds, in one sentence, by the verdicts on its statements."""
+    found = {verdict: n for verdict, n in counts(rows).items() if n}
+    judged = set(found) & set(VERDICTS[:3])
+    heads = {
+        frozenset({"reproduced"}): "Yes",
+        frozenset({"contradicted"}): "No",
+        frozenset({"inconclusive"}): "These runs cannot tell",
+        frozenset(): "It was not judged",
+    }
+    partly = "In part" if "reproduced" in judged else "Not as far as it could be told"
+    total = sum(found.values())
+    if len(found) == 1:
+        (verdict,) = found
+        said = f"{'its one statement is' if total == 1 else f'all its {total} statements are'} {verdict}"
+    else:
+        (first, n), *others = found.items()
+        score = [f"{n} {'is' if n == 1 else 'are'} {first}", *(f"{m} {verdict}" for verdict, m in others)]
+        said = f"of its {total} statements {', '.join(score)}"
+    return f"{heads.get(frozenset(judged), partly)}: {said}."
 
 
 def answer(rows: Sequence[dict[str, Any]]) -> str:
@@ -118,6 +153,7 @@ def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[s
     return {
         "name": name,
         "number": number_of(spec["caption"]),
+        "heading": first_words(spec["caption"]),
         "caption": from_markdown(text.split("\n")[0]),
         "tabs": shown,
         "choices": [
@@ -130,6 +166,40 @@ def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[s
         "figure": None,
         "deviations": deviations(results.config, name),
     }
+
+
+def first_words(caption: str) -> str:
+    """What a table is called where it has no number of a paper's: how its caption begins.
+
+    Examples
+    --------
+    >>> first_words("Cost of training: searches for boxes, constraints added.")
+    'Cost of training'
+    >>> first_words("Error by C (one draw).")
+    'Error by C'
+    """
+    return re.split(r"[:;]|\.(?:\s|$)| \(", caption, maxsplit=1)[0].strip()
+
+
+def _name(shown: Sequence[dict[str, Any]]) -> None:
+    """Head each table by its number; the second of a number, and those without, by how its caption begins."""
+    known: set[str] = set()
+    for each in shown:
+        if each["number"] and each["number"] not in known:
+            known.add(each["number"])
+            each["heading"] = each["number"]
+
+
+def _without_repeats(shown: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """(heading, deviations, whether others are as above) of tables, each deviation once."""
+    known: set[Any] = set()
+    found = []
+    for each in shown:
+        new = [one for one in each["deviations"] if one not in known]
+        known.update(each["deviations"])
+        repeats = len(new) < len(each["deviations"])
+        found.append({"heading": each["heading"], "deviations": new, "repeats": repeats})
+    return found
 
 
 def _beside(shown: list[dict[str, Any]], figures: list[dict[str, Any]]) -> None:

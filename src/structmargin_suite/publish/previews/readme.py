@@ -15,23 +15,13 @@ from typing import Any
 from structmargin_suite.publish.escapes import markdown_cell
 from structmargin_suite.publish.page.contents import Item, contents, numbers_in
 from structmargin_suite.publish.papers import PAPERS
-from structmargin_suite.publish.verdicts import causes, counts, score
+from structmargin_suite.publish.verdicts import CAUSES, causes, counts, score
 from structmargin_suite.results import Results
 from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.frames import records
 
 BEGIN, END = "<!-- snapshot -->", "<!-- /snapshot -->"
 SHOWN = {"reproduced": "✓", "inconclusive": "?", "contradicted": "✗", "not testable": "–"}
-CAUSES = {
-    "power": "too few data",
-    "open": "not known",
-    "reading": "another reading holds",
-    "claim": "the claim itself",
-    "data": "other data hold",
-    "engineering": "faster programs",
-    "baseline": "the rival's training",
-}
-"""What causes are called here; `statements.csv` has them in full."""
 
 
 def front(root: Path) -> str | None:
