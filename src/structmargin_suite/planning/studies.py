@@ -119,11 +119,17 @@ class Expansion:
                 self.checks.fault(("tables", table, *key), message)
 
     def check_methods(self, runs: list[Run]) -> None:
-        """Methods that can be trained in some run; the others would be nothing but skipped rows."""
+        """Methods that can be trained in some run under each of their readings; the others would be nothing
+        but skipped rows."""
         for method in self.checks.methods:
-            own = [run for run in runs if run.method == method]
-            if own and own[0].skip is not None and all(run.skip is not None for run in own):
-                self.checks.fault(("methods", method), own[0].skip)
+            by_reading: dict[str, list[Run]] = {}
+            for run in runs:
+                if run.method == method:
+                    by_reading.setdefault(run.reading, []).append(run)
+            for own in by_reading.values():
+                if own[0].skip is not None and all(run.skip is not None for run in own):
+                    self.checks.fault(("methods", method), own[0].skip)
+                    break
 
     def check_choices(self, columns: Mapping[str, str]) -> None:
         """Chosen options that have a column of their own in results."""

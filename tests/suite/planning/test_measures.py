@@ -73,6 +73,13 @@ def test_a_method_that_cannot_be_trained_or_that_no_study_names_is_told(tmp_path
     assert "2 problems" in said
     assert "methods.any: solver 'bcfw' takes SVM1" in said
     assert "methods.spare: no study names this method; name it in the `methods` of one, or remove it" in said
+    config["readings"] = {
+        "as printed": {"evidence": "e", "chosen": "before", "primary": True},
+        "another solver": {"sets": {"solver": "n_slack"}, "evidence": "e", "chosen": "before"},
+    }
+    config["methods"]["any"]["readings"] = ["as printed", "another solver"]
+    assert "methods.any: solver 'bcfw' takes SVM1" in told(root, config, capsys)  # under one of its readings
+    del config["readings"], config["methods"]["any"]["readings"]
     config["scales"]["smoke"]["studies"] = {"hopeless": {"methods": ["hard", "spare"]}}
     assert "methods.spare" not in told(root, config, capsys)
 
