@@ -86,7 +86,7 @@ INPUTS: dict[str, list[Any]] = {
         ("few", lambda x: Candidates(np.array([0, 7]), x.items, x.phi), "fewer than K=2"),
         ("another class", lambda x: (x.indptr, x.items, x.phi), "give Candidates(indptr, items, phi)"),
         ("sparse", lambda x: Candidates(x.indptr, x.items, sp.csr_matrix(x.phi)), "with phi.toarray()"),
-        ("no indptr", lambda x: Candidates(x.indptr[:0], x.items, x.phi), "indptr of x of example 1 is empty"),
+        ("no indptr", lambda x: Candidates(x.indptr[:0], x.items, x.phi), "indptr of x of example 1 is"),
         ("halves", lambda x: Candidates(x.indptr, x.items + 0.5, x.phi), "1-d array of integers"),
     ],
     "ProteinAlignment": [

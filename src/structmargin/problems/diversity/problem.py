@@ -243,8 +243,8 @@ class Diversity(Params):
                 )
             if not (np.all(y.weights >= 0.0) and abs(y.weights.sum() - 1.0) <= ROUNDING):
                 raise ValueError(
-                    f"example {i}: the weights of subtopics must be at least 0 and add up to 1: divide them by "
-                    "their sum"
+                    f"example {i}: the weights of subtopics must be at least 0 and add up to 1: divide them "
+                    "by their sum"
                 )
 
     # -- Psi and Delta -----------------------------------------------------------------------------
