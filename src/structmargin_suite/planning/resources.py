@@ -49,7 +49,7 @@ class Resources:
         measured = read_yaml(path) or {} if path.is_file() else {}
         fault = _fault(measured)
         if fault is not None:
-            raise DamagedFile(path, fault, "correct it, or make it again with `structmargin resources`")
+            raise DamagedFile(path, fault, "correct it, or delete it and call `structmargin resources`")
         return cls(measured)
 
     def asked(self, experiment: str, scale: str, rule: str) -> Asked:

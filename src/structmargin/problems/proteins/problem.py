@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -207,7 +207,9 @@ class ProteinAlignment(Params):
             if not is_listed(x) or len(x) < FIRST_OPTIONAL:
                 what = f"has {len(x)} parts" if is_listed(x) else f"is a {type(x).__name__}"
                 raise ValueError(f"{where} {what}; give a Pair(residue, state, access, target)")
-            given = {k: x[k] for k in _CODES if k < FIRST_OPTIONAL or (len(x) > k and x[k] is not None)}
+            given: dict[int, Any] = {
+                k: x[k] for k in _CODES if k < FIRST_OPTIONAL or (len(x) > k and x[k] is not None)
+            }
             for k, codes in given.items():
                 _check_codes(where, _CODES[k][0], codes, _CODES[k][1])
             n, m = len(x[0]), len(x[3])
