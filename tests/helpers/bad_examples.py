@@ -59,12 +59,15 @@ INPUTS: dict[str, list[Any]] = {
         ("halves", lambda x: (x[0] + 0.5, x[1]), "1-d array of integers"),
         ("no candidates", lambda x: (x[0], []), "no candidates"),
         ("one part", lambda x: (x[0],), "not a pair"),
+        ("a number", lambda x: 3, "not a pair (native, candidates) but is a int"),
+        ("a number of candidates", lambda x: (x[0], 3), "no candidates"),
         ("masked", lambda x: (np.ma.masked_array(x[0]), x[1]), "masked array"),
     ],
     "Grammar": [
         ("a text", lambda x: "NN", "sequence of one tag or more"),
         ("no tags", lambda x: (), "sequence of one tag or more"),
         ("numbers", lambda x: (0, 1, 2, FAR), "sequence of one tag or more"),
+        ("a number", lambda x: 3, "x of example 1 is a int"),
     ],
     "Localization": [
         *((f"word {k}", lambda x, k=k: word(x, k), f"has word {k}, but n_words is 3") for k in (3, 4, FAR)),
@@ -82,6 +85,8 @@ INPUTS: dict[str, list[Any]] = {
         ("NaN", lambda x: Candidates(x.indptr, x.items, put(x.phi, np.nan)), "item 3 has a NaN"),
         ("few", lambda x: Candidates(np.array([0, 7]), x.items, x.phi), "fewer than K=2"),
         ("another class", lambda x: (x.indptr, x.items, x.phi), "give Candidates(indptr, items, phi)"),
+        ("sparse", lambda x: Candidates(x.indptr, x.items, sp.csr_matrix(x.phi)), "with phi.toarray()"),
+        ("no indptr", lambda x: Candidates(x.indptr[:0], x.items, x.phi), "indptr of x of example 1 is"),
         ("halves", lambda x: Candidates(x.indptr, x.items + 0.5, x.phi), "1-d array of integers"),
     ],
     "ProteinAlignment": [
@@ -94,6 +99,8 @@ INPUTS: dict[str, list[Any]] = {
         ("halves", lambda x: x._replace(residue=x.residue + 0.5), "1-d array of integers"),
         ("lengths", lambda x: x._replace(state=x.state[1:]), "3 values of state for a template of 4"),
         ("parts", lambda x: x[:3], "3 parts"),
+        ("None", lambda x: None, "example 1 is a NoneType"),
+        ("no residues", lambda x: x._replace(residue=None), "residue of example 1 is None"),
     ],
 }  # fmt: skip
 
@@ -135,10 +142,18 @@ OUTPUTS: dict[str, list[Any]] = {
         ("few", lambda y: y._replace(documents=y.documents[:1]), "1 documents, not K=2"),
         ("no subtopics", lambda y: Selection(y.documents), "no subtopic"),
         ("shape", lambda y: y._replace(subtopics=y.subtopics[:2]), "subtopics have shape (2, 2)"),
+        ("another class", lambda y: (y.documents, y.subtopics, y.weights), "y of example 1 is a tuple"),
+        ("two dimensions", lambda y: y._replace(documents=y.documents[:, None]), "K whole numbers"),
+        ("lists", lambda y: y._replace(subtopics=y.subtopics.tolist()), "subtopics of example 1 are a list"),
+        *(
+            (f"weight {w}", lambda y, w=w: y._replace(weights=put(y.weights, w)), "add up to 1")
+            for w in (np.nan, np.inf, -1.0, 1.0)
+        ),
     ],
     "ProteinAlignment": [
         *((f"place {k}", lambda y, k=k: put(y, k), "outside its pair") for k in (3, FAR, -1)),
         ("order", lambda y: y[::-1], "does not rise"),
+        ("unsigned order", lambda y: y[::-1].astype(np.uint64), "does not rise"),
         ("shape", lambda y: y[:, :1], "(k, 2)"),
         ("empty", lambda y: y[:0], "k >= 1"),
     ],

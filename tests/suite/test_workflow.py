@@ -222,6 +222,17 @@ def test_faults_of_a_config_end_the_workflow_with_all_of_them(toy):
     assert "repetitions: is 0" in output and "'epz'" in output and "Traceback" not in output
 
 
+def test_resources_of_another_kind_end_the_workflow_with_a_sentence(toy):
+    path = toy[0] / "workflow" / "resources.yaml"
+    text = path.read_text()
+    path.write_text("toy: 5\n")
+    done = attempt(toy[0], "-n")
+    path.write_text(text)
+    output = done.stdout + done.stderr
+    assert done.returncode != 0 and "resources.yaml: it has no scales by experiment; correct it" in output
+    assert "WorkflowError" in output and "Traceback" not in output
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory, source):
     """The project's own experiments at the smallest scale, on one core."""

@@ -354,6 +354,7 @@ CHANGES = {
     "label": changed(methods__any__label="Another"),
     "measures": changed(tables__solvers__measures=["constraints"]),
     "formulation": changed(methods__any__formulation="SVM1 slack"),
+    "order": changed(tables=dict(reversed(CONFIG["tables"].items()))),
 }
 THERE_AND_BACK = [
     *((change, "without notes") for change in CHANGES),

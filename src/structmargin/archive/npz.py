@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import zipfile
 from pathlib import Path
 from typing import IO, Any
@@ -148,6 +149,6 @@ def checked(array: Any) -> np.ndarray:
         )
     if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         raise ModelFileError(f"it holds booleans that are neither true nor false; {AGAIN}")
-    if array.dtype.kind == "U":
-        array.tolist()  # a ValueError where a character does not exist
+    if array.dtype.kind == "U" and array.size and array.ravel().view(np.uint32).max() > sys.maxunicode:
+        raise ModelFileError(f"it holds characters that do not exist; {AGAIN}")
     return array

@@ -6,7 +6,7 @@ so that nothing has to be imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,13 @@ def by_position(values: Any, name: str) -> Any:
             "per example"
         )
     return values
+
+
+def is_listed(values: Any) -> bool:
+    """Whether a single input or output has items that can be counted and taken by position."""
+    if isinstance(values, np.ndarray):
+        return values.ndim > 0
+    return isinstance(values, Sequence) and not isinstance(values, (str, bytes))
 
 
 def count(values: Any) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -123,11 +123,15 @@ def text_of(labels: np.ndarray, i: int) -> str:
 
 def require_different(names: Names, name: str) -> None:
     """Raise where a name stands twice."""
-    seen: set[Hashable] = set()
-    for k, label in enumerate(values_of(names)):
-        if label in seen:
-            raise ValueError(f"{name} has {label!r} twice, the second time as number {k}: keep it once")
-        seen.add(label)
+    if _of_one_type(names):
+        first = np.unique(names, return_index=True, equal_nan=False)[1]
+        twins = np.delete(np.arange(len(names)), first)[:1].tolist()
+    else:
+        seen: dict[Hashable, int] = {}
+        twins = [k for k, label in enumerate(names) if seen.setdefault(label, k) < k][:1]
+    for k in twins:
+        label = values_of(names[k : k + 1])[0]
+        raise ValueError(f"{name} has {label!r} twice, the second time as number {k}: keep it once")
 
 
 def require_names(names: Names | None, n: int, name: str) -> None:
@@ -136,12 +140,16 @@ def require_names(names: Names | None, n: int, name: str) -> None:
         return
     if not isinstance(names, (np.ndarray, list, tuple)) or np.ndim(as_array(names)) != 1 or len(names) != n:
         raise ValueError(f"{name} must be {n} labels, one for each number")
-    for label in values_of(names):
-        if not _is_value(label):
-            raise ValueError(
-                f"{name} has {label!r}, which names no class: a label must be hashable and no NaN"
-            )
+    bad = names != names if _of_one_type(names) else [not _is_value(label) for label in names]
+    if np.any(bad):
+        label = values_of(names[int(np.argmax(bad)) :][:1])[0]
+        raise ValueError(f"{name} has {label!r}, which names no class: a label must be hashable and no NaN")
     require_different(names, name)
+
+
+def _of_one_type(names: Names) -> TypeGuard[np.ndarray]:
+    """Whether names can be compared all at once: a list of as many Python objects may not fit into memory."""
+    return isinstance(names, np.ndarray) and not names.dtype.hasobject
 
 
 def values_of(names: Names) -> list[Any]:

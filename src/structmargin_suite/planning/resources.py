@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from structmargin_suite.planning.plan import SCALES
+from structmargin_suite.storage.errors import DamagedFile
 from structmargin_suite.storage.files import read_yaml
 
 FILE = Path("workflow", "resources.yaml")
@@ -22,6 +23,8 @@ MIN_MB, MIN_MINUTES = 1000, 10
 SMALLER_SCALE_MEMORY, SMALLER_SCALE_TIME = 4.0, 6.0
 """How much more a job may take than the largest one that was measured at a smaller scale. Preparations and
 trainings were measured at all scales: paper over standard is at most 5.1 in memory and 6.0 in time."""
+MOST = 1e9
+"""A petabyte, or thirty years."""
 UNKNOWN_MB, UNKNOWN_MINUTES = 4000, 240
 """For rules that were never measured."""
 
@@ -43,7 +46,11 @@ class Resources:
     def read(cls, root: Path) -> Resources:
         """The values of a project; none where it has no such file."""
         path = root / FILE
-        return cls(read_yaml(path) or {} if path.is_file() else {})
+        measured = read_yaml(path) or {} if path.is_file() else {}
+        fault = _fault(measured)
+        if fault is not None:
+            raise DamagedFile(path, fault, "correct it, or delete it and call `structmargin resources`")
+        return cls(measured)
 
     def asked(self, experiment: str, scale: str, rule: str) -> Asked:
         """What a job of a rule asks for: half as much memory again as was measured, and six times the time.
@@ -67,6 +74,25 @@ class Resources:
             if rule in by_scale.get(each, {}):
                 return _asked(by_scale[each][rule], SMALLER_SCALE_MEMORY, SMALLER_SCALE_TIME)
         return Asked(UNKNOWN_MB, UNKNOWN_MINUTES)
+
+
+def _fault(measured: Any) -> str | None:
+    """Why values are not those of jobs by experiment, scale and rule; None where they are."""
+    if not isinstance(measured, dict) or not all(isinstance(scales, dict) for scales in measured.values()):
+        return "it has no scales by experiment"
+    for experiment, scales in measured.items():
+        for scale, rules in scales.items():
+            if not isinstance(rules, dict):
+                return f"{experiment}.{scale} has no rules"
+            for rule, values in rules.items():
+                numbers = values if isinstance(values, dict) else {}
+                if not {"mb", "seconds"} <= set(numbers) or not all(map(_is_amount, numbers.values())):
+                    return f"{experiment}.{scale}.{rule} has not mb and seconds as numbers from 0 to {MOST:g}"
+    return None
+
+
+def _is_amount(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MOST
 
 
 def _asked(largest: Mapping[str, float], memory: float = 1.0, time: float = 1.0) -> Asked:

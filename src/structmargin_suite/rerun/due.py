@@ -90,14 +90,7 @@ class _Forecast:
         clocks, _ = opened(self.layout.clocks(self.experiment.name, job.name))
         if trained is None or clocks is None or any(run.corpus not in self.corpora for run in job.runs):
             return False
-        keys = {run.name: self._key(run) for run in job.runs}
-        failed = not self.check.allowed and any(trained.status(name) == "failed" for name in trained.entries)
-        return not failed and all(
-            {name: bundle.key(name) for name in bundle.entries} == keys for bundle in (trained, clocks)
-        )
-
-    def _key(self, run: Run) -> str:
-        return job_keys.training_key(self.experiment, run, self.corpora[run.corpus])
+        return self.check.training_problem(job, trained, clocks, self.corpora) is None
 
     def _corpus(self, run: Run) -> Bundle | None:
         """The prepared corpus that a run reads; None where it cannot be told what it will be.

@@ -13,7 +13,7 @@ from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Part, Run
 from structmargin_suite.rerun.sources import LISTING_MODULES, modules_in, source_digest, source_of
 from structmargin_suite.storage.bundle import Bundle
-from structmargin_suite.storage.files import digest, sha256
+from structmargin_suite.storage.files import digest, json_bytes, sha256
 from structmargin_suite.storage.layout import PART_FILE, Layout, ScaleLayout, figure_kind
 from structmargin_suite.storage.seal import SEAL
 from structmargin_suite.storage.statements_file import STATEMENTS_FILE
@@ -133,13 +133,18 @@ def tabulate_key(suite: Suite, name: str) -> str:
     return digest(
         [
             [evaluate_key(suite, job) for job in experiment.jobs],
-            experiment.config,
+            _in_order(experiment.config),
             runs,
             experiment.shrunk,
             code,
             [_published(suite, file) for file in published(experiment)],
         ]
     )
+
+
+def _in_order(config: object) -> str:
+    """Configs as text. Digests do not count the order of keys, but what is shown follows it."""
+    return json_bytes(config).decode()
 
 
 def published(experiment: Experiment) -> list[str]:
@@ -201,7 +206,7 @@ def page_key(suite: Suite, layout: ScaleLayout) -> str:
     """What the verdicts and the page were made from: their own key, the configs, the results shown, and the
     verdicts under other seeds.
     """
-    configs = {name: experiment.config for name, experiment in suite.experiments.items()}
+    configs = _in_order({name: experiment.config for name, experiment in suite.experiments.items()})
     seals = [path for path in sorted(layout.results.glob(f"*/{SEAL}")) if path.is_file()]
     shown = {path.parent.name: sha256(path) for path in seals}
     own = Layout(suite.root)

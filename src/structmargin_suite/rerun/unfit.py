@@ -144,14 +144,7 @@ class Check:
                 yield Unfit(paths[position], MISSING, False, later)
         if trained is None or clocks is None or any(run.corpus not in corpora for run in job.runs):
             return
-        keys = {
-            run.name: job_keys.training_key(self.experiment, run, corpora[run.corpus]) for run in job.runs
-        }
-        problem = self._problem(trained, keys)
-        skipped = {run.name: run.skip for run in job.runs if run.skip is not None}
-        if not problem and _skipped(trained) != skipped:
-            problem = OTHER
-        problem = problem or self._problem(clocks, keys)
+        problem = self.training_problem(job, trained, clocks, corpora)
         if problem:
             yield Unfit(trained.path, problem, False, (*paths, *self.after_jobs))
         elif evaluated is not None:
@@ -159,6 +152,17 @@ class Check:
             problem = self._problem(evaluated, judged)
             if problem:
                 yield Unfit(evaluated.path, problem, False, self.after_jobs)
+
+    def training_problem(
+        self, job: Job, trained: Bundle, clocks: Bundle, corpora: Mapping[str, Bundle]
+    ) -> str | None:
+        """Why what a job's training wrote is not what the plan asks for; None where it is."""
+        keys = {
+            run.name: job_keys.training_key(self.experiment, run, corpora[run.corpus]) for run in job.runs
+        }
+        problem = self._problem(trained, keys) or self._problem(clocks, keys)
+        skipped = {run.name: run.skip for run in job.runs if run.skip is not None}
+        return problem or (OTHER if _skipped(trained) != skipped else None)
 
     def _problem(self, bundle: Bundle, keys: Mapping[str, str]) -> str | None:
         if {name: bundle.key(name) for name in bundle.entries} != dict(keys):

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from structmargin_suite.planning.config import ConfigError
+from structmargin_suite.planning.config import ConfigError, unknown
 from structmargin_suite.planning.plan import SCALE_VARIABLE, Suite, load
 from structmargin_suite.planning.runs import Job
 from structmargin_suite.rerun import machine
@@ -31,6 +31,21 @@ def arguments(stage: str, about: str, *names: str) -> argparse.ArgumentParser:
     for name in names:
         parser.add_argument(f"--{name}", required=True)
     return parser
+
+
+def suite_of(options: argparse.Namespace, names: Sequence[str], library: bool = False) -> Suite:
+    """The plan of these experiments; one that is not in configs/suite.yaml is an error."""
+    suite = load(options.root, options.scale, library=library, only=names)
+    for name in names:
+        if name not in suite.experiments:
+            raise DataError(f"there is no experiment {name!r} in configs/suite.yaml; correct the name")
+    return suite
+
+
+def require_name(name: str, known: Sequence[str], what: str) -> None:
+    """Raise where a job or a corpus of this name is not in the plan."""
+    if name not in known:
+        raise DataError(unknown(name, known, what).removesuffix(", or remove it"))
 
 
 def layout_of(options: argparse.Namespace, suite: Suite) -> ScaleLayout:
@@ -63,8 +78,10 @@ def job_of(
         import joblib
 
         joblib.parallel_config(n_jobs=options.threads)
-    suite = load(options.root, options.scale, library=library, only=[options.experiment])
-    return suite, suite.experiments[options.experiment].job(options.job), layout_of(options, suite)
+    suite = suite_of(options, [options.experiment], library)
+    experiment = suite.experiments[options.experiment]
+    require_name(options.job, [job.name for job in experiment.jobs], "job")
+    return suite, experiment.job(options.job), layout_of(options, suite)
 
 
 def guarded(main: Callable[[Sequence[str] | None], None]) -> None:

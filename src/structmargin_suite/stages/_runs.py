@@ -82,6 +82,18 @@ def finished(layout: ScaleLayout, job: Job, work: Work) -> Iterator[Entry]:
     progress.close()
 
 
+def refuse_as_result(error: BaseException) -> None:
+    """Raise an error of the machine, not of the run: too little memory, a full disk.
+
+    The library may have put it into words of its own: then it is the cause of what arrives here.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, (OSError, MemoryError)):
+            raise cause
+        cause = cause.__cause__
+
+
 def cached(path: Path, name: str, key: str) -> Entry | None:
     """The entry with this name and key in the cache, whole, or None."""
     try:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from structmargin_suite.planning.plan import Experiment, Suite, load
+from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job
 from structmargin_suite.rerun.unfit import completion
-from structmargin_suite.stages._command import arguments, guarded, layout_of
+from structmargin_suite.stages._command import arguments, guarded, layout_of, suite_of
 from structmargin_suite.storage.csv_files import read_csv
 from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.files import write_json
@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = arguments("complete", "Find out whether every run succeeded.")
     parser.add_argument("--experiments", nargs="+", required=True)
     options = parser.parse_args(argv)
-    suite = load(options.root, options.scale, library=False, only=options.experiments)
+    suite = suite_of(options, options.experiments)
     complete(suite, options.experiments, layout_of(options, suite))
 
 

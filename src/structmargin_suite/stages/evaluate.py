@@ -21,7 +21,7 @@ from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Run
 from structmargin_suite.rerun.job_keys import evaluation_key, training_key
 from structmargin_suite.stages._command import guarded, job_of
-from structmargin_suite.stages._runs import PreparedParts, corpora_of, finished
+from structmargin_suite.stages._runs import PreparedParts, corpora_of, finished, refuse_as_result
 from structmargin_suite.storage.arrays import npz_bytes
 from structmargin_suite.storage.bundle import Bundle, Entry, write_bundle
 from structmargin_suite.storage.files import json_bytes
@@ -89,9 +89,8 @@ class Evaluation:
             split: Split = module.view(arrays, run.view_seed, **run.view)
             measured = measure(run.configured, record["numbers"], model, split, module)
             metrics = measured.metrics
-        except (OSError, MemoryError):  # of the machine, not of the run
-            raise
         except Exception as error:  # a failed run is a row with its reason
+            refuse_as_result(error)
             reason = f"evaluation: {type(error).__name__}: {error}"
             return {"status": "failed", "reason": reason, "metrics": {}}, {}
         if measured.faults:

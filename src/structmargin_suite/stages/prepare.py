@@ -15,11 +15,11 @@ import numpy as np
 from structmargin_suite.datasets import DataSet, dataset
 from structmargin_suite.fetching.fetch import Unavailable
 from structmargin_suite.fetching.originals import obtain_files
-from structmargin_suite.planning.plan import Suite, load
+from structmargin_suite.planning.plan import Suite
 from structmargin_suite.planning.runs import Part
 from structmargin_suite.planning.sources import own_files_of
 from structmargin_suite.rerun import job_keys, machine
-from structmargin_suite.stages._command import arguments, guarded, layout_of
+from structmargin_suite.stages._command import arguments, guarded, layout_of, require_name, suite_of
 from structmargin_suite.stages._progress import Progress
 from structmargin_suite.storage.arrays import npz_bytes
 from structmargin_suite.storage.bundle import Entry, write_bundle
@@ -109,7 +109,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
     options = arguments("prepare", "Make a corpus ready.", "experiment", "corpus").parse_args(argv)
     machine.one_thread()
-    suite = load(options.root, options.scale, library=False, only=[options.experiment])
+    suite = suite_of(options, [options.experiment])
+    require_name(options.corpus, suite.experiments[options.experiment].corpora, "corpus")
     prepare(suite, options.experiment, options.corpus, layout_of(options, suite))
 
 

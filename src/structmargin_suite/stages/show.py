@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from structmargin_suite.planning.plan import Suite, load
-from structmargin_suite.stages._command import arguments, guarded, layout_of
+from structmargin_suite.planning.plan import Suite
+from structmargin_suite.stages._command import arguments, guarded, layout_of, suite_of
 from structmargin_suite.storage.files import write_bytes
 from structmargin_suite.storage.layout import ScaleLayout
 from structmargin_suite.storage.seal import SEAL, verified
@@ -25,7 +25,7 @@ def show(suite: Suite, experiment: str, layout: ScaleLayout | None = None) -> No
 def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
     options = arguments("show", "Copy an experiment's tables to results/.", "experiment").parse_args(argv)
-    suite = load(options.root, options.scale, library=False, only=[options.experiment])
+    suite = suite_of(options, [options.experiment])
     show(suite, options.experiment, layout_of(options, suite))
 
 

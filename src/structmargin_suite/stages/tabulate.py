@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from structmargin_suite.planning.plan import Experiment, Suite, load
+from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.publish import tables
 from structmargin_suite.publish.tables import printed
 from structmargin_suite.publish.tables.layout import tabs
 from structmargin_suite.rerun import job_keys, machine
 from structmargin_suite.results import RUN_TYPES, STUDY_SEPARATOR, ExperimentResults
 from structmargin_suite.stages._choosing import mark_chosen
-from structmargin_suite.stages._command import arguments, guarded, layout_of
+from structmargin_suite.stages._command import arguments, guarded, layout_of, suite_of
 from structmargin_suite.stages._progress import Progress
 from structmargin_suite.storage.bundle import Bundle
 from structmargin_suite.storage.csv_files import write_csv
@@ -281,7 +281,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
     options = arguments("tabulate", "Make an experiment's tables and figures.", "experiment").parse_args(argv)
     machine.one_thread()
-    suite = load(options.root, options.scale, library=False, only=[options.experiment])
+    suite = suite_of(options, [options.experiment])
     tabulate(suite, options.experiment, layout_of(options, suite))
 
 

@@ -17,7 +17,13 @@ from structmargin_suite.planning.plan import Experiment, Suite
 from structmargin_suite.planning.runs import Job, Run
 from structmargin_suite.rerun import job_keys, machine
 from structmargin_suite.stages._command import guarded, job_of
-from structmargin_suite.stages._runs import Corpora, PreparedParts, corpora_of, finished
+from structmargin_suite.stages._runs import (
+    Corpora,
+    PreparedParts,
+    corpora_of,
+    finished,
+    refuse_as_result,
+)
 from structmargin_suite.storage.arrays import npz_bytes
 from structmargin_suite.storage.bundle import Entry, write_bundle
 from structmargin_suite.storage.csv_files import csv_bytes
@@ -92,9 +98,8 @@ def _train(experiment: Experiment, run: Run, parts: PreparedParts) -> Outcome:
     try:
         split = module.view(arrays, run.view_seed, **run.view)
         trained = training.train(run.configured, split, run.seed, module.score, module.predict, run.view_seed)
-    except (OSError, MemoryError):  # of the machine, not of the run
-        raise
     except Exception as error:  # a failed run is a row with its reason
+        refuse_as_result(error)
         text = str(error).splitlines()[0] if str(error) else "no message"
         return _without_model("failed", f"{type(error).__name__}: {text}")
     clock = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}

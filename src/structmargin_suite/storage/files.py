@@ -57,7 +57,7 @@ def _sweep(path: Path) -> None:
 def _alive(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # of a number that no process has
         return False
     except PermissionError:
         return True
@@ -128,8 +128,10 @@ def read_json(path: Path, keys: Iterable[str] | None = None) -> Any:
         For a file that is cut short, of another kind, or without one of the keys.
     """
     try:
-        value = json.loads(read_utf8(path), parse_constant=_refused_constant)
-    except (json.JSONDecodeError, RecursionError, _NotJson) as error:
+        value = json.loads(read_utf8(path), parse_constant=_refused_constant, parse_float=_finite)
+    except DamagedFile:
+        raise
+    except (ValueError, RecursionError) as error:  # a ValueError also for a number of thousands of digits
         raise DamagedFile(path, f"this is no JSON file of ours, or it is cut short ({error})") from None
     if keys is not None:
         missing = [key for key in keys if not isinstance(value, dict) or key not in value]
@@ -138,12 +140,14 @@ def read_json(path: Path, keys: Iterable[str] | None = None) -> Any:
     return value
 
 
-class _NotJson(ValueError):
-    """A word that Python writes as JSON and JSON does not have: NaN, Infinity."""
-
-
 def _refused_constant(word: str) -> Any:
-    raise _NotJson(f"it holds {word}")
+    """For a word that Python writes as JSON and JSON does not have: NaN, Infinity."""
+    raise ValueError(f"it holds {word}")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _refused_constant(digits)
 
 
 def read_utf8(path: Path, limit: int = MAX_FILE_BYTES) -> str:

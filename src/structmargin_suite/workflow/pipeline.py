@@ -65,12 +65,12 @@ class Pipeline:
         checking.require_folders(Path(name) for name in checking.FOLDERS)
         try:
             suite = load(Path("."), config.get("scale"))
+            pipeline = cls(suite, workflow)
         except (ConfigError, DataError) as error:
             raise checking.workflow_error(str(error)) from None
         layout = ScaleLayout(suite.root, suite.scale)
         checking.require_folders(folder for name in suite.experiments for folder in layout.folders(name))
         equip(suite.scale)
-        pipeline = cls(suite, workflow)
         if (terminal := pipeline._terminal) is not None:
             terminal.reword = pipeline.reworded
         return pipeline

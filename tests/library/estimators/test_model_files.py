@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ from helpers.every_problem import points
 from helpers.model_damage import foreign_files
 from helpers.model_files import as_array, as_entry, entries, header_of, put_together, with_header
 from structmargin import JKSE, ModelFileError, StructuredSVM
+from structmargin.archive.npz import checked
+from structmargin.inputs import labels
 from structmargin.kernels import RBF, Product
 from structmargin.problems import Multiclass, Sequence
 from structmargin.problems.sequence.kernel import SequenceKernel
@@ -95,6 +99,26 @@ def test_a_small_file_that_unpacks_to_gigabytes(tmp_path: Path) -> None:
     sentence, kilobytes = run.stdout.splitlines()
     assert "more than the limit of 100000000; if you trust it, give a larger max_bytes" in sentence
     assert int(kilobytes) < 10**5
+
+
+def test_many_short_names_take_no_more_memory_than_their_array() -> None:
+    """A Python object takes twenty times what a character takes in an array, and no limit counts it."""
+    names, peaks = np.full(2**20, "漢"), []
+    tracemalloc.start()
+    for call in (lambda: checked(names), lambda: labels.require_names(names, len(names), "classes")):
+        tracemalloc.reset_peak()
+        with contextlib.suppress(ValueError):  # they do not differ
+            call()
+        peaks.append(tracemalloc.get_traced_memory()[1] / len(names))
+    tracemalloc.stop()
+    assert peaks[0] < 8 and peaks[1] < 40, f"{peaks} bytes per name"
+
+
+def test_a_character_that_does_not_exist_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    for code in (sys.maxunicode + 1, 2**32 - 1):
+        path.write_bytes(put_together([("a0.npy", as_entry(np.array([65, code], np.uint32).view("<U2")))]))
+        assert "characters that do not exist" in said(path)
 
 
 def test_the_limit_is_what_the_caller_says(model: Path) -> None:

@@ -75,5 +75,28 @@ def test_a_file_of_another_kind_is_named(tmp_path):
         measured(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ocr: 5", "it has no scales by experiment"),
+        ("[1, 2]", "it has no scales by experiment"),
+        ("words", "it has no scales by experiment"),
+        ("ocr: {paper: [1]}", "ocr.paper has no rules"),
+        ("ocr: {paper: {train: 3}}", "ocr.paper.train has not mb and seconds as numbers"),
+        ("ocr: {paper: {train: {mb: 3}}}", "ocr.paper.train has not mb and seconds as numbers"),
+        ("ocr: {paper: {train: {mb: x, seconds: 3}}}", "ocr.paper.train has not mb and seconds as numbers"),
+        ("ocr: {paper: {train: {mb: -1, seconds: 3}}}", "numbers from 0 to 1e\\+09"),
+        ("ocr: {paper: {train: {mb: 1.0e+300, seconds: 3}}}", "numbers from 0 to 1e\\+09"),
+        ("ocr: b: c", "line 1: not valid YAML"),
+    ],
+)
+def test_values_of_another_kind_are_a_sentence(tmp_path, text, said):
+    path = tmp_path / "workflow" / "resources.yaml"
+    path.parent.mkdir()
+    path.write_text(f"{text}\n")
+    with pytest.raises(DamagedFile, match=rf"resources\.yaml: .*{said}.*; correct"):
+        Resources.read(tmp_path)
+
+
 def test_the_examples_run():
     assert doctest.testmod(module).failed == 0 < doctest.testmod(module).attempted

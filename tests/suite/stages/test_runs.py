@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from helpers.toy_project import project
 from structmargin_suite.stages._command import base_of
 from structmargin_suite.stages._runs import cached
 from structmargin_suite.stages.evaluate import Measured
@@ -92,3 +95,22 @@ def test_a_job_with_too_little_address_space_ends_in_a_sentence(megabytes, tmp_p
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
     assert ("not enough memory" in done.stderr) is (megabytes == 360), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("stage", "words", "said"),
+    [
+        ("prepare", "--experiment nothing --corpus x", "no experiment 'nothing' in configs/suite.yaml"),
+        ("prepare", "--experiment toy --corpus ../../x", "unknown corpus '../../x'; use one of clusters"),
+        ("train", "--experiment toy --job ../x", "unknown job '../x'; use one of repetition=0, repetition=1"),
+        ("evaluate", "--experiment ../toy --job all", "no experiment '../toy'"),
+        ("tabulate", "--experiment nothing", "no experiment 'nothing'"),
+        ("show", "--experiment ../x", "no experiment '../x'"),
+        ("complete", "--experiments toy nothing", "no experiment 'nothing'"),
+    ],
+)
+def test_a_stage_that_is_called_for_what_is_not_planned_says_so(tmp_path, stage, words, said):
+    main = importlib.import_module(f"structmargin_suite.stages.{stage}").main
+    with pytest.raises(DataError, match=re.escape(said)):
+        main(["--root", str(project(tmp_path)), *words.split()])
+    assert not (tmp_path / "results").exists()

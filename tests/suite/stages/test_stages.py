@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from helpers.toy_project import TOY, bundle_of, project, run_all, write_config
+from structmargin import ModelFileError
 from structmargin_suite.planning.plan import load
 from structmargin_suite.stages._command import job_of
 from structmargin_suite.stages.evaluate import evaluate
@@ -252,16 +253,20 @@ def test_a_lack_of_memory_or_disk_is_no_result(done, tmp_path):
     suite = load(tmp_path / "copy")
     shutil.rmtree(suite.root / ".cache")
     job = suite.experiments["toy"].jobs[0]
-    path = ScaleLayout(suite.root, suite.scale).trained("toy", job.name)
-    before = path.read_bytes()
-    for error in (MemoryError(), OSError(28, "No space left on device"), KeyboardInterrupt()):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(
-                "structmargin_suite.methods.training.train", lambda *args, e=error: (_ for _ in ()).throw(e)
-            )
-            with pytest.raises(type(error)):
-                train(suite, job)
-        assert path.read_bytes() == before
+    layout = ScaleLayout(suite.root, suite.scale)
+    worded = ModelFileError("it asks for more memory than there is")
+    worded.__cause__ = MemoryError()
+    for stage, place, path in (
+        (train, "structmargin_suite.methods.training.train", layout.trained("toy", job.name)),
+        (evaluate, "structmargin_suite.stages.evaluate.measure", layout.evaluated("toy", job.name)),
+    ):
+        before = path.read_bytes()
+        for error in (MemoryError(), OSError(28, "No space left on device"), KeyboardInterrupt(), worded):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(place, lambda *args, e=error: (_ for _ in ()).throw(e))
+                with pytest.raises(type(error.__cause__ or error)):
+                    stage(suite, job)
+            assert path.read_bytes() == before
 
 
 def test_scales_say_what_they_shrink(tmp_path):

@@ -54,6 +54,14 @@ def test_a_kill_in_the_middle_of_writing_leaves_no_file_under_its_name(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["x.json"], "the next writer sweeps up"
 
 
+def test_what_others_left_beside_a_file_does_not_keep_it_from_being_written(tmp_path):
+    """A file with the number of no process in its name is removed, one without a number stays."""
+    for number in ("9" * 30, "1.2", "x"):
+        (tmp_path / f".x.{number}.tmp.json").write_text("")
+    write_json(tmp_path / "x.json", [1])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".x.1.2.tmp.json", ".x.x.tmp.json", "x.json"]
+
+
 def test_a_reader_of_the_old_file_is_not_disturbed_by_the_new_one(tmp_path):
     write_json(tmp_path / "x.json", {"a": 1})
     with open(tmp_path / "x.json") as old:

@@ -141,6 +141,8 @@ def test_a_record_has_its_keys(tmp_path):
     [
         ('{"a": NaN}', "it holds NaN"),
         ('{"a": -Infinity}', "it holds -Infinity"),
+        ('{"a": 1e999}', "it holds 1e999"),
+        ('{"a": ' + "1" * 5000 + "}", "this is no JSON file of ours, or it is cut short"),
         ("[" * 100_000, "this is no JSON file of ours, or it is cut short"),
         ('{"a": 1} {"b": 2}', "Extra data"),
     ],

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from structmargin.compiled import compiled
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
-from structmargin.inputs.containers import by_position
+from structmargin.inputs.containers import by_position, is_listed
 from structmargin.inputs.gate import require_equal
 from structmargin.oracles.smith_waterman import Aligned, Path, add_steps, align, count_steps, pack, scores
 from structmargin.problem import Scorer
@@ -172,9 +172,10 @@ class Alignment(Params):
     def check_inputs(self, X: Sequence[Input]) -> None:
         """Raise unless every x is a native string with candidates, all of them of known letters."""
         for i, x in enumerate(X):
-            if len(x) != 2:
-                raise ValueError(f"example {i} is not a pair (native, candidates) but has {len(x)} parts")
-            if len(x[1]) == 0:
+            if not is_listed(x) or len(x) != 2:
+                what = f"has {len(x)} parts" if is_listed(x) else f"is a {type(x).__name__}"
+                raise ValueError(f"example {i} is not a pair (native, candidates) but {what}")
+            if not is_listed(x[1]) or len(x[1]) == 0:
                 raise ValueError(f"example {i} has no candidates; give a list of strings to choose from")
         if not self._letters_fit([string for native, candidates in X for string in (native, *candidates)]):
             for i, (native, candidates) in enumerate(X):

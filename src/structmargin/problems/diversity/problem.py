@@ -24,6 +24,9 @@ from structmargin.oracles.greedy import best_subset, coverage, greedy, union
 from structmargin.problem import Scorer
 from structmargin.problems._params import Params
 
+ROUNDING = 1e-6
+"""How far from 1 weights may add up to."""
+
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
@@ -91,7 +94,19 @@ def _as_candidates(x: Candidates, name: str) -> Candidates:
         if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
             raise ValueError(f"{part} of {name} must be a 1-d array of integers, not one of {values.dtype}")
         arrays[part] = np.ascontiguousarray(values, dtype=np.int64)
+    if sp.issparse(arrays["phi"]):
+        raise ValueError(f"phi of {name} is a sparse matrix: give it as an array, with phi.toarray()")
+    if not len(arrays["indptr"]):
+        raise ValueError(f"indptr of {name} is empty: it begins with 0, and has one entry more per document")
     return replace(x, **arrays)
+
+
+def _require_array(part: object, name: str, what: str, kinds: str, ndim: int) -> None:
+    """Raise unless a part of a selection is an array of such numbers."""
+    array = by_position(part, name)
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in kinds or array.ndim != ndim:
+        of = f" of {array.dtype} and shape {array.shape}" if isinstance(array, np.ndarray) else ""
+        raise ValueError(f"{name} are a {type(array).__name__}{of}: give an array of {what}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,22 +220,31 @@ class Diversity(Params):
     def check_outputs(self, X: Sequence[Candidates], Y: Sequence[Selection]) -> None:
         """Raise unless every y selects K documents of its x and says who has which subtopic."""
         for i, (x, y) in enumerate(zip(X, Y, strict=True)):
-            for part in y:
-                if part is not None:
-                    by_position(part, f"a part of the selection of example {i}")
-            documents = np.asarray(y.documents)
+            if not isinstance(y, Selection):
+                raise ValueError(
+                    f"y of example {i} is a {type(y).__name__}: give Selection(documents, subtopics, weights)"
+                )
+            documents = np.asarray(by_position(y.documents, f"the documents of example {i}"))
+            _require_array(documents, f"the documents of example {i}", "K whole numbers", "iu", 1)
             if len(documents) != self.K:
                 raise ValueError(f"example {i}: the selection has {len(documents)} documents, not K={self.K}")
-            if documents.dtype.kind not in "iu" or documents.min() < 0 or documents.max() >= len(x):
+            if documents.min() < 0 or documents.max() >= len(x):
                 raise ValueError(
                     f"example {i}: the selection is {documents.tolist()}, but documents are 0 to {len(x) - 1}"
                 )
             if y.subtopics is None or y.weights is None or not np.asarray(y.subtopics).any():
                 raise ValueError(f"example {i} has no subtopic that a candidate covers: leave it out")
-            if np.shape(y.subtopics) != (len(x), len(y.weights)):
+            _require_array(y.subtopics, f"the subtopics of example {i}", "booleans (n, T)", "biu", 2)
+            _require_array(y.weights, f"the weights of example {i}", "T numbers", "fiu", 1)
+            if y.subtopics.shape != (len(x), len(y.weights)):
                 raise ValueError(
-                    f"example {i}: subtopics have shape {np.shape(y.subtopics)}, but there are {len(x)} "
+                    f"example {i}: subtopics have shape {y.subtopics.shape}, but there are {len(x)} "
                     f"documents and {len(y.weights)} weights"
+                )
+            if not (np.all(y.weights >= 0.0) and abs(y.weights.sum() - 1.0) <= ROUNDING):
+                raise ValueError(
+                    f"example {i}: the weights of subtopics must be at least 0 and add up to 1: divide them "
+                    "by their sum"
                 )
 
     # -- Psi and Delta -----------------------------------------------------------------------------

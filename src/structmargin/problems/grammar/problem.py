@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 
 from structmargin.formulation import Cost
-from structmargin.inputs.containers import by_position
+from structmargin.inputs.containers import by_position, is_listed
 from structmargin.inputs.gate import require_equal
 from structmargin.oracles.cky import Forests
 from structmargin.oracles.cky_best import best
@@ -141,6 +141,7 @@ class Grammar(Params):
 
     def bind(self, X: Sequence[Sequence[str]], Y: Sequence[Node]) -> Self:
         """The grammar of all rules that occur in the trees Y; rules and start symbols given stay."""
+        X, _ = self.wrap(X, None)
         self.check_inputs(X)
         check_trees(X, Y)
         rules, start = self.rules, self.start
@@ -285,7 +286,7 @@ class Grammar(Params):
     def check_inputs(self, X: Sequence[Sequence[str]]) -> None:
         """Raise unless every x is a sequence of tags, at least one."""
         for i, x in enumerate(X):
-            if isinstance(x, str) or len(x) == 0 or not all(isinstance(tag, str) for tag in x):
+            if not is_listed(x) or len(x) == 0 or not all(isinstance(tag, str) for tag in x):
                 raise ValueError(f"x of example {i} must be a sequence of one tag or more, but it is {x!r}")
 
     def check(self, X: Sequence[Sequence[str]], Y: Sequence[Node] | None) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin.formulation import Cost
-from structmargin.inputs.containers import by_position
+from structmargin.inputs.containers import by_position, is_listed
 from structmargin.inputs.gate import require_equal
 from structmargin.problem import Scorer
 from structmargin.problems._params import Params
@@ -204,14 +204,17 @@ class ProteinAlignment(Params):
         """Raise unless all codes are within their ranges and the strings of a chain of one length."""
         for e, x in enumerate(X):
             where = f"example {e}"
-            if len(x) < 4:
-                raise ValueError(f"{where} has {len(x)} parts; give a Pair(residue, state, access, target)")
+            if not is_listed(x) or len(x) < FIRST_OPTIONAL:
+                what = f"has {len(x)} parts" if is_listed(x) else f"is a {type(x).__name__}"
+                raise ValueError(f"{where} {what}; give a Pair(residue, state, access, target)")
+            given: dict[int, Any] = {
+                k: x[k] for k in _CODES if k < FIRST_OPTIONAL or (len(x) > k and x[k] is not None)
+            }
+            for k, codes in given.items():
+                _check_codes(where, _CODES[k][0], codes, _CODES[k][1])
             n, m = len(x[0]), len(x[3])
-            for k, (name, limit, of_template) in _CODES.items():
-                codes: Any = x[k] if len(x) > k else None
-                if codes is None and k >= FIRST_OPTIONAL:
-                    continue
-                _check_codes(where, name, codes, limit)
+            for k, codes in given.items():
+                name, _, of_template = _CODES[k]
                 chain, places = ("template", n) if of_template else ("target", m)
                 if len(codes) != places:
                     raise ValueError(
@@ -262,8 +265,9 @@ def _check_chain(where: str, y: np.ndarray, n: int, m: int) -> None:
         )
     if chain.min() < 0 or chain[:, 0].max() >= n or chain[:, 1].max() >= m:
         raise ValueError(f"the output of {where} matches places outside its pair of lengths {n} and {m}")
-    if np.any(np.diff(chain, axis=0) <= 0):
-        place = int(np.flatnonzero((np.diff(chain, axis=0) <= 0).any(axis=1))[0]) + 1
+    falls = (chain[1:] <= chain[:-1]).any(axis=1)  # differences of unsigned numbers would never be below 0
+    if falls.any():
+        place = int(np.flatnonzero(falls)[0]) + 1
         raise ValueError(
             f"match {place} of the output of {where} does not rise in both columns; sort the chain"
         )
