@@ -208,8 +208,10 @@ def choice(results: ExperimentResults, fig: Any) -> None:
         (f"{CHI2}, nu", "nu", "nu", "ν"),
     ]
     for ax, (method, study, option, symbol) in zip(axes, panels, strict=True):
-        for k, (level, runs) in enumerate(results.select(study, method=method).groupby("label_noise")):
-            Series(k).ours(ax, *mean_curve(runs, option, ERROR), f"r = {level:g}")
+        runs = results.select(study, method=method)
+        runs = runs[runs["reading"] == results.primary(method)]
+        for k, (level, at_level) in enumerate(runs.groupby("label_noise")):
+            Series(k).ours(ax, *mean_curve(at_level, option, ERROR), f"r = {level:g}")
         ax.set(title=results.label(method), xlabel=symbol, ylim=(0, 100))
         if study == "C":
             ax.set(xscale="log")

@@ -6,8 +6,9 @@
 
 A function sees result files and the prepared data that they came from, and returns an effect with its
 interval or raises `NotTestable`. It gives no verdict: that is the rule of the statement's kind (rule.py).
-With `cause=`, it is a test of why the statement might not be reproduced: the same comparison against the
-rival as the paper describes it (baseline), in counts instead of seconds (engineering), on other data (data).
+With `cause=`, it is a test of why the statement might not be reproduced: the same comparison with another
+value of what the paper leaves open (reading), against the rival as the paper describes it (baseline), in
+counts instead of seconds (engineering), on other data (data).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from structmargin_suite.analysis.estimates import Estimate, NotTestable
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.storage.statements_file import Statement
 
-CAUSES = ("baseline", "engineering", "data")
+CAUSES = ("reading", "baseline", "engineering", "data")
 """What a second comparison may test as the cause."""
 
 
@@ -196,7 +197,7 @@ def effect(
         The studies whose corpora and readings are the cases; without it there is one case over all results.
     methods : sequence of str
         The methods whose readings count, those of the first one first; by default all of the study.
-    cause : {"", "baseline", "engineering", "data"}
+    cause : {"", "reading", "baseline", "engineering", "data"}
         What it tests, where it is not the effect itself.
     pooled : bool
         Whether one effect is computed over all corpora; made-up data are then for the function to leave out.

@@ -1,6 +1,7 @@
 """Why a statement is not reproduced: causes that were tested, in the order in which they are looked for.
 
-reading      another reading reproduces it on the same corpus, and does so again under other seeds
+reading      another reading reproduces it on the same corpus, and does so again under other seeds; or another
+             value of what the paper leaves open, chosen on one fold, reproduces it on other folds
 baseline     it appears against the rival as the paper describes it
 engineering  our program is faster: what the paper says of its own is true in counts
 data         it is reproduced on another corpus, or on data made to be like the paper's

@@ -97,7 +97,7 @@ def _rows(
             (cause, again)
             for cause, test in tests.items()
             for again in _judged(statement, test, results, level)
-            if (again.reading, again.corpus) in {(row.reading, row.corpus), ("", "")}
+            if again.reading in (row.reading, "") and again.corpus in (row.corpus, "")
         ]
         data = _label(row, results)
         seeds = {other.reading: again.get((statement.id, other.reading, data), {}) for other in judged}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from helpers.made_up_results import Fake, judged, judgements, row
@@ -332,3 +334,37 @@ def test_weights_of_one_give_the_equal_error_rate_and_of_two_that_of_images_twic
         if right.any():
             share = 100.0 * np.mean(whole.precision[right] > 0.4)
             assert made.precise_share(ones, 0.4)[0] == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cause"),
+    [(500.0, "engineering: a search takes 71 ms here and 5 s in the paper"), (5e4, "open")],
+)
+def test_a_low_share_of_searches_is_engineering_unless_the_rest_is_slow(monkeypatch, seconds, cause):
+    """Half of the time is in 3,500 searches. The other half is 250 s, or more than 3,500 searches of 5 s."""
+    monkeypatch.setattr(estimates, "RESAMPLES", 20)
+    world = {**copy.deepcopy(WORLD), "share": 0.5, "seconds": (seconds, 0.5)}
+    made = judgements({"localization": Street(world)}, "localization", only=["jkse-fast-share"])
+    (found,) = [record for record in made if record["primary"]]
+    assert found["verdict"] == "contradicted" and found["cause"].startswith(cause), found
+
+
+def test_readings_of_the_histograms_have_rows_of_their_own(monkeypatch):
+    """JKSE depends on nu with counts only; ranges over C and nu are compared under each reading."""
+    monkeypatch.setattr(estimates, "RESAMPLES", 200)
+    monkeypatch.setitem(READINGS, "box", {"evidence": "e", "chosen": "after first look"})
+    made = Street({**copy.deepcopy(WORLD), "rates": {"swap": PAPER, "box": PAPER}, "slope_in_nu": 40.0})
+    method = "JKSE (linear), nu"
+    made.methods[method] = dataclasses.replace(made.methods[method], readings=("swap", "box"))
+    flat = [
+        made.run("nu", method, 30.0 + nu, label_noise=0.0, nu=nu, repetition=0, reading="box") for nu in GRID
+    ]
+    counts = (made.runs["method"] == method) & (made.runs["reading"] == "")
+    runs = made.runs.assign(reading=made.runs["reading"].mask(counts, "swap"))
+    made.runs = pd.concat([runs, pd.DataFrame(flat)], ignore_index=True)
+    rows = judgements({"localization": made}, "localization", only=["jkse-nu-linear-0", "jkse-choice-error"])
+    found = {(r["id"], r["reading"]): (r["verdict"], r["cause"]) for r in rows}
+    assert found["jkse-nu-linear-0", "swap"][0] == "contradicted"
+    assert found["jkse-nu-linear-0", "swap"][1].endswith("reproduced under box, and no other seed was run")
+    assert found["jkse-nu-linear-0", "box"] == ("reproduced", "")
+    assert found["jkse-choice-error", "box"][0] == "reproduced"

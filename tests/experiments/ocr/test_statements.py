@@ -51,6 +51,7 @@ WORLD = {
     "binary": 0.0,
     "synonyms": {"S-SVM": (20.0, 40.0), "JKSE": (50.0, 55.0)},  # errors with one and two right labels
     "added": (50.0, 50.2),  # at once, in two steps
+    "grid": {},  # errors by scale, nu and rotation
 }
 
 
@@ -119,6 +120,12 @@ class Words(Fake):
             for m, rate in enumerate(rates, 1):
                 self.read[f"{method}{m}"] = "letters", rate, 0
                 yield row("several labels", f"{method}{m}", method=f"{method}, synonyms", synonyms=m)
+        for (scale, nu, rotation), rate in self.world["grid"].items():
+            run = f"grid {scale} {nu} {rotation}"
+            self.read[run] = "JKSE", rate, rotation
+            yield row(
+                "scale and nu", run, method="JKSE, scale and nu", base_scale=scale, nu=nu, rotation=rotation
+            )
         ways = ("JKSE, single letters", "JKSE in two steps")
         for method, rate in zip(ways, self.world["added"], strict=True):
             for nu, error in ((0.1, 50.0), (0.5, rate)):  # no difference at the first
@@ -286,6 +293,25 @@ def test_the_other_scale_of_the_base_kernel_has_rows_of_its_own(verdicts):
     assert verdicts(*names, **worse) == dict.fromkeys(names, "contradicted")
     other = verdicts(*names, reading="pixels over 128", **worse)
     assert other == dict.fromkeys(names[:2], "reproduced") | {"jkse-ocr-fails-chance": "used"}
+
+
+@pytest.mark.parametrize(
+    ("grid", "cause"),
+    [
+        # the nearest to chance on the first rotation is as near on the second
+        ({(1, 0.1, 0): 50, (128, 0.1, 0): 84, (1, 0.1, 1): 50, (128, 0.1, 1): 85},
+         "reading: with inner products over 128 and nu = 0.1, nearest to chance of the 2 settings"),
+        # on the second another one is, which was not chosen
+        ({(1, 0.1, 0): 50, (128, 0.1, 0): 84, (1, 0.1, 1): 85, (128, 0.1, 1): 50}, "open"),
+        ({(128, 0.1, 0): 84}, "open"),  # nothing to try it on
+    ],
+)  # fmt: skip
+def test_another_scale_is_a_cause_if_it_holds_on_folds_that_did_not_choose_it(monkeypatch, grid, cause):
+    monkeypatch.setattr(estimates, "RESAMPLES", 400)
+    made = Words({**WORLD, **errors(JKSE=30.0), "pixels over 128": 30.0, "grid": grid})
+    rows = judgements({"ocr": made}, "ocr", only=["jkse-ocr-fails-chance"])
+    (found,) = [record for record in rows if record["primary"]]
+    assert found["verdict"] == "contradicted" and found["cause"].startswith(cause), found["cause"]
 
 
 def test_words_are_found_again_in_every_rotation():

@@ -33,6 +33,8 @@ from structmargin_suite.statements.effects.localization import runs_at
 
 MAP_SECONDS = 120.0
 """Of a search with the chi-squared kernel in the paper's program: "several minutes" are at least 2."""
+LINEAR_MAP_SECONDS = 5.0
+"""Of a search with the linear kernel there: 97% of 5 hours for close to 3,500 searches."""
 
 
 def _timed(case: Case, method: str, study: str | Sequence[str] = TABLE_1) -> pd.DataFrame:
@@ -78,6 +80,23 @@ def search_share(case: Case) -> Estimate:
     runs = _timed(case, SSVM)
     shares = runs["fit_seconds_search"] / runs["fit_seconds"].clip(lower=1e-9)
     return t_interval(shares.to_numpy(float), case.level)
+
+
+@effect("jkse-fast-share", study=TABLE_1, methods=[SSVM], cause="engineering")
+def search_share_at_their_speed(case: Case) -> Estimate:
+    """The same with as many searches and the same work beside them, each search as long as in the paper's
+    program. It is lower than stated if a faster search is not the reason, but more work beside the searches.
+    """
+    runs = _timed(case, SSVM)
+    beside = runs["fit_seconds"] - runs["fit_seconds_search"]
+    searches = runs["oracle_calls"] * LINEAR_MAP_SECONDS
+    estimate = t_interval((searches / (searches + beside)).to_numpy(float), case.level)
+    ours = 1000.0 * float((runs["fit_seconds_search"] / runs["oracle_calls"]).mean())
+    rest = 1000.0 * float((beside / runs["oracle_calls"]).mean())
+    return estimate.noted(
+        f"a search takes {ours:.2g} ms here and {LINEAR_MAP_SECONDS:.0f} s in the paper, the work beside it "
+        f"{rest:.2g} ms here; with searches as slow as the paper's the share would be {estimate.effect:.3f}"
+    )
 
 
 @effect("jkse-ssvm-chi2-infeasible", study="machine", methods=[SSVM_CHI2])

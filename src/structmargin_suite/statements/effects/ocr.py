@@ -25,7 +25,7 @@ from structmargin_suite.results import column
 from structmargin_suite.statements.cases import Case, effect
 
 SSVM, OLARANK, PERCEPTRON, JKSE = "S-SVM", "OLaRank", "Perceptron", "JKSE"
-FOLDS_STUDY = "folds"
+FOLDS_STUDY, GRID_STUDY = "folds", "scale and nu"
 SUBSET_SHARE = 0.9
 """The letters that a method answers with are the fewest that make up this share of its answers."""
 
@@ -79,17 +79,42 @@ def worst(case: Case) -> Estimate:
     return _compared(case, methods, lambda errors: errors[:, 0] - np.max(errors[:, 1:], axis=1))
 
 
+def _beyond_chance(sums: np.ndarray) -> np.ndarray:
+    """The letter error less that of the most frequent letter; sums (r, 1 + letters) of wrong and true."""
+    wrong, counts = sums[:, 0], sums[:, 1:]
+    return np.asarray(100.0 * (wrong + counts.max(axis=1)) / counts.sum(axis=1) - 100.0)
+
+
+def _wrong_and_true(read: Sequence[Words]) -> np.ndarray:
+    return np.stack([np.column_stack([words.wrong, words.true]) for words in read])
+
+
 @effect("jkse-ocr-fails-chance", study=FOLDS_STUDY, methods=[JKSE])
 def near_chance(case: Case) -> Estimate:
     """JKSE's letter error less that of always answering with the most frequent letter."""
     (read,) = _read(case, [JKSE])
-    values = np.stack([np.column_stack([words.wrong, words.true]) for words in read])
+    return bootstrap(_wrong_and_true(read), case.level, _beyond_chance)
 
-    def beyond_chance(sums: np.ndarray) -> np.ndarray:
-        wrong, counts = sums[:, 0], sums[:, 1:]
-        return np.asarray(100.0 * (wrong + counts.max(axis=1)) / counts.sum(axis=1) - 100.0)
 
-    return bootstrap(values, case.level, beyond_chance)
+@effect("jkse-ocr-fails-chance", study=GRID_STUDY, cause="reading")
+def near_chance_elsewhere(case: Case) -> Estimate:
+    """The same at the scale and the nu that come nearest to chance on the first rotation, on the others."""
+    runs = case.runs(GRID_STUDY)
+    rotations = column(runs, "rotation", 0)
+    first, others = runs[rotations == rotations.min()], runs[rotations > rotations.min()]
+    if first.empty or others.empty:
+        raise NotTestable("the scale and nu are chosen on one rotation and tried on another: two are needed")
+    sums = [_wrong_and_true([words_read(case.experiment, run)]).sum(axis=1) for run in first["run"]]
+    nearest = first.iloc[int(np.argmin([abs(_beyond_chance(of_run)[0]) for of_run in sums]))]
+    again = others[(others["base_scale"] == nearest["base_scale"]) & (others["nu"] == nearest["nu"])]
+    if again.empty:
+        raise NotTestable("no other rotation has the scale and the nu that were chosen")
+    values = _wrong_and_true([words_read(case.experiment, run) for run in again["run"]])
+    estimate = bootstrap(values, case.level, _beyond_chance)
+    return estimate.noted(
+        f"with inner products over {nearest['base_scale']:g} and nu = {nearest['nu']:g}, nearest to chance "
+        f"of the {len(first)} settings on one rotation: {estimate.effect:.1f} points from it on others"
+    )
 
 
 @effect("jkse-ocr-fails-few-letters", "jkse-ocr-fails-never", study=FOLDS_STUDY, methods=[JKSE])
