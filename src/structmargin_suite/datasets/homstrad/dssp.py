@@ -69,7 +69,11 @@ def residues_of(text: str) -> list[Residue]:
         if element == "H" or (not element and name.lstrip("0123456789").startswith(("H", "D"))):
             continue
         _, atoms = found.setdefault(line[21:27], (kind, {}))
-        atoms.setdefault(name, np.array([float(line[k : k + 8]) for k in (30, 38, 46)]))
+        if name in atoms and (line[16] != " " or name in BACKBONE):
+            continue
+        while name in atoms:  # a name given twice by mistake: both atoms are there
+            name += "'"
+        atoms[name] = np.array([float(line[k : k + 8]) for k in (30, 38, 46)])
     return [
         Residue(LETTERS.get(kind, "X"), atoms)
         for kind, atoms in found.values()
