@@ -14,8 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from helpers.chains import helix, master, pdb
 from helpers.foreign_files import tarred
 from helpers.pgm import write_pgm
+from structmargin_suite.datasets.homstrad.releases import COLUMNS, Alignments
 from structmargin_suite.fetching.contents import Members, Unpacked, digest_of_members
 from structmargin_suite.fetching.fetch import Remote
 from structmargin_suite.fetching.originals import Home
@@ -74,10 +76,17 @@ def wipo_d(files: Files) -> dict[str, bytes]:
 
 
 def homstrad(files: Files) -> dict[str, bytes]:
+    inside = untarred(files["homstrad_map.tar.xz"])
+    inside |= {"Data/HOMSTRAD/helix/1abc.pdb": pdb(helix(12)), "Data/HOMSTRAD/helix/helix.fasta": b">helix"}
+    return {"meet-u-2019-2020.tar.gz": below("2019---2020-partage-b393f5c", inside)}
+
+
+def release_of(files: Files) -> bytes:
+    """HOMSTRAD's own archive of alignments."""
     alignments = {name.split("/")[-1]: text for name, text in untarred(files["homstrad_ali.tar.xz"]).items()}
     inside = {f"{name.removesuffix('.ali')}/{name}": text for name, text in alignments.items()}
     more = {"brand_new/brand_new.ali": b">P1;x\nstructure\nAC*\n"}
-    return {"homstrad_ali_only.tar.gz": below("homstrad_ali_only_2021_Feb_1", {**inside, **more})}
+    return below("homstrad_ali_only_2021_Feb_1", {**inside, **more})
 
 
 LAYOUTS: dict[str, Callable[[Files], dict[str, bytes]]] = {
@@ -110,8 +119,11 @@ def with_sums_of(files: tuple[Remote, ...], mirror: Files) -> tuple[Remote, ...]
             named = {file.contents.name_of(name): text for name, text in untarred(mirror[file.name]).items()}
             named.pop(None, None)
             return replace(file.contents, digest=digest_of_members(named))
+        if isinstance(file.contents, Alignments):
+            inside = {name.split("/")[-1]: text for name, text in untarred(mirror[file.name]).items()}
+            return Alignments(digest_of_members(inside))
         if isinstance(file.contents, Unpacked):
-            return Unpacked(hashlib.sha256(gzip.decompress(mirror[file.name])).hexdigest())
+            return type(file.contents)(hashlib.sha256(gzip.decompress(mirror[file.name])).hexdigest())
         return file.contents
 
     return tuple(
@@ -184,6 +196,25 @@ def made_up(name: str) -> dict[str, bytes]:
             "results.txt": b"ID\turl\ttitle\tsnippet\n1.1\tu\tJaguar cars\tThe car\n",
             "STRel.txt": b"subTopicID\tresultID\n1.1\t1.1\n",
         }  # fmt: skip
+    if name == "homstrad":
+        chains = [("1abc", b"AAAAAAAAAAAA", b"AAAAAA-AAAAAA"), ("2xyz", b"AAAAAAAAAAA-", b"AAAAAA-AAAAA-")]
+        about = b"structureX:chain:   1 : :  12 : :made up:Nobody: 2.0: 19.8\n"
+        rows = [(b">P1;" + chain.encode() + b"\n" + about, short, long) for chain, short, long in chains]
+        homologue = b">P1;gi|1|homologue [ score ]\nsequence\nAAAAAACAAAAAA*\n"
+        table = "\t".join(COLUMNS) + "\n" + "\t".join(master("helix", "1abc", helix(12))) + "\n"
+        return {
+            "homstrad_ali.tar.xz": tarred(
+                {"homstrad_ali/helix.ali": b"".join(head + short + b"*\n" for head, short, _ in rows)}, "w:xz"
+            ),
+            "homstrad_map.tar.xz": tarred(
+                {
+                    "Data/HOMSTRAD/helix/helix.map": b"".join(head + long + b"*\n" for head, _, long in rows)
+                    + homologue
+                },
+                "w:xz",
+            ),
+            "homstrad_master_dssp.tsv.gz": gzip.compress(table.encode()),
+        }
     matrices = {}
     for subset, n in (("train", 5), ("test", 3)):
         out = io.BytesIO()

@@ -133,6 +133,28 @@ def test_the_report_has_captions_and_categories_and_another_workflow_can_use_the
         assert "tabulate_toy" in snakemake(root, "-s", file, "-n", "-F", *target)
 
 
+def test_another_workflow_may_give_the_rules_other_names_and_run_one_experiment(source, tmp_path):
+    """As configs/README.md says it."""
+    root = project(workflow_in(tmp_path, source))
+    suite = {"seed": 7, "scale": "standard", "experiments": ["toy", "second"]}
+    (root / "configs" / "suite.yaml").write_text(json.dumps(suite))
+    write_config(root, copy.deepcopy(TOY), "second")
+    text = (HERE / "configs" / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```\n(module .+?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert "use rule * from structmargin as papers_*" in " ".join(text.split())
+    plain = snakemake(root_with(root, block), "-s", "Yours.smk", "-n", "toy")
+    assert "tabulate_toy" in plain and "tabulate_second" not in plain
+    renamed = block.replace("from structmargin\n", "from structmargin as papers_*\n")
+    other = snakemake(root_with(root, renamed), "-s", "Yours.smk", "-n", "papers_toy")
+    assert "papers_tabulate_toy" in other and "tabulate_second" not in other
+
+
+def root_with(root: Path, block: str) -> Path:
+    """The folder, with a workflow that uses ours."""
+    (root / "Yours.smk").write_text(block)
+    return root
+
+
 def test_every_table_and_figure_of_an_experiment_is_in_the_report_with_its_own_caption():
     pipeline = Pipeline(load(HERE, "smoke", library=False, only=["theory"]), None)
     config = pipeline.suite.experiments["theory"].config

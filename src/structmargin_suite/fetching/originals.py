@@ -86,19 +86,19 @@ class Home:
 
     def addresses(self, files: Iterable[Remote]) -> list[str]:
         """The addresses from which these files come, without those that only stand in for another."""
-        makers = [self.maker(file) for file in files if file.url is None]
+        makers = [self.makers(file)[0] for file in files if file.url is None and self.makers(file)]
         return [
             *(file.url for file in files if file.url is not None),
-            *dict.fromkeys(maker.urls[0] for maker in makers if maker is not None),
+            *dict.fromkeys(maker.urls[0] for maker in makers),
         ]
 
-    def maker(self, file: Remote) -> Original | None:
-        """The original that a file is made from."""
-        return next((original for original in self.originals if file.name in original.makes), None)
+    def makers(self, file: Remote) -> list[Original]:
+        """The originals that a file can be made from; the first is fetched, the others may be at hand."""
+        return [original for original in self.originals if file.name in original.makes]
 
     def without_address(self, files: Iterable[Remote]) -> list[str]:
         """The names of files that no public address has, as they are or to be made."""
-        return [file.name for file in files if file.url is None and self.maker(file) is None]
+        return [file.name for file in files if file.url is None and not self.makers(file)]
 
 
 NOWHERE = Home("", "", "")
@@ -145,38 +145,45 @@ def obtain_files(
     """
     nowhere = home.without_address(files)
     for file in sorted(files, key=lambda file: file.name not in nowhere):  # before anything is downloaded
-        maker = home.maker(file)
-        if maker is None or here(file, raw, mirror):
+        makers = home.makers(file)
+        if not makers or here(file, raw, mirror):
             obtain(file, raw, mirror, tell, home.by_hand)
         else:
-            _make(maker, {file.name: file for file in files}, home, raw, mirror, tell)
+            nearest = next((maker for maker in makers if _known(maker, home, raw, mirror)), makers[0])
+            _make(nearest, {file.name: file for file in files}, home, raw, mirror, tell)
     return {file.name: raw / file.name for file in files}
 
 
 def at_hand(files: Iterable[Remote], home: Home, raw: Path, mirror: Path) -> bool:
     """Whether all files are available without the network, as they are or from originals."""
     for file in files:
-        maker = home.maker(file)
-        made = maker is not None and any(path.is_file() for path in _places(maker, home, raw, mirror))
+        made = any(_known(maker, home, raw, mirror) for maker in home.makers(file))
         if not (made or here(file, raw, mirror)):
             return False
     return True
 
 
-def _places(original: Original, home: Home, raw: Path, mirror: Path) -> tuple[Path, ...]:
-    return raw / original.name, mirror / home.folder / original.name
+def _known(original: Original, home: Home, raw: Path, mirror: Path) -> list[Path]:
+    """Where an original is at hand, in the order in which these places are looked into."""
+    places = (raw / original.name, mirror / home.folder / original.name)
+    return [path for path in places if path.is_file()]
 
 
 def _make(
     original: Original, files: Mapping[str, Remote], home: Home, raw: Path, mirror: Path, tell: Told
 ) -> None:
-    """Write the files that an original makes into `raw`, each verified; a fetched original is removed."""
-    known = [path for path in _places(original, home, raw, mirror) if path.is_file()]
+    """Write the files that an original makes into `raw`, each verified; a fetched original is removed.
+
+    Files that are already here stay as they are: they may be of another original.
+    """
+    known = _known(original, home, raw, mirror)
     path = known[0] if known else _fetched(original, home, raw, mirror, tell)
     try:
         verify(path, Remote(original.name, original.sha256, ""))
         made = original.build(path)
         for name in original.makes:
+            if here(files[name], raw, mirror):
+                continue
             if name not in made:
                 raise DataError(
                     f"{path} has not what {name} is made from, and so is not {home.title} {home.version}; "

@@ -18,6 +18,7 @@ from typing import Any
 
 from structmargin_suite.datasets import DataSet, dataset
 from structmargin_suite.fetching.fetch import Remote
+from structmargin_suite.fetching.originals import Original
 from structmargin_suite.methods.method import Method
 from structmargin_suite.methods.reading import readings_of
 from structmargin_suite.planning.catalogue import Catalogue
@@ -152,14 +153,19 @@ def data_page(root: Path) -> str:
 
 def _origin(file: Remote, module: DataSet) -> str:
     """Where a file comes from, in one line."""
-    maker = module.HOME.maker(file)
+    makers = module.HOME.makers(file)
     if file.url is not None:
         return f"`{file.name}` from <{file.url}>"
-    if maker is None:
+    if not makers:
         return f"`{file.name}` has no public address"
-    places = ", or ".join(f"<{url}>" for url in maker.urls)
-    known = f", SHA-256 `{maker.sha256}`" if maker.sha256 else ""
-    return f"`{file.name}`, made from `{maker.name}` ({places}{known})"
+    return f"`{file.name}`, made from {'; or, if it is put there by hand, from '.join(map(_place, makers))}"
+
+
+def _place(original: Original) -> str:
+    """The name of an original, its addresses and its sum."""
+    places = ", or ".join(f"<{url}>" for url in original.urls)
+    known = f", SHA-256 `{original.sha256}`" if original.sha256 else ""
+    return f"`{original.name}` ({places}{known})"
 
 
 def api(package: Path) -> str:

@@ -53,6 +53,7 @@ class Pipeline:
         self.checked = False
         self.refusal: str | None = None
         self.began = time.monotonic()
+        self.targets = {name: name for name in suite.experiments}
 
     @classmethod
     def open(cls, workflow: Any, config: dict[str, str]) -> Pipeline:
@@ -71,6 +72,8 @@ class Pipeline:
         layout = ScaleLayout(suite.root, suite.scale)
         checking.require_folders(folder for name in suite.experiments for folder in layout.folders(name))
         equip(suite.scale)
+        # Another workflow may have given the rules other names (use rule * from structmargin as papers_*).
+        pipeline.targets = {name: workflow.modifier.modify_rulename(name) for name in suite.experiments}
         if (terminal := pipeline._terminal) is not None:
             terminal.reword = pipeline.reworded
         return pipeline
@@ -150,7 +153,7 @@ class Pipeline:
     def asked(self) -> list[str]:
         """The experiments asked for by name, or all of them."""
         targets = {str(target) for target in self.workflow.dag_settings.targets}
-        return [name for name in self.experiments if name in targets] or self.experiments
+        return [name for name in self.experiments if self.targets[name] in targets] or self.experiments
 
     @property
     def files(self) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import importlib
 import lzma
 import os
 import pickle
 import re
+import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -20,20 +23,24 @@ from helpers.originals import (
     array_of_objects,
     below,
     made_up,
+    release_of,
     serving,
+    untarred,
     with_originals,
     with_sums_of,
 )  # fmt: skip
-from helpers.toy_project import project
+from helpers.toy_project import HERE as TREE
 from structmargin_suite.datasets import covertype, dataset
 from structmargin_suite.datasets.homstrad import releases
+from structmargin_suite.fetching import fetch
 from structmargin_suite.fetching.contents import Members, digest_of_members
 from structmargin_suite.fetching.fetch import Remote, Unavailable, obtain
 from structmargin_suite.fetching.object_arrays import strings_of
 from structmargin_suite.fetching.originals import Original, at_hand, obtain_files
 from structmargin_suite.planning.catalogue import Catalogue
 from structmargin_suite.planning.plan import load
-from structmargin_suite.planning.sources import FETCHED, HERE, state_of
+from structmargin_suite.planning.sources import FETCHED, HERE, SYNTHETIC, sources, state_of
+from structmargin_suite.stages.prepare import _files
 from structmargin_suite.storage.arrays import npz_bytes
 from structmargin_suite.storage.errors import DataError
 
@@ -81,27 +88,93 @@ def test_originals_and_the_mirror_give_the_same_parts_to_the_byte(name, source, 
     assert parts["mirror"] == parts["originals"]
 
 
-def test_with_a_folder_of_originals_every_corpus_that_can_be_real_is_real(tmp_path, monkeypatch):
-    """Only of HOMSTRAD two files have no public home; without the folder all the others can be fetched."""
-    monkeypatch.setenv("STRUCTMARGIN_DATA", str(tmp_path / "originals"))
-    suite = load(project(tmp_path), library=False)
-    names = [name for name in Catalogue(tmp_path, library=False).datasets if dataset(name).FILES]
-    assert {name for name in names if state_of(suite, name)[0] != FETCHED} == {"homstrad"}
-    for name in names:
-        home, files = dataset(name).HOME, dataset(name).FILES
-        public = [file.name for file in files if file.url] + [original.name for original in home.originals]
-        (tmp_path / "originals" / home.folder).mkdir(parents=True, exist_ok=True)  # two may share one
-        for file in public:
-            (tmp_path / "originals" / home.folder / file).touch()
-    assert {name for name in names if state_of(suite, name)[0] != HERE} == {"homstrad"}
-    assert "homstrad_map.tar.xz" in state_of(suite, "homstrad")[1]
+def test_without_a_network_but_with_a_folder_of_originals_every_corpus_is_real(tmp_path, monkeypatch):
+    """Every experiment as it is committed, in a folder without data; the originals are made up."""
+
+    def no_network(*args):
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(fetch, "download", no_network)
+    monkeypatch.setattr(covertype, "N_ROWS", 300)
+    monkeypatch.setattr(releases, "families", lambda: frozenset({"helix"}))
+    for part in ("configs", "data/published"):
+        shutil.copytree(TREE / part, tmp_path / part)
+    folder = tmp_path / "originals"
+    monkeypatch.setenv("STRUCTMARGIN_DATA", str(folder))
+    suite = load(tmp_path, "smoke", library=False)
+    parts = {
+        (experiment.name, corpus): experiment.parts_of(corpus)[0]
+        for experiment in suite.experiments.values()
+        for corpus in experiment.corpora
+    }
+    real = {
+        key: part for key, part in parts.items() if dataset(part.module).FILES and part.source != "synthetic"
+    }
+    assert {state_of(suite, part.module)[0] for part in real.values()} == {FETCHED}
+    for name in {part.module for part in real.values()}:
+        _put_originals(name, folder, monkeypatch)
+    assert {str(source.state) for source in sources(suite)} == {HERE, SYNTHETIC}
+    for part in real.values():
+        files, kind = _files(suite, part)
+        assert kind == "real" and set(files) == {file.name for file in dataset(part.module).FILES}, part
+    known = Catalogue(tmp_path, library=False).datasets
+    assert {part.module for part in real.values()} == {name for name in known if dataset(name).FILES}
 
 
-@pytest.mark.parametrize("name", [name for name in ("newsgroups", "uiuc_cars") if real(name)])
-def test_the_mirrors_own_archives_hold_what_the_digests_say(name):
-    """With the test above, in which only the digests are made up, an original gives the same parts."""
-    (file,) = dataset(name).FILES
-    assert file.contents.fault(MIRROR / file.mirror) is None
+def _put_originals(name, folder, monkeypatch):
+    """Write the public originals of a data set, made up, and nothing else; its sums become theirs."""
+    module = importlib.import_module(f"structmargin_suite.datasets.{name}")
+    content = gzip.compress(module.HOME.title.encode(), mtime=0)  # it is not parsed
+    mirror = made_up(name) if name in LAYOUTS else {file.name: content for file in module.FILES}
+    originals = LAYOUTS[name](mirror) if name in LAYOUTS else {}
+    monkeypatch.setattr(module, "FILES", with_sums_of(module.FILES, mirror))
+    monkeypatch.setattr(module, "HOME", with_originals(module.HOME, originals))
+    (folder / module.HOME.folder).mkdir(parents=True, exist_ok=True)  # two data sets may share one
+    public = originals | {file.name: mirror[file.name] for file in module.FILES if file.url is not None}
+    for file, content in public.items():
+        (folder / module.HOME.folder / file).write_bytes(content)
+
+
+def test_structures_homologues_and_alignments_come_from_one_collection(tmp_path, monkeypatch):
+    monkeypatch.setattr(releases, "families", lambda: frozenset({"helix"}))
+    mirror = made_up("homstrad")
+    (tmp_path / "original").write_bytes(LAYOUTS["homstrad"](mirror)["meet-u-2019-2020.tar.gz"])
+    made = releases.from_collection(tmp_path / "original")
+    for name, head in (("homstrad_ali.tar.xz", "homstrad_ali/"), ("homstrad_map.tar.xz", "Data/HOMSTRAD/")):
+        inside = untarred(made[name])
+        assert inside == untarred(mirror[name]) and all(member.startswith(head) for member in inside)
+    table = [
+        row.split("\t") for row in gzip.decompress(made["homstrad_master_dssp.tsv.gz"]).decode().splitlines()
+    ]
+    assert table[0] == list(releases.OWN_COLUMNS) and table[1][:4] == [
+        "helix",
+        "1abc",
+        "A" * 12,
+        "-HHHHHHHHHH-",
+    ]
+    structures = tmp_path / "structures"
+    structures.write_bytes(made["homstrad_master_dssp.tsv.gz"])
+    assert releases.STRUCTURES.fault(structures) is None, "it says who made it"
+    assert releases.STRUCTURES.release(structures) == "structures found by structmargin"
+    digest = hashlib.sha256(gzip.decompress(mirror["homstrad_master_dssp.tsv.gz"])).hexdigest()
+    monkeypatch.setattr(releases, "STRUCTURES", releases.Structures(digest))
+    same = releases.from_collection(tmp_path / "original")["homstrad_master_dssp.tsv.gz"]
+    assert gzip.decompress(same) == gzip.decompress(mirror["homstrad_master_dssp.tsv.gz"])
+    structures.write_bytes(gzip.compress(gzip.decompress(same).replace(b"-HHH", b"-HHG")))
+    assert "its contents have the digest" in releases.STRUCTURES.fault(structures)
+    (tmp_path / "original").write_bytes(below("x", {"Data/HOMSTRAD/helix/helix.map": b">P1;1abc\n"}))
+    with pytest.raises(DataError, match="has no coordinates of helix, nor of 0 other families;"):
+        releases.from_collection(tmp_path / "original")
+
+
+def test_the_mirrors_own_archives_hold_what_the_digests_say():
+    """With the tests above, in which only the digests are made up, an original gives the same parts."""
+    for name in ("newsgroups", "uiuc_cars", "homstrad"):
+        for file in dataset(name).FILES:
+            if (MIRROR / file.mirror).is_file():
+                assert file.contents.fault(MIRROR / file.mirror) is None
+            else:
+                print(f"not here: {file.mirror} (STRUCTMARGIN_DATA names the folder)")
 
 
 TREES = Members(r"(?:.*/)?trees/([a-z]+\.txt)", "trees", "")
@@ -268,7 +341,7 @@ def test_alignments_of_another_release_are_taken_and_the_release_is_named(tmp_pa
     path = tmp_path / "homstrad_ali.tar.xz"
     for changed, named in (({}, ""), ({"kinase.ali": b">P1;2\nx\nAD*\n"}, "HOMSTRAD 2021_Feb_1")):
         release = tarred({f"homstrad_ali/{name}": text for name, text in {**ours, **changed}.items()}, "w:xz")
-        original = LAYOUTS["homstrad"]({"homstrad_ali.tar.xz": release})["homstrad_ali_only.tar.gz"]
+        original = release_of({"homstrad_ali.tar.xz": release})
         (tmp_path / "original").write_bytes(original)
         path.write_bytes(releases.from_release(tmp_path / "original")["homstrad_ali.tar.xz"])
         assert releases.ALIGNMENTS.fault(path) is None and releases.ALIGNMENTS.release(path) == named

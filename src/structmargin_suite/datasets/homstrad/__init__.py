@@ -39,7 +39,13 @@ from structmargin_suite.datasets.homstrad.pairs import (
     usable_pairs,
 )
 from structmargin_suite.datasets.homstrad.profiles import nearest, profile
-from structmargin_suite.datasets.homstrad.releases import ALIGNMENTS, from_release
+from structmargin_suite.datasets.homstrad.releases import (
+    ALIGNMENTS,
+    HOMOLOGUES,
+    STRUCTURES,
+    from_collection,
+    from_release,
+)
 from structmargin_suite.datasets.homstrad.structure import (
     ACCURACIES,
     accuracy,
@@ -62,32 +68,37 @@ FILES = (
         name="homstrad_master_dssp.tsv.gz",
         sha256="23b55b3979c761fdad02af18b80e03e4b5421adc1050b87856c1409cef94e615",
         mirror="homstrad/homstrad_master_dssp.tsv.gz",
+        contents=STRUCTURES,
     ),
     Remote(
         name="homstrad_map.tar.xz",
         sha256="a50d5f560f2b91643f2627fab04d11afac277aa813008e270052f981baf1be21",
         mirror="homstrad/homstrad_map.tar.xz",
+        contents=HOMOLOGUES,
     ),
 )
 ADDRESS = "https://homstrad.mizuguchilab.org/homstrad/data"
+COLLECTION = "https://github.com/meetU-MasterStudents/2019---2020-partage/archive"
+"""HOMSTRAD's families with homologues and coordinates, as a course of universities in Paris shares them."""
 HOME = Home(
     title="HOMSTRAD",
     page="https://homstrad.mizuguchilab.org/homstrad/",
     terms="academic",
     folder="homstrad",
-    version="1,009 families; of another release the same families, and its name is kept",
+    version="1,009 families, commit b393f5c83485; of another release the same families, and its name is kept",
     originals=(
+        Original(
+            "meet-u-2019-2020.tar.gz",
+            (f"{COLLECTION}/b393f5c834853a1e2d119dea9bf0ff63e87b693e.tar.gz",),
+            tuple(file.name for file in FILES),
+            from_collection,
+        ),
         Original(
             "homstrad_ali_only.tar.gz",
             tuple(f"{ADDRESS}/homstrad_ali_only_{date}.tar.gz" for date in ("2021_Feb_1", "2025_Dec_1")),
             ("homstrad_ali.tar.xz",),
             from_release,
         ),
-    ),
-    by_hand=(
-        "homstrad_master_dssp.tsv.gz, which DSSP makes from the PDB files of a release, and "
-        "homstrad_map.tar.xz, the families with their homologues, have no public address: put them into "
-        "data/raw/homstrad"
     ),
 )
 PREPARE: Schemas = {
