@@ -117,6 +117,22 @@ def test_a_verdict_is_one_plain_sentence(kind, verdict, said):
     assert sentence(statement, {**ROW, "effect": None, "evidence": "no such data"}) == "No such data."
 
 
+@pytest.mark.parametrize(
+    ("kind", "cause", "said"),
+    [
+        ("order", "reading: holds under a", "side. It depends on how the paper is read: holds under a."),
+        ("time", "engineering: a search takes 1 ms", "side. Our program is faster: a search takes 1 ms."),
+        ("order", "claim: contradicted on the paper's own data", "side. It is so on the paper's own data."),
+        ("bound", "claim: there are counterexamples", "there are runs that break it."),
+        ("order", "open: no test of a cause decides", "side. No cause that was tested explains it."),
+    ],
+)  # fmt: skip
+def test_the_sentence_on_what_is_contradicted_ends_with_the_cause(kind, cause, said):
+    statement = Statement(**{**STATEMENT, "kind": kind})
+    found = sentence(statement, {**ROW, "verdict": "contradicted", "cause": cause})
+    assert said in found and (not said.endswith(".") or found.endswith(said)), found
+
+
 def test_a_bound_that_holds_needs_no_number():
     statement = Statement(**{**STATEMENT, "kind": "bound"})
     row = {**ROW, "effect": 0.0, "low": 0.0, "high": 0.0, "verdict": "reproduced"}

@@ -57,13 +57,22 @@ def _verdict(statement: Statement, row: dict[str, Any]) -> str:
             "equivalence": "the difference is within what counts as none.",
             "bound": "no run breaks it.",
         }.get(kind, "the interval lies where the paper says.")
+    cause, _, said = row["cause"].partition(": ") if row["cause"] else ("", "", "")
     if verdict == "contradicted":
-        return {
+        found = {
             "equivalence": "the difference is larger than what counts as none.",
             "bound": "there are runs that break it.",
         }.get(kind, "the interval lies on the other side.")
+        reasons = {
+            "reading": f"It depends on how the paper is read: {said}.",
+            "baseline": f"It depends on the rival: {said}.",
+            "engineering": f"Our program is faster: {said}.",
+            "data": f"It depends on the data: {said}.",
+            "claim": "" if kind == "bound" else f"It is so {said.removeprefix('contradicted ')}.",
+            "open": "No cause that was tested explains it.",
+        }
+        return f"{found} {reasons.get(cause, '')}".rstrip()
     if verdict == "inconclusive":
-        cause, _, said = row["cause"].partition(": ") if row["cause"] else ("", "", "")
         reasons = {
             "power": "the interval holds both, and more draws or a larger test set would tell.",
             "reading": f"it depends on how the paper is read ({said}).",
