@@ -27,6 +27,8 @@ COMPATIBLE, SMALLER, LARGER, UNKNOWN = "compatible", "smaller", "larger", "unkno
 ALPHA = 0.05
 """Of all statements of a claim together (Bonferroni)."""
 COMBINED_ERRORS = 1.96
+MOST_DRAWS = 1_000_000
+"""Beyond which no number of draws is named: the effect is as good as none."""
 
 
 def level_of(statements: int) -> float:
@@ -100,7 +102,10 @@ def more_needed(statement: Statement, estimate: Estimate) -> str:
         return f"{words}; none, since the test set is fixed"
     if estimate.crossed:
         return f"{words}; more draws narrow only a part of it, a larger test set the rest"
-    return f"{words}: about {math.ceil(estimate.n * (half / target) ** 2)} draws where there are {estimate.n}"
+    draws = estimate.n * (half / target) ** 2
+    if draws > MOST_DRAWS:
+        return f"{words}: more draws than anyone could make"
+    return f"{words}: about {math.ceil(draws)} draws where there are {estimate.n}"
 
 
 def _limits(statement: Statement) -> list[float]:

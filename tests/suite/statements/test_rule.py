@@ -166,6 +166,7 @@ def test_size_beside_the_printed_effect(effect, se, published, published_se, exp
         (statement("equivalence", delta=1.0), estimate(-0.5, 1.5), "of 0.5 would tell, it is 1: about 40"),
         (statement("slope", below=1.0), estimate(0.5, 1.5, 0.75), "of 0.25 would tell, it is 0.5: about 40"),
         (statement("order"), estimate(-1.0, 1.0), "no sign; no half-width would tell"),
+        (statement("order"), estimate(-1.0, 1.0 + 4e-15), "it is 1: more draws than anyone could make"),
     ],
 )  # fmt: skip
 def test_what_an_inconclusive_statement_would_need(one, found, expected):

@@ -9,6 +9,8 @@ from structmargin_suite.datasets import dataset
 from structmargin_suite.planning.config import unknown
 from structmargin_suite.storage.yaml_text import Key
 
+TRAIN, INNER = "train_", "inner_"
+"""Prefixes of what is scored on the training set, and on the part of it that a choice holds out."""
 LOSSES = ("train_loss", "validation_loss", "test_loss", "train_risk", "inner_error", "inner_loss")
 CERTIFICATES = (
     "norm_w", "primal", "dual", "gap", "relative_gap", "mean_slack", "average_loss", "support_at_one",
@@ -23,7 +25,8 @@ def known_measures(modules: Iterable[str], settings: Iterable[str]) -> list[str]
     """The measures of experiments on these data sets; None where one of them does not say what it scores."""
     columns = [dataset(module).columns for module in dict.fromkeys(modules)]
     scored = [name for each in columns if each is not None for name in each]
-    return None if None in columns else list(dict.fromkeys([*scored, *OF_MODELS, *settings]))
+    inner = [f"{INNER}{name.removeprefix(TRAIN)}" for name in scored if name.startswith(TRAIN)]
+    return None if None in columns else list(dict.fromkeys([*scored, *OF_MODELS, *inner, *settings]))
 
 
 def measure_faults(spec: Mapping[str, Any], known: list[str]) -> Iterator[tuple[Key, str]]:

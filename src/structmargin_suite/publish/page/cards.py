@@ -74,11 +74,11 @@ def _verdict(statement: Statement, row: dict[str, Any]) -> str:
         return f"{found} {reasons.get(cause, '')}".rstrip()
     if verdict == "inconclusive":
         reasons = {
-            "power": "the interval holds both, and more draws or a larger test set would tell.",
+            "power": "the interval holds both outcomes, and more draws or a larger test set would tell.",
             "reading": f"it depends on how the paper is read ({said}).",
             "data": f"it depends on the data ({said}).",
         }
-        return reasons.get(cause, "the interval holds both.")
+        return reasons.get(cause, "the interval holds both outcomes.")
     return {
         "used": "its number was evidence for how the paper is read, so that it is not judged.",
     }.get(verdict, "made-up data or this scale cannot tell.")
