@@ -18,10 +18,10 @@ MODULE = {
 }  # fmt: skip
 """Import names that differ from the distribution's."""
 TOOLS = {
-    "ipykernel", "jupyterlab", "mkdocs-material", "mypy", "pytest-xdist", "ruff", "snakefmt",
+    "ipykernel", "jupyterlab", "mkdocs-material", "mypy", "pygments", "pytest-xdist", "ruff", "snakefmt",
     "types-jsonschema", "types-pyyaml",
 }  # fmt: skip
-"""Used by being there: by commands, by make, by pytest, by mypy, by notebooks."""
+"""Used by being there: by commands, by make, by pytest, by mypy, by notebooks, by Snakemake's report."""
 PEERS = ["dlib", "pystruct"]
 """Run by benchmarks, in a Python of their own, where somebody has built them."""
 OURS = {"structmargin", "structmargin_suite", "helpers", "peers"} | {
