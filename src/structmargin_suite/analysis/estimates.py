@@ -7,8 +7,9 @@ Which interval belongs to which data:
                                                            weighted_bootstrap where no sum over units tells
     fixed units of several data sets, judged together      bootstrap_within, over the units of each
     wins and losses over fixed units                       sign_interval, exact binomial
+    a share of fixed units                                 share_interval, exact binomial
     a theorem                                              counterexamples
-    a count of one training                                one_run
+One repetition has no interval and decides nothing.
 All take `level`, the probability that the interval covers: statements of one claim share 5% among them.
 Percentiles of a bootstrap are expanded (Hesterberg 2015), as Student's t is wider than the normal: with few
 units plain percentiles cover far less than they say.
@@ -26,6 +27,7 @@ from scipy import special
 
 RESAMPLES = 4000
 SEED = 20050901
+EXACT = "exact binomial"
 
 
 class NotTestable(Exception):
@@ -234,6 +236,17 @@ def bootstrap_within(
     return Estimate(effect, low, high, units, how, float(computed.std(ddof=1)), False)
 
 
+def share_interval(have: int, n: int, level: float) -> Estimate:
+    """The percentage of n fixed units that have something, with an exact binomial interval.
+
+    A bootstrap has no width where all units agree.
+    """
+    low, high = _clopper_pearson(have, n - have, level)
+    share = have / n
+    se = 100.0 * math.sqrt(share * (1.0 - share) / n)
+    return Estimate(100.0 * share, 100.0 * low, 100.0 * high, n, EXACT, se, False)
+
+
 def sign_interval(won: int, lost: int, level: float) -> Estimate:
     """Wins minus losses as a share of the units on which two methods differ, with an exact binomial interval.
 
@@ -242,13 +255,19 @@ def sign_interval(won: int, lost: int, level: float) -> Estimate:
     n = won + lost
     if n == 0:
         raise NotTestable("the two never differ")
-    tail = (1.0 - level) / 2  # Clopper and Pearson (1934), by quantiles of the beta distribution
-    low = float(special.betaincinv(won, lost + 1, tail)) if won else 0.0
-    high = float(special.betaincinv(won + 1, lost, 1.0 - tail)) if lost else 1.0
+    low, high = _clopper_pearson(won, lost, level)
     effect = (won - lost) / n
     se = math.sqrt(max(1.0 - effect * effect, 0.0) / n)
     note = f"{won} won, {lost} lost"
-    return Estimate(effect, 2 * low - 1, 2 * high - 1, n, "exact binomial", se, False, note=note)
+    return Estimate(effect, 2 * low - 1, 2 * high - 1, n, EXACT, se, False, note=note)
+
+
+def _clopper_pearson(have: int, lack: int, level: float) -> tuple[float, float]:
+    """The exact interval of a share (Clopper and Pearson, 1934), by quantiles of the beta distribution."""
+    tail = (1.0 - level) / 2
+    low = float(special.betaincinv(have, lack + 1, tail)) if have else 0.0
+    high = float(special.betaincinv(have + 1, lack, 1.0 - tail)) if lack else 1.0
+    return low, high
 
 
 def counterexamples(broken: int, n: int, note: str = "") -> Estimate:
@@ -266,11 +285,6 @@ def _percentiles(computed: np.ndarray, level: float, units: int) -> tuple[float,
     tail = float(special.ndtr(-t * math.sqrt(units / (units - 1))))
     low, high = np.quantile(computed, [tail, 1.0 - tail])
     return float(low), float(high)
-
-
-def one_run(value: float) -> Estimate:
-    """A count or a time of one training: what it was, without an interval."""
-    return Estimate(value, value, value, 1, "one run, no interval")
 
 
 def farthest(estimates: Sequence[Estimate]) -> Estimate:

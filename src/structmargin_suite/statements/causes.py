@@ -1,6 +1,6 @@
 """Why a statement is not reproduced: causes that were tested, in the order in which they are looked for.
 
-reading      another reading reproduces it on the same corpus, and does so again under other seeds; or another
+reading      another reading reproduces it on the same corpus, and does so again with other seeds; or another
              value of what the paper leaves open, chosen on one fold, reproduces it on other folds
 baseline     it appears against the rival as the paper describes it
 engineering  our program is faster: what the paper says of its own is true in counts
@@ -11,7 +11,9 @@ claim        contradicted on the paper's own data under several readings and no 
 open         none of these tests decides
 
 Among several readings one may reproduce a statement by chance. So a reading is a cause only where the same
-configuration under every other seed that was run (`structmargin reseed`) reproduces it too.
+configuration with every other seed that was run (`structmargin reseed`) reproduces it too. And another
+reading or corpus is a cause only where its effect is another one: where its interval holds this effect, the
+two may differ by no more than chance, and what is missing is power.
 """
 
 from __future__ import annotations
@@ -59,15 +61,18 @@ def cause_of(
         return ""
     beside = [other for other in others if other is not row and other.estimate is not None]
     same_corpus = [other for other in beside if other.corpus == row.corpus]
-    by_reading = [other.reading for other in same_corpus if other.verdict == REPRODUCED]
-    repeated = [reading for reading in by_reading if _repeated(again.get(reading, {}))]
+    reproduced = [other for other in same_corpus if other.verdict == REPRODUCED]
+    by_reading = [other.reading for other in reproduced]
+    apart = [other.reading for other in reproduced if _apart(row, other)]
+    repeated = [reading for reading in apart if _repeated(again.get(reading, {}))]
     if repeated:
         seeds = sorted(again[repeated[0]])
-        return f"reading: reproduced under {', '.join(repeated)}, again with {_named(seeds)}"
+        return f"reading: reproduced under {', '.join(repeated)}, also with {_named(seeds)}"
     for name, test in tested:
         if test.verdict == REPRODUCED and test.estimate is not None:
             return f"{name}: {test.estimate.note or _numbers(test.estimate)}"
-    elsewhere = [o.corpus for o in beside if o.reading == row.reading and o.verdict == REPRODUCED]
+    alike = [other for other in beside if other.reading == row.reading and other.verdict == REPRODUCED]
+    elsewhere = [other.corpus for other in alike if _apart(row, other)]
     if elsewhere:
         return f"data: reproduced on {', '.join(elsewhere)}"
     if row.verdict == INCONCLUSIVE:
@@ -76,8 +81,17 @@ def cause_of(
         return "claim: there are counterexamples"
     if row.papers_own and same_corpus and all(other.verdict == CONTRADICTED for other in same_corpus):
         return f"claim: contradicted on the paper's own data under all {len(same_corpus) + 1} readings"
+    undecided = [other.reading for other in same_corpus if other.verdict == INCONCLUSIVE]
+    beside_it = f"; inconclusive under {', '.join(undecided)}" if undecided else ""
     alone = "" if same_corpus else "; only one reading was run"
-    return f"open: no test of a cause decides{alone}{_once(by_reading, again)}"
+    return f"open: no test of a cause decides{alone}{beside_it}{_once(by_reading, again)}"
+
+
+def _apart(row: Judged, other: Judged) -> bool:
+    """Whether another interval excludes this effect."""
+    if row.estimate is None or other.estimate is None:
+        return False
+    return not other.estimate.low <= row.estimate.effect <= other.estimate.high
 
 
 def _repeated(verdicts: Mapping[int, str]) -> bool:
@@ -85,7 +99,7 @@ def _repeated(verdicts: Mapping[int, str]) -> bool:
 
 
 def _named(seeds: Sequence[int]) -> str:
-    return f"the seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
 
 
 def _once(by_reading: Sequence[str], again: Mapping[str, Mapping[int, str]]) -> str:
@@ -93,7 +107,7 @@ def _once(by_reading: Sequence[str], again: Mapping[str, Mapping[int, str]]) -> 
     if not by_reading:
         return ""
     tried = any(again.get(reading) for reading in by_reading)
-    what = "not under every other seed" if tried else "and no other seed was run"
+    what = "not with every other seed" if tried else "and no other seed was run"
     return f"; reproduced under {', '.join(by_reading)}, {what}"
 
 

@@ -203,10 +203,18 @@ def _evidence(row: Judged) -> str:
     estimate = row.estimate
     if estimate is None:
         return row.reason
-    parts = [_found(row.statement, estimate)]
+    parts = [_found(row.statement, estimate), _paper_outside(row.statement, estimate)]
     if row.verdict == INCONCLUSIVE:
         parts.append(more_needed(row.statement, estimate))
     return "; ".join(part for part in (*parts, estimate.note, row.reason) if part)
+
+
+def _paper_outside(statement: Statement, estimate: Estimate) -> str:
+    """That the paper's effect is not in the interval, where it prints one."""
+    published = statement.published
+    if published is None or estimate.low <= published <= estimate.high:
+        return ""
+    return f"the paper's {published:.3g} lies {'above' if published > estimate.high else 'below'} it"
 
 
 def _found(statement: Statement, estimate: Estimate) -> str:

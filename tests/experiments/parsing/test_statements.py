@@ -94,6 +94,12 @@ def made(
         shift = rng.normal()
         own = {"corpus": "wsj", "repetition": split, "reading": PRIMARY}
         for method in CONSTRAINTS:
+            counts = {
+                "constraints": TRAINED * (constraints[method] + 0.01 * split), "iterations": passes[method],
+            }  # fmt: skip
+            rows.append(
+                row("sizes, schedule", f"{method} {split}", method=method, solver=solver, **counts, **own)
+            )
             for C in (0.1, 1.0, 10.0, 100.0):
                 f1 = by_c(C) + shift + 0.05 * rng.normal()
                 rows.append(row("C, splits", f"{method} {C} {split}", method=method, C=C, test_f1=f1, **own))
@@ -218,6 +224,14 @@ def test_a_difference_within_chance_is_inconclusive():
 def test_counts_and_times_of_other_algorithms_are_not_compared():
     verdicts = _verdicts(made(solver="n_slack"))
     assert {verdicts[name] for name in COUNTED | TIMED} == {"not testable"}
+
+
+def test_one_training_decides_nothing_about_counts_and_times():
+    rows = [one for one in judgements(made(), "parsing") if one["id"] in COUNTED | TIMED]
+    of_corpus = {(one["data"] or "wsj", one["verdict"]) for one in rows}
+    assert of_corpus == {("gum", "not testable"), ("wsj", "reproduced")}
+    said = {one["evidence"] for one in rows if one["data"] == "gum"}
+    assert said == {"1 repetition; at least 2 are needed for an interval"}
 
 
 def test_random_splits_are_corrected_and_a_test_set_is_resampled_by_documents():

@@ -249,11 +249,11 @@ def test_a_table_without_a_number_is_called_as_its_caption_begins(caption, headi
 
 
 def test_readings_have_the_names_that_people_say():
-    row = {"reading": "printed", "cause": "reading: reproduced under per example, far, again with the seed 1"}
+    row = {"reading": "printed", "cause": "reading: reproduced under per example, far, also with seed 1"}
     labels = {"printed": "C/n as printed", "far": "boxes far from cars"}
     assert with_labels(row, labels) == {
         "reading": "C/n as printed",
-        "cause": "reading: reproduced under per example, boxes far from cars, again with the seed 1",
+        "cause": "reading: reproduced under per example, boxes far from cars, also with seed 1",
     }
     assert with_labels({"reading": None, "cause": None}, labels) == {"reading": None, "cause": None}
 

@@ -186,14 +186,14 @@ def test_a_test_of_a_cause_that_fails_is_no_cause():
     ("seeds", "cause"),
     [
         ({}, "open: no test of a cause decides; reproduced under loose, and no other seed was run"),
-        ({7: "reproduced"}, "reading: reproduced under loose, again with the seed 7"),
+        ({7: "reproduced"}, "reading: reproduced under loose, also with seed 7"),
         (
             {8: "reproduced", 7: "reproduced"},
-            "reading: reproduced under loose, again with the seeds 7, 8",
+            "reading: reproduced under loose, also with seeds 7, 8",
         ),
         (
             {7: "reproduced", 8: "inconclusive"},
-            "open: no test of a cause decides; reproduced under loose, not under every other seed",
+            "open: no test of a cause decides; reproduced under loose, not with every other seed",
         ),
     ],
 )
@@ -202,6 +202,39 @@ def test_another_reading_is_a_cause_where_other_seeds_agree(seeds, cause):
     again = {("c-1", "loose", "x!"): seeds, ("c-1", "loose", "y!"): {9: "contradicted"}}
     rows = judge(toy({("x", "loose"): 1.0, ("x", "strict"): -1.0}), claim("c-1"), again=again)
     assert by_case(rows)["x!", "strict"]["cause"] == cause
+
+
+def test_a_reading_or_corpus_with_the_same_effect_is_no_cause():
+    """What is reproduced elsewhere by a narrower interval around the same effect lacks power here."""
+    wide, narrow = Estimate(1.0, -0.5, 2.5, 5, "t"), Estimate(1.0, 0.5, 1.5, 50, "t")
+    far = Estimate(2.0, 1.5, 2.5, 5, "t")
+    for other, cause in ((narrow, "power"), (far, "data")):
+
+        @effect("c-1", study="s", methods=["A"])
+        def computed(case, other=other):
+            return wide if (case.corpus, case.reading) == ("x", "strict") else other
+
+        gains = {("x", "strict"): 1.0, ("y", "strict"): 1.0, ("x", "loose"): 1.0}
+        again = {("c-1", "loose", "x!"): {7: "reproduced"}}
+        first = by_case(judge(toy(gains), claim("c-1"), again=again))["x!", "strict"]
+        assert first["verdict"] == "inconclusive"
+        assert first["cause"].partition(":")[0] == (cause if other is narrow else "reading")
+        del gains["x", "loose"]
+        assert by_case(judge(toy(gains), claim("c-1")))["x!", "strict"]["cause"].partition(":")[0] == cause
+        cases.EFFECTS.pop("c-1")
+
+
+@pytest.mark.parametrize(
+    ("published", "said"), [(0.5, "above it"), (-2.0, "below it"), (None, ""), (0.0, "")]
+)
+def test_a_paper_whose_number_is_not_in_the_interval_is_said_to_be_outside(published, said):
+    @effect("c-1")
+    def computed(case):
+        return Estimate(0.0, -1.0, 0.25, 5, "t")
+
+    (line,) = judge({}, claim("c-1", published=published))
+    assert (f"lies {said}" in line["evidence"]) == bool(said)
+    assert ("the paper's" in line["evidence"]) == bool(said)
 
 
 def test_what_is_inconclusive_lacks_power_and_names_a_reading_that_was_not_repeated():

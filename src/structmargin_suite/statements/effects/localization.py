@@ -18,6 +18,7 @@ from structmargin_suite.analysis.estimates import (
     Estimate,
     NotTestable,
     bootstrap,
+    share_interval,
     sign_interval,
     weighted_bootstrap,
 )
@@ -246,7 +247,7 @@ def _told_apart(values: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
 def told_apart(case: Case) -> Estimate:
     """The percentage of test images in which a kernel is higher at the right box."""
     told = _told_apart(_kernels(case)[case.statement.id.rpartition("-")[2]])
-    return bootstrap(100.0 * told, case.level)
+    return share_interval(int(told.sum()), len(told), case.level)
 
 
 @effect("jkse-localization-kernel-clearer", study=TABLE_1, methods=[LINEAR, CHI2])

@@ -1,4 +1,4 @@
-"""Effects on handwritten words (jkse09 Sections 5.3 to 5.5, Table 2, Figures 5 and 6).
+"""Effects on handwritten words (jkse09 Sections 5.3 to 5.5, Table 2, Figures 5 and 6; cacm09 Section 2.5).
 
 Letter errors are in percent. The units are the words of the collection; a rotation is tested on eight of its
 ten folds, and rotations are trained on folds of their own. Intervals are bootstraps over words crossed with
@@ -26,6 +26,8 @@ from structmargin_suite.statements.cases import Case, effect
 
 SSVM, OLARANK, PERCEPTRON, JKSE = "S-SVM", "OLaRank", "Perceptron", "JKSE"
 FOLDS_STUDY, GRID_STUDY = "folds", "scale and nu"
+GUESSING = 100.0 * (1.0 - 1.0 / N_LABELS)
+"""The letter error in percent of guessing one of the letters."""
 SUBSET_SHARE = 0.9
 """The letters that a method answers with are the fewest that make up this share of its answers."""
 
@@ -53,6 +55,7 @@ def _compared(case: Case, methods: Sequence[str], combine: Callable[[np.ndarray]
 
 
 DIFFERENCES = {
+    "perceptron-less-accurate-ocr": (PERCEPTRON, SSVM),
     "jkse-ocr-fails-ssvm-olarank": (OLARANK, SSVM),
     "jkse-ocr-fails-ssvm-perceptron": (PERCEPTRON, SSVM),
     "jkse-ocr-fails-olarank-perceptron": (PERCEPTRON, OLARANK),
@@ -80,20 +83,19 @@ def worst(case: Case) -> Estimate:
 
 
 def _beyond_chance(sums: np.ndarray) -> np.ndarray:
-    """The letter error less that of the most frequent letter; sums (r, 1 + letters) of wrong and true."""
-    wrong, counts = sums[:, 0], sums[:, 1:]
-    return np.asarray(100.0 * (wrong + counts.max(axis=1)) / counts.sum(axis=1) - 100.0)
+    """The letter error less that of guessing; sums (r, 2) of wrong letters and of all."""
+    return np.asarray(100.0 * sums[:, 0] / sums[:, 1] - GUESSING)
 
 
-def _wrong_and_true(read: Sequence[Words]) -> np.ndarray:
-    return np.stack([np.column_stack([words.wrong, words.true]) for words in read])
+def _wrong_and_all(read: Sequence[Words]) -> np.ndarray:
+    return np.stack([np.column_stack([words.wrong, words.length]) for words in read])
 
 
 @effect("jkse-ocr-fails-chance", study=FOLDS_STUDY, methods=[JKSE])
 def near_chance(case: Case) -> Estimate:
-    """JKSE's letter error less that of always answering with the most frequent letter."""
+    """JKSE's letter error less that of guessing one of the letters."""
     (read,) = _read(case, [JKSE])
-    return bootstrap(_wrong_and_true(read), case.level, _beyond_chance)
+    return bootstrap(_wrong_and_all(read), case.level, _beyond_chance)
 
 
 @effect("jkse-ocr-fails-chance", study=GRID_STUDY, cause="reading")
@@ -104,12 +106,12 @@ def near_chance_elsewhere(case: Case) -> Estimate:
     first, others = runs[rotations == rotations.min()], runs[rotations > rotations.min()]
     if first.empty or others.empty:
         raise NotTestable("the scale and nu are chosen on one rotation and tried on another: two are needed")
-    sums = [_wrong_and_true([words_read(case.experiment, run)]).sum(axis=1) for run in first["run"]]
+    sums = [_wrong_and_all([words_read(case.experiment, run)]).sum(axis=1) for run in first["run"]]
     nearest = first.iloc[int(np.argmin([abs(_beyond_chance(of_run)[0]) for of_run in sums]))]
     again = others[(others["base_scale"] == nearest["base_scale"]) & (others["nu"] == nearest["nu"])]
     if again.empty:
         raise NotTestable("no other rotation has the scale and the nu that were chosen")
-    values = _wrong_and_true([words_read(case.experiment, run) for run in again["run"]])
+    values = _wrong_and_all([words_read(case.experiment, run) for run in again["run"]])
     estimate = bootstrap(values, case.level, _beyond_chance)
     return estimate.noted(
         f"with inner products over {nearest['base_scale']:g} and nu = {nearest['nu']:g}, nearest to chance "

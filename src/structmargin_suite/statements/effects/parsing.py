@@ -3,7 +3,8 @@
 A corpus with a test set of its own: a bootstrap over its documents where the data know them, else over its
 sentences. A sample that is split at random again and again: intervals over splits, corrected for what they
 share (Nadeau and Bengio). McNemar's test on F1: sentences on which one method's F1 is higher against those on
-which it is lower, in the first split.
+which it is lower, in the first split. What a training took or counted is judged over random splits only: a
+corpus with a split of its own has one training, which shows no spread.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from structmargin_suite.analysis.estimates import (
     bootstrap,
     corrected_t,
     farthest,
-    one_run,
     shared,
     sign_interval,
 )
@@ -104,8 +104,8 @@ def _trainings(case: Case, method: str) -> pd.DataFrame:
 
 
 def _over_trainings(case: Case, values: Sequence[float]) -> Estimate:
-    """One value per training: of random splits, or of the one training that there is."""
-    return one_run(values[0]) if len(values) == 1 else corrected_t(values, case.level, TEST_TO_TRAIN)
+    """One value per training, of random splits; the one training of a fixed split has no interval."""
+    return corrected_t(values, case.level, TEST_TO_TRAIN)
 
 
 def per_sentence(method: str, case: Case) -> Estimate:

@@ -14,11 +14,3 @@ def named_entities(case: Case) -> Estimate:
     """Token error over random draws of sentences."""
     differences = case.paired("methods", "test_error", PERCEPTRON, "SVM", by="repetition")
     return corrected_t(differences, case.level, overlap(case.experiment, case.corpus))
-
-
-@effect("perceptron-less-accurate-ocr", study="folds", methods=["S-SVM"])
-def handwriting(case: Case) -> Estimate:
-    """Letter error over rotations of the folds."""
-    differences = case.paired("folds", "test_letter_error", PERCEPTRON, "S-SVM", by="rotation")
-    split = case.experiment.split(case.runs("folds", PERCEPTRON)["run"].iloc[0])
-    return corrected_t(differences, case.level, len(split.test.Y) / len(split.train.Y))
