@@ -261,20 +261,25 @@ def _table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> None:
     table = tables.tidy(spec, runs, results.published(name), methods, own)
     write_frame(results.folder / f"{name}.csv", table)
     shown = tabs(spec, table, methods, results.readings)
-    caption = f"{spec['caption']} {note(results, spec)}"
+    caption = f"{spec['caption']} {note(results, spec, table)}"
     write_text(results.folder / f"{name}.md", printed.markdown(caption, shown))
     write_text(results.folder / f"{name}.tex", printed.latex(caption, name, shown))
 
 
-def note(results: ExperimentResults, spec: dict[str, Any]) -> str:
-    """What stands behind a table's numbers: the data, the spread, the scale."""
+def note(results: ExperimentResults, spec: dict[str, Any], table: pd.DataFrame) -> str:
+    """What stands behind a table's numbers: the spread where it has any, the data, the scale."""
     data = "; ".join(results.select(spec["study"], done=False)["data"].unique())
     spread = {"se": "standard error", "sd": "standard deviation"}[spec.get("spread", "se")]
     scale = results.summary["scale"]
     shrunk = "" if scale == "paper" else f" Scale {scale}: smaller than the paper."
     over = " and ".join(f"{key}s" for key in spec.get("over", ["repetition"]))
-    shows = "The largest" if spec.get("shows") == "largest" else f"Mean ± {spread}"
-    return f"{shows} over {over}. Data: {data}.{shrunk}"
+    if table["runs"].max() <= 1:
+        shows = "One run each"
+    elif spec.get("shows") == "largest":
+        shows = f"The largest over {over}"
+    else:
+        shows = f"Mean{f' ± {spread}' if table['spread'].notna().any() else ''} over {over}"
+    return f"{shows}. Data: {data}.{shrunk}"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

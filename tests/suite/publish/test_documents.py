@@ -120,6 +120,7 @@ def test_links_between_documents_lead_somewhere():
 def test_the_readme_tells_the_snapshots_own_numbers(tmp_path):
     folder = tmp_path / "results" / "snapshot"
     said = {"paper": "jmlr05", "experiment": "one", "primary": True, "volatile": False, "cause": ""}
+    said["statement"] = "A < B."
     rows = [
         {**said, "id": "a", "where": "Table 1", "verdict": "reproduced"},
         {
@@ -159,7 +160,11 @@ def test_the_readme_tells_the_snapshots_own_numbers(tmp_path):
     assert text.startswith(
         f"Before.\n{BEGIN}\n**Of 6 statements of the papers: 2 reproduced, 1 inconclusive,"
     )
-    assert text.endswith(f" |\n{END}\nAfter.\n") and "stale" not in text
+    assert text.endswith(f"\n{END}\nAfter.\n") and "stale" not in text
+    contradicted = "- JMLR 2005, Table 1: A \\< B. *not known: y.*"
+    assert (
+        "contradicted (1), and why</summary>" in text and text.count("\n- ") == text.count(contradicted) == 1
+    )
     assert "2 real data sets and 1 synthetic" in text
     title = "[A \\| title](notebooks/one.ipynb)"
     first = "[JMLR&nbsp;2005,&nbsp;Table&nbsp;1](results/snapshot/one/mine.md)"

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from structmargin_suite.publish.escapes import markdown_cell
+from structmargin_suite.publish.escapes import markdown, markdown_cell
 from structmargin_suite.publish.page.contents import Item, contents, numbers_in
 from structmargin_suite.publish.papers import PAPERS
 from structmargin_suite.publish.verdicts import CAUSES, causes, counts, score
@@ -34,7 +34,8 @@ def front(root: Path) -> str | None:
     before, rest = text.split(BEGIN, 1)
     after = rest.split(END, 1)[1]
     rows = records(snapshot.statements())
-    return "\n".join([before + BEGIN, *_score(snapshot, rows), "", *_table(snapshot, rows), END + after])
+    parts = [*_score(snapshot, rows), "", *_table(snapshot, rows), *_contradicted(rows)]
+    return "\n".join([before + BEGIN, *parts, END + after])
 
 
 def _score(snapshot: Results, rows: Sequence[dict[str, Any]]) -> list[str]:
@@ -63,6 +64,20 @@ def _table(snapshot: Results, rows: Sequence[dict[str, Any]]) -> list[str]:
             if any(item.counts.get(verdict) for verdict in SHOWN):
                 lines.append(_line(paper, item, rows))
     return lines
+
+
+def _contradicted(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Every statement that the numbers contradict, with its cause, below a line that opens the list."""
+    found = [row for row in rows if row["primary"] and row["verdict"] == "contradicted"]
+    if not found:
+        return []
+    lines = ["", "<details>", f"<summary>All that is contradicted ({len(found)}), and why</summary>", ""]
+    for row in found:
+        paper = PAPERS[row["paper"]]
+        cause, _, why = row["cause"].partition(": ")
+        said = f"{paper.short_venue} {paper.year}, {row['where']}: {row['statement']}"
+        lines.append(f"- {markdown(said)} *{markdown(CAUSES.get(cause, cause))}: {markdown(why)}.*")
+    return [*lines, "", "</details>"]
 
 
 def _line(paper: str, item: Item, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -17,7 +17,7 @@ PACKAGES = "% needs the packages booktabs and xcolor"
 
 def markdown(caption: str, tabs: Sequence[Tab]) -> str:
     """A table in Markdown, its caption above."""
-    lines = [escapes.markdown(caption)]
+    lines = [escapes.markdown(caption), *_legend(tabs)]
     for tab in tabs:
         lines += ["", *([f"**{escapes.markdown_cell(tab.title)}**", ""] if tab.title else [])]
         lines += [_row([tab.corner, *tab.labels]), "|---" + "|--:" * tab.width + "|"]
@@ -31,6 +31,18 @@ def markdown(caption: str, tabs: Sequence[Tab]) -> str:
         if tab.under:
             lines += ["", escapes.markdown(tab.under + ".")]
     return "\n".join(lines) + "\n"
+
+
+def _legend(tabs: Sequence[Tab]) -> Iterator[str]:
+    """How cells are to be read, where there is something to say."""
+    cells = [cell for tab in tabs for line in tab.lines for cell in line.cells if cell is not None]
+    said = []
+    if any(cell.paper for cell in cells):
+        said.append("the paper's numbers stand in brackets")
+    if any(cell.best or cell.paper_best for cell in cells):
+        said.append("the best are bold")
+    if said:
+        yield from ("", f"*In cells: {', '.join(said)}.*")
 
 
 def _row(cells: Sequence[str]) -> str:
