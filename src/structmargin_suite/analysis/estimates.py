@@ -192,7 +192,7 @@ def _weights(draws: int, units: int, seed: int) -> tuple[np.ndarray, np.ndarray]
 def _crossed(effect: float, computed: np.ndarray, draws: int, units: int, level: float) -> Estimate:
     """The estimate of a bootstrap over units crossed with draws."""
     low, high = _percentiles(computed, level, units)
-    crossed = f" crossed with {draws} draws" if draws > 1 else ""
+    crossed = f" and {draws} draws" if draws > 1 else ""
     how = f"bootstrap over {units} units{crossed}"
     se = float(computed.std(ddof=1))
     return Estimate(effect, low, high, units, how, se, grows=draws > 1, crossed=draws > 1)

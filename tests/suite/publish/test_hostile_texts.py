@@ -60,9 +60,11 @@ def test_tables_show_the_caption_and_the_label(made):
         text = (root / "results" / "toy" / f"toy.{kind}").read_text(encoding="utf-8")
         lines = text.split("\n")
         caption = lines[0] if kind == "md" else lines[3].removeprefix("\\caption{").removesuffix("}")
-        assert reader(caption).startswith(f"{in_one_line(TEXT)} Mean ± ")
+        assert reader(caption).startswith(f"{in_one_line(TEXT)} One run each. ")
         assert sum(in_one_line(LABEL) in shown(line, kind) for line in lines) == 2  # a line for each size
-    caption = next(each for each in page(root).text.split("\n") if each.startswith("=1+1") and "Mean" in each)
+    caption = next(
+        each for each in page(root).text.split("\n") if each.startswith("=1+1") and "One run" in each
+    )
     assert "\\<" not in caption
 
 

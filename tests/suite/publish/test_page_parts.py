@@ -106,6 +106,7 @@ def test_an_interval_is_drawn_to_scale_beside_0_delta_and_the_papers():
     [
         ("order", "reproduced", "We find 1 (−3 to 5), the paper 2: the interval lies on the claimed side."),
         ("order", "inconclusive", "We find 1 (−3 to 5), the paper 2: the interval holds both outcomes, and"),
+        ("order", "paper outside", "the paper 2, outside this interval: the interval lies on"),
         ("bound", "contradicted", "there are runs that break it."),
         ("equivalence", "reproduced", "the difference is within what counts as none."),
         ("order", "used", "so that it is not judged."),
@@ -113,7 +114,10 @@ def test_an_interval_is_drawn_to_scale_beside_0_delta_and_the_papers():
 )
 def test_a_verdict_is_one_plain_sentence(kind, verdict, said):
     statement = Statement(**{**STATEMENT, "kind": kind})
-    assert said in sentence(statement, {**ROW, "verdict": verdict})
+    row = {**ROW, "verdict": verdict}
+    if verdict == "paper outside":
+        row |= {"verdict": "reproduced", "effect": 3.0, "low": 2.5}
+    assert said in sentence(statement, row)
     assert sentence(statement, {**ROW, "effect": None, "evidence": "no such data"}) == "No such data."
 
 
@@ -255,6 +259,14 @@ def test_readings_have_the_names_that_people_say():
         "reading": "C/n as printed",
         "cause": "reading: reproduced under per example, boxes far from cars, also with seed 1",
     }
+    open_cause = (
+        "open: no test of a cause decides; inconclusive under far, printed; "
+        "reproduced under far, and no other seed was run"
+    )
+    assert with_labels({"reading": "", "cause": open_cause}, labels)["cause"] == (
+        "open: no test of a cause decides; inconclusive under boxes far from cars, C/n as printed; "
+        "reproduced under boxes far from cars, and no other seed was run"
+    )
     assert with_labels({"reading": None, "cause": None}, labels) == {"reading": None, "cause": None}
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from structmargin_suite.storage.statements_file import STATED_KINDS, Statement
 
-UNDER = re.compile(r"(?<=reproduced under )(.*?)(?=, (?:again with|not under|and no) )")
+UNDER = re.compile(
+    r"(?:(?<=reproduced under )|(?<=inconclusive under ))(.*?)(?=, (?:also with|not with|and no) |;|$)"
+)
 """The readings that a cause names."""
 WIDTH, MARGIN = 300.0, 12.0
 """Of the drawing of an interval, in its own units."""
@@ -45,8 +47,14 @@ def sentence(statement: Statement, row: dict[str, Any]) -> str:
     if row["low"] is not None and row["high"] is not None:
         found += f" ({_number(row['low'])} to {_number(row['high'])})"
     if statement.published is not None:
-        found += f", the paper {_number(statement.published)}"
+        found += f", the paper {_number(statement.published)}{_outside(statement.published, row)}"
     return f"{found}: {_verdict(statement, row)}"
+
+
+def _outside(published: float, row: dict[str, Any]) -> str:
+    if row["low"] is None or row["high"] is None or row["low"] <= published <= row["high"]:
+        return ""
+    return ", outside this interval"
 
 
 def _verdict(statement: Statement, row: dict[str, Any]) -> str:
