@@ -236,10 +236,10 @@ def _no_kernel_on_inputs(joint: Any) -> str | None:
 def check_saved_kernel(problem: Problem | AdaptedProblem, kernel: Any) -> str | None:
     """Why a model from a file cannot have this problem and joint kernel, or None if it can."""
     if type(kernel) not in KERNELS.values():
-        return f"its kernel is a {type(kernel).__name__}, which is none"
+        return f"its kernel is of type {type(kernel).__name__}, which is none"
     kx = getattr(kernel, "kx", None)
     if kx is not None and (type(kx) not in KERNELS.values() or hasattr(kx, "gram")):
-        return f"its kernel on inputs is a {type(kx).__name__}, which is none"
+        return f"its kernel on inputs is of type {type(kx).__name__}, which is none"
     return check_space(problem, Joint(kernel))
 
 

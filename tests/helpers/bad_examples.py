@@ -59,7 +59,7 @@ INPUTS: dict[str, list[Any]] = {
         ("halves", lambda x: (x[0] + 0.5, x[1]), "1-d array of integers"),
         ("no candidates", lambda x: (x[0], []), "no candidates"),
         ("one part", lambda x: (x[0],), "not a pair"),
-        ("a number", lambda x: 3, "not a pair (native, candidates) but is a int"),
+        ("a number", lambda x: 3, "not a pair (native, candidates) but is of type int"),
         ("a number of candidates", lambda x: (x[0], 3), "no candidates"),
         ("masked", lambda x: (np.ma.masked_array(x[0]), x[1]), "masked array"),
     ],
@@ -67,7 +67,7 @@ INPUTS: dict[str, list[Any]] = {
         ("a text", lambda x: "NN", "sequence of one tag or more"),
         ("no tags", lambda x: (), "sequence of one tag or more"),
         ("numbers", lambda x: (0, 1, 2, FAR), "sequence of one tag or more"),
-        ("a number", lambda x: 3, "x of example 1 is a int"),
+        ("a number", lambda x: 3, "x of example 1 is of type int"),
     ],
     "Localization": [
         *((f"word {k}", lambda x, k=k: word(x, k), f"has word {k}, but n_words is 3") for k in (3, 4, FAR)),
@@ -99,7 +99,7 @@ INPUTS: dict[str, list[Any]] = {
         ("halves", lambda x: x._replace(residue=x.residue + 0.5), "1-d array of integers"),
         ("lengths", lambda x: x._replace(state=x.state[1:]), "3 values of state for a template of 4"),
         ("parts", lambda x: x[:3], "3 parts"),
-        ("None", lambda x: None, "example 1 is a NoneType"),
+        ("None", lambda x: None, "example 1 is of type NoneType"),
         ("no residues", lambda x: x._replace(residue=None), "residue of example 1 is None"),
     ],
 }  # fmt: skip
@@ -142,7 +142,7 @@ OUTPUTS: dict[str, list[Any]] = {
         ("few", lambda y: y._replace(documents=y.documents[:1]), "1 documents, not K=2"),
         ("no subtopics", lambda y: Selection(y.documents), "no subtopic"),
         ("shape", lambda y: y._replace(subtopics=y.subtopics[:2]), "subtopics have shape (2, 2)"),
-        ("another class", lambda y: (y.documents, y.subtopics, y.weights), "y of example 1 is a tuple"),
+        ("another class", lambda y: (y.documents, y.subtopics, y.weights), "y of example 1 is of type tuple"),
         ("two dimensions", lambda y: y._replace(documents=y.documents[:, None]), "K whole numbers"),
         ("lists", lambda y: y._replace(subtopics=y.subtopics.tolist()), "subtopics of example 1 are a list"),
         *(

@@ -156,7 +156,7 @@ def require_expansion(problem: AdaptedProblem, expansion: Any) -> dict[str, Any]
 def require_problem(problem: Any, given: Any) -> AdaptedProblem:
     """The problem that was given, or that of the file, adapted."""
     if problem is not None and type(problem) not in registry.PROBLEMS.values():
-        raise ModelFileError(f"its problem is a {type(problem).__name__}, which is none; {AGAIN}")
+        raise ModelFileError(f"its problem is of type {type(problem).__name__}, which is none; {AGAIN}")
     if given is None and problem is None:
         raise ModelFileError("it was trained on a problem of your own; pass it as problem=...")
     return adapt(problem if given is None else given)

@@ -53,8 +53,8 @@ def by_position(values: Any, name: str) -> Any:
     lists_items = hasattr(values, "__len__") and hasattr(values, "__getitem__")
     if not lists_items or isinstance(values, (str, bytes, Mapping, Set)):
         raise ValueError(
-            f"{name} is a {type(values).__name__}: give a list, an array or another sequence with one item "
-            "per example"
+            f"{name} is of type {type(values).__name__}: give a list, an array or another sequence with one "
+            "item per example"
         )
     return values
 

@@ -138,7 +138,7 @@ GOOD = (np.array([0, 1, 0]), [np.array([0, 1]), np.array([1])]), (0, (0, 0, "MM"
             GOOD[1],
             "candidate 0 of example 1 must be a 1-d",
         ),
-        (("ACGT", GOOD[0][1]), GOOD[1], "native string of example 1 is a str: give a list"),
+        (("ACGT", GOOD[0][1]), GOOD[1], "native string of example 1 is of type str: give a list"),
         ((GOOD[0][0], []), GOOD[1], "example 1 has no candidates"),
         ((GOOD[0][0],), GOOD[1], "example 1 is not a pair"),
         ((GOOD[0][0], GOOD[0][1][:1]), GOOD[1], "example 1 has no decoys"),

@@ -19,6 +19,8 @@ X4, Y4 = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, -1.0]]), np.array([
     ("problem", "X", "Y", "words"),
     [
         (Measure("f1"), X4, np.ones(4), "all 4 labels are positive"),
+        (Measure("f1"), X4, [np.array([1, -1])] * 4, "of row 0 is an array: give one label"),
+        (Measure("f1", positive=1), X4, [np.array([1, -1])] * 4, "of row 0 is an array: give one label"),
         (Measure("roc_area"), X4, -np.ones(4), "all 4 labels are negative"),
         (Measure("f1", positive="spam"), X4, list("abcd"), "all 4 labels are negative"),
         (Measure("f1", positive=1), X4, list("1010"), "all 4 labels are negative"),

@@ -173,7 +173,7 @@ class Alignment(Params):
         """Raise unless every x is a native string with candidates, all of them of known letters."""
         for i, x in enumerate(X):
             if not is_listed(x) or len(x) != 2:
-                what = f"has {len(x)} parts" if is_listed(x) else f"is a {type(x).__name__}"
+                what = f"has {len(x)} parts" if is_listed(x) else f"is of type {type(x).__name__}"
                 raise ValueError(f"example {i} is not a pair (native, candidates) but {what}")
             if not is_listed(x[1]) or len(x[1]) == 0:
                 raise ValueError(f"example {i} has no candidates; give a list of strings to choose from")

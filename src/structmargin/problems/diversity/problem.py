@@ -87,7 +87,7 @@ def joined(x: Candidates, subtopics: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def _as_candidates(x: Candidates, name: str) -> Candidates:
     """The same candidates with integer arrays, and phi as an array of floats."""
     if not isinstance(x, Candidates):
-        raise ValueError(f"{name} is a {type(x).__name__}: give Candidates(indptr, items, phi)")
+        raise ValueError(f"{name} is of type {type(x).__name__}: give Candidates(indptr, items, phi)")
     arrays: dict[str, np.ndarray] = {"phi": matrix(x.phi, f"phi of {name}", "item")}
     for part in ("indptr", "items"):
         values = np.asarray(by_position(getattr(x, part), f"{part} of {name}"))
@@ -222,7 +222,8 @@ class Diversity(Params):
         for i, (x, y) in enumerate(zip(X, Y, strict=True)):
             if not isinstance(y, Selection):
                 raise ValueError(
-                    f"y of example {i} is a {type(y).__name__}: give Selection(documents, subtopics, weights)"
+                    f"y of example {i} is of type {type(y).__name__}: give Selection(documents, subtopics, "
+                    "weights)"
                 )
             documents = np.asarray(by_position(y.documents, f"the documents of example {i}"))
             _require_array(documents, f"the documents of example {i}", "K whole numbers", "iu", 1)

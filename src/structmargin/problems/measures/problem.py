@@ -129,6 +129,12 @@ class Measure(Params):
         labels = label_array(Y)
         if len(labels) != rows.shape[0]:
             raise ValueError(f"X has {rows.shape[0]} rows, but Y has {len(labels)} labels: one label per row")
+        objects = enumerate(labels) if labels.dtype == object else ()
+        arrays = [i for i, label in objects if isinstance(label, np.ndarray)]
+        if arrays:
+            raise ValueError(
+                f"label {text_of(labels, arrays[0])} of row {arrays[0]} is an array: give one label"
+            )
         if self.positive is not None:
             y = np.where(labels == self.positive, 1, -1).astype(np.int8)
         else:

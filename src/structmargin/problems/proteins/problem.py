@@ -205,7 +205,7 @@ class ProteinAlignment(Params):
         for e, x in enumerate(X):
             where = f"example {e}"
             if not is_listed(x) or len(x) < FIRST_OPTIONAL:
-                what = f"has {len(x)} parts" if is_listed(x) else f"is a {type(x).__name__}"
+                what = f"has {len(x)} parts" if is_listed(x) else f"is of type {type(x).__name__}"
                 raise ValueError(f"{where} {what}; give a Pair(residue, state, access, target)")
             given: dict[int, Any] = {
                 k: x[k] for k in _CODES if k < FIRST_OPTIONAL or (len(x) > k and x[k] is not None)
