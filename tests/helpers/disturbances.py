@@ -16,9 +16,11 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from helpers.workflow_runs import SNAKEMAKE, environment
 
+T = TypeVar("T")
 PATIENCE = 600.0
 """Seconds after which a run that should have come to a point is given up; no test asserts on time."""
 OWN = ("data/ready/standard/toy", "results/scales/standard/toy", "results/toy", ".cache/runs/standard/toy")
@@ -66,11 +68,12 @@ def whole_files(root: Path) -> int:
     return sum(".tmp" not in path.name for path in files)
 
 
-def until(reached: Callable[[], object], process: subprocess.Popen[str]) -> None:
-    """Wait until a run has reached a point, or has ended."""
+def until(reached: Callable[[], T], process: subprocess.Popen[str]) -> T:
+    """Wait until a run has reached a point, or has ended; returns what was seen last."""
     began = time.monotonic()
-    while not reached() and process.poll() is None and time.monotonic() - began < PATIENCE:
+    while not (seen := reached()) and process.poll() is None and time.monotonic() - began < PATIENCE:
         time.sleep(0.002)
+    return seen
 
 
 def kill(process: subprocess.Popen[str], number: int = signal.SIGKILL) -> None:

@@ -88,6 +88,7 @@ def sentence(done: Any) -> str:
 
 # ---- killed ----
 
+TRIES = 5
 WRITES = ("clusters", "method=margin.trained", "method=any.evaluated")
 
 
@@ -103,12 +104,14 @@ def killed_at_a_random_point(seed: int, place: Place) -> str:
 
 @faults(*WRITES, sample=WRITES[1:2])
 def killed_in_the_middle_of_a_write(stem: str, place: Place) -> str:
-    root = place.half()
-    process = started(root)
-    until(lambda: being_written(root, stem), process)
-    kill(process)
-    assert being_written(root, stem)
-    return recover(root, place.undisturbed, unlock(root))
+    for k in range(TRIES):
+        root = place._replace(folder=place.folder / str(k)).half()
+        process = started(root)
+        until(lambda root=root: being_written(root, stem), process)
+        kill(process)
+        if being_written(root, stem):  # else the write was over before the signal came
+            return recover(root, place.undisturbed, unlock(root))
+    raise AssertionError(f"none of {TRIES} signals fell into a write of {stem}")
 
 
 @faults(*WRITES, sample=WRITES[2:])
@@ -116,8 +119,7 @@ def killed_job(stem: str, place: Place) -> str:
     """Of a run only the process that writes, as the kernel does it where memory ends."""
     root = place.half()
     process = started(root)
-    until(lambda: being_written(root, stem), process)
-    for writer in being_written(root, stem).values():
+    for writer in until(lambda: being_written(root, stem), process).values():
         os.kill(writer, signal.SIGKILL)
     output, _ = process.communicate(timeout=900)
     assert process.returncode != 0 and "failed: " in output and "Traceback" not in output, output

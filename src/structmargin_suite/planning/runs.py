@@ -16,7 +16,7 @@ import numpy as np
 from structmargin_suite.fetching.fetch import OwnFiles
 from structmargin_suite.methods.method import Method
 from structmargin_suite.planning.config import ConfigError
-from structmargin_suite.storage.files import cell, digest
+from structmargin_suite.storage.files import cell, digest, in_order
 from structmargin_suite.storage.names import MAX_FILE_NAME, MAX_NAME, joined, slug_of
 
 
@@ -89,7 +89,7 @@ class Run:
 
     @property
     def spec(self) -> dict[str, object]:
-        """What decides the outcome, apart from data and code."""
+        """What decides the outcome, apart from data and code; the same for keys in another order."""
         return {
             "experiment": self.experiment,
             "run": self.name,
@@ -97,9 +97,9 @@ class Run:
             "reading": self.reading,
             "corpus": self.corpus,
             "part": self.part,
-            "prepare": self.prepare,
-            "view": self.view,
-            "model": self.configured.record,
+            "prepare": in_order(self.prepare),
+            "view": in_order(self.view),
+            "model": in_order(self.configured.record),
             "seed": self.seed,
             "view_seed": self.view_seed,
             "skip": self.skip,

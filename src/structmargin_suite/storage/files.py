@@ -195,6 +195,19 @@ def cell(value: object) -> str:
     return str(value)
 
 
+def in_order(value: Any) -> Any:
+    """Plain data with the keys of every mapping sorted.
+
+    Examples
+    --------
+    >>> in_order({"b": [{"d": 1, "c": 2}], "a": 0})
+    {'a': 0, 'b': [{'c': 2, 'd': 1}]}
+    """
+    if isinstance(value, Mapping):
+        return {key: in_order(value[key]) for key in sorted(value)}
+    return [in_order(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
 def sha256(path: Path) -> str:
     """The SHA-256 sum of a file, in hexadecimal."""
     with open(path, "rb") as handle:

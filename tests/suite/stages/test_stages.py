@@ -24,6 +24,7 @@ from structmargin_suite.storage.arrays import npz_bytes
 from structmargin_suite.storage.bundle import Bundle, write_bundle
 from structmargin_suite.storage.csv_files import read_csv
 from structmargin_suite.storage.errors import DamagedFile
+from structmargin_suite.storage.files import json_bytes
 from structmargin_suite.storage.layout import ScaleLayout
 
 
@@ -274,6 +275,19 @@ def test_scales_say_what_they_shrink(tmp_path):
     smoke = load(root, "smoke").experiments["toy"]
     assert smoke.shrunk == (("repetitions", 2, 1),) and len(smoke.runs) == 5
     assert load(root, "paper").experiments["toy"].shrunk == ()
+
+
+def test_a_run_is_the_same_to_the_byte_for_keys_in_another_order(tmp_path):
+    def turned(value):
+        if isinstance(value, dict):
+            return {key: turned(value[key]) for key in reversed(value)}
+        return value
+
+    config = {**TOY, "methods": {name: turned(given) for name, given in TOY["methods"].items()}}
+    config["data"] = turned(TOY["data"])
+    suites = [load(project(tmp_path / "a")), load(project(tmp_path / "b", config))]
+    first, second = ([json_bytes(run.spec) for run in suite.experiments["toy"].runs] for suite in suites)
+    assert first == second and b"solver_options" in first[0]
 
 
 def test_a_job_needs_its_own_corpora_only(tmp_path):
