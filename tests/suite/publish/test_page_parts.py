@@ -16,7 +16,7 @@ from structmargin_suite.publish.page.facts import _fell_on, method_sentence
 from structmargin_suite.publish.page.overview import EACH_ITS_OWN, shares, untestable
 from structmargin_suite.publish.page.pictures import inline, plot_data
 from structmargin_suite.publish.page.plots import panels_of, told
-from structmargin_suite.publish.page.section import answer, first_words, holds, main_claim, other_data
+from structmargin_suite.publish.page.section import answer, first_words, holds, main_claims, other_data
 from structmargin_suite.storage.frames import frame_of
 from structmargin_suite.storage.statements_file import Statement
 
@@ -230,14 +230,16 @@ def test_whether_a_claim_holds_is_one_sentence(verdicts, said):
     assert holds([{"verdict": verdict, "primary": True} for verdict in verdicts]) == said
 
 
-def test_a_page_asks_about_the_first_claim_on_its_own_tables():
+def test_a_page_asks_about_the_claims_on_its_own_tables():
     def claim(paper, where):
         return {"claim": SimpleNamespace(paper=paper, where=where)}
 
     listed = [claim("jkse09", "Section 5"), claim("cacm09", "Table 1"), claim("jkse09", "Table 1, Figure 3")]
-    assert main_claim(listed, "jkse09", ["Table 1"]) is listed[2]
-    assert main_claim(listed, "jkse09", ["Table 9"]) is listed[0]
-    assert main_claim([], "jkse09", ["Table 1"]) is None
+    listed.append(claim("jkse09", "Table 2"))
+    assert main_claims(listed, "jkse09", ["Table 1"]) == listed[2:3]
+    assert main_claims(listed, "jkse09", ["Table 1", "Table 2"]) == listed[2:]
+    assert main_claims(listed, "jkse09", ["Table 9"]) == listed[:1]
+    assert main_claims([], "jkse09", ["Table 1"]) == []
 
 
 @pytest.mark.parametrize(

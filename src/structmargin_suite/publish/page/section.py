@@ -52,7 +52,8 @@ def section(
     main = [each for each in shown if each["number"]] or shown[:1]
     paired = {each["figure"]["name"] for each in shown if each["figure"]}
     listed = [entry for entries in by_paper(claims, own).values() for entry in entries]
-    asked = main_claim(listed, config["paper"], [each["number"] for each in main])
+    asked = main_claims(listed, config["paper"], [each["number"] for each in main])
+    questions = [(each["claim"], holds([one["row"] for one in each["statements"]])) for each in asked]
     for entry in listed:
         entry["statements"] = [card(one) for one in entry["statements"]]
     return {
@@ -61,8 +62,7 @@ def section(
         "config": config,
         "summary": summary,
         "paper": PAPERS[config["paper"]],
-        "question": asked["claim"].says if asked else "",
-        "answer": holds([one["row"] for one in asked["statements"]]) if asked else "",
+        "questions": questions,
         "in_all": answer(own) + other_data(results),
         "counts": counts(own),
         "claims": listed,
@@ -83,12 +83,15 @@ def section(
     }
 
 
-def main_claim(listed: Sequence[dict[str, Any]], paper: str, numbers: Sequence[str]) -> dict[str, Any] | None:
-    """The claim that a page asks about: the first on its own paper's tables, else the first of all."""
-    for entry in listed:
-        if entry["claim"].paper == paper and set(numbers_in(entry["claim"].where)) & set(numbers):
-            return entry
-    return listed[0] if listed else None
+def main_claims(
+    listed: Sequence[dict[str, Any]], paper: str, numbers: Sequence[str]
+) -> Sequence[dict[str, Any]]:
+    """The claims that a page asks about: those on its own paper's tables, else the first of all."""
+    own = [
+        entry for entry in listed
+        if entry["claim"].paper == paper and set(numbers_in(entry["claim"].where)) & set(numbers)
+    ]  # fmt: skip
+    return own or listed[:1]
 
 
 def holds(rows: Sequence[dict[str, Any]]) -> str:
