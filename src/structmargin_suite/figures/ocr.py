@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from structmargin_suite.figures import _jkse, figure
 from structmargin_suite.figures._grouped import mean_curve
 from structmargin_suite.figures._style import COLOURS, GREY, Series, grey_matrix, number_ticks
 from structmargin_suite.results import ExperimentResults, column
+
+NOT_WHITE = 0.98
+"""The share of a kernel's values that its grey scale tells apart."""
 
 
 @figure("errors")
@@ -121,12 +125,17 @@ def kernel_matrices(results: ExperimentResults, fig: Any) -> None:
     fig.set_size_inches(7.2, 2.8)
     labelled = _labelled(results)
     sums = {name: terms["data"] + terms["history"] for name, terms in labelled.items()}
-    axes, top = fig.subplots(1, len(sums)), float(max(M.max() for M in sums.values()))
+    axes, top = fig.subplots(1, len(sums)), _top(sums.values())
     for ax, (name, M) in zip(axes, sums.items(), strict=True):
         image = grey_matrix(ax, M, top, f"{name} labels (mean {M.mean():.0f})")
         ax.set(xlabel="test words")
     axes[0].set(ylabel="training words")
-    fig.colorbar(image, ax=list(axes), shrink=0.9)
+    fig.colorbar(image, ax=list(axes), shrink=0.9, extend="max")
+
+
+def _top(matrices: Iterable[np.ndarray]) -> float:
+    """Where a grey scale ends: a few long words have values so large that all else would be black."""
+    return float(np.quantile(np.concatenate([M.ravel() for M in matrices]), NOT_WHITE))
 
 
 @figure("kernel_terms")
@@ -136,12 +145,12 @@ def both_terms(results: ExperimentResults, fig: Any) -> None:
     labelled = _labelled(results)
     axes = fig.subplots(2, len(labelled))
     for line, term in zip(axes, ("data", "history"), strict=True):
-        top = float(max(terms[term].max() for terms in labelled.values()))
+        top = _top(terms[term] for terms in labelled.values())
         for ax, (name, terms) in zip(line, labelled.items(), strict=True):
             M = terms[term]
             image = grey_matrix(ax, M, top, f"{term}, {name} (mean {M.mean():.3g})")
         line[0].set(ylabel="training words")
-        fig.colorbar(image, ax=list(line), shrink=0.9)
+        fig.colorbar(image, ax=list(line), shrink=0.9, extend="max")
     for ax in axes[1]:
         ax.set(xlabel="test words")
 
