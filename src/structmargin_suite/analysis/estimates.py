@@ -241,6 +241,8 @@ def share_interval(have: int, n: int, level: float) -> Estimate:
 
     A bootstrap has no width where all units agree.
     """
+    if n == 0:
+        raise NotTestable("no unit that it applies to")
     low, high = _clopper_pearson(have, n - have, level)
     share = have / n
     se = 100.0 * math.sqrt(share * (1.0 - share) / n)

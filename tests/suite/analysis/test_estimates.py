@@ -14,6 +14,7 @@ from structmargin_suite.analysis.estimates import (
     bootstrap_within,
     corrected_t,
     counterexamples,
+    share_interval,
     sign_interval,
     t_interval,
 )
@@ -131,12 +132,22 @@ def test_wins_and_losses_are_mcnemars_exact_test():
         assert (mirrored.low, mirrored.high) == pytest.approx((-found.high, -found.low))
 
 
+def test_a_share_has_an_exact_interval_also_where_all_units_agree():
+    for have in (0, 1, 13, 40):
+        found, exact = share_interval(have, 40, 0.9), stats.binomtest(have, 40).proportion_ci(0.9, "exact")
+        assert found.effect == pytest.approx(2.5 * have) and found.n == 40 and not found.grows
+        assert (found.low, found.high) == pytest.approx((100 * exact.low, 100 * exact.high))
+    assert found.low < found.high == 100.0
+
+
 def test_what_cannot_tell_says_so():
     for compute in (lambda: t_interval([1.0], 0.95), lambda: corrected_t([], 0.95, 0.1)):
         with pytest.raises(NotTestable, match="at least 2 are needed"):
             compute()
     with pytest.raises(NotTestable, match="never differ"):
         sign_interval(0, 0, 0.95)
+    with pytest.raises(NotTestable, match="no unit that it applies to"):
+        share_interval(0, 0, 0.95)
     with pytest.raises(NotTestable, match="no run that it applies to"):
         counterexamples(0, 0)
     with pytest.raises(NotTestable, match="1 units"):
