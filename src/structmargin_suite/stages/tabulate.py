@@ -273,7 +273,9 @@ def note(results: ExperimentResults, spec: dict[str, Any], table: pd.DataFrame) 
     scale = results.summary["scale"]
     shrunk = "" if scale == "paper" else f" Scale {scale}: smaller than the paper."
     over = " and ".join(f"{key}s" for key in spec.get("over", ["repetition"]))
-    if table["runs"].max() <= 1:
+    if table.empty:
+        shows = "No values at this scale"
+    elif not (table["runs"] > 1).any():
         shows = "One run each"
     elif spec.get("shows") == "largest":
         shows = f"The largest over {over}"

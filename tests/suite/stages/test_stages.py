@@ -13,12 +13,13 @@ import pytest
 from helpers.toy_project import TOY, bundle_of, project, run_all, write_config
 from structmargin import ModelFileError
 from structmargin_suite.planning.plan import load
+from structmargin_suite.results import Results
 from structmargin_suite.stages._command import job_of
 from structmargin_suite.stages.evaluate import evaluate
 from structmargin_suite.stages.prepare import prepare
 from structmargin_suite.stages.report import report
 from structmargin_suite.stages.show import show
-from structmargin_suite.stages.tabulate import tabulate
+from structmargin_suite.stages.tabulate import note, tabulate
 from structmargin_suite.stages.train import Training, train
 from structmargin_suite.storage.arrays import npz_bytes
 from structmargin_suite.storage.bundle import Bundle, write_bundle
@@ -53,6 +54,20 @@ def test_a_skipped_combination_is_a_row_of_its_table_without_a_value(done):
     assert table["bcfw"]["value"] == "" and table["bcfw"]["runs"] == "0"
     assert float(table["n_slack"]["value"]) >= 0 and table["n_slack"]["runs"] == "2"
     assert "no run" in (root / "results" / "toy" / "solvers.md").read_text()
+
+
+def test_a_caption_says_how_many_runs_are_behind_a_table_and_when_it_has_no_value(done):
+    root, suite = done
+    results, spec = Results.latest(root)["toy"], suite.experiments["toy"].config["tables"]["toy"]
+    table = results.table("toy")
+    single = table.assign(runs=table["runs"].clip(upper=1))
+    begins = {
+        case: note(results, spec, case_table)
+        for case, case_table in {"several": table, "one": single, "none": table.iloc[:0]}.items()
+    }
+    assert begins["several"].startswith("Mean ± standard error over repetitions. Data: ")
+    assert begins["one"].startswith("One run each. ")
+    assert begins["none"].startswith("No values at this scale. Data: ")
 
 
 def test_a_table_is_the_mean_over_repetitions_beside_the_published_number(done):
