@@ -12,9 +12,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from structmargin_suite.analysis.algorithm import by_algorithm_1
 from structmargin_suite.analysis.estimates import (
@@ -34,13 +36,16 @@ from structmargin_suite.statements.cases import Case, effect
 
 SPLITS = ("splits", "splits, schedule")
 TABLE = ("table 5", "price alone", *SPLITS)
-TRAININGS = (*TABLE, "sizes", "sizes, schedule")
+SIZES = ("sizes", "sizes, schedule")
+TRAININGS = (*TABLE, *SIZES)
 ALONG_C = ("C", "C, splits")
 VARIANTS = "variants"
 PCFG, ZERO_ONE, SLACK, MARGIN = "PCFG", "SVM2", "SVM2 slack", "SVM2 margin"
 TEST_TO_TRAIN = 1.0 / (TEST_SHARE - 1)
 F1, TREES = "test_f1", "test_accuracy"
 MIN_UNITS = 30  # documents or sentences: a bootstrap of fewer shows too little of the tails
+PAPERS_SENTENCES = 4098
+"""On which Table 5 was trained (Section 5.4)."""
 PRINTED_C = 1.0
 C_RANGE = (0.1, 100.0)
 Counts = Callable[[ExperimentResults, str], np.ndarray]
@@ -131,6 +136,38 @@ def share_of_time(in_qp: bool, method: str, case: Case) -> Estimate:
     """Percent of the algorithm's own CPU time that goes into the QP, or into all else."""
     shares = 100.0 * _seconds(case, method, "fit_seconds_qp") / _seconds(case, method, "fit_seconds_loop")
     return _over_trainings(case, (shares if in_qp else 100.0 - shares).tolist())
+
+
+@effect("parse-time-zero-one", study=SIZES, methods=[ZERO_ONE], among=by_algorithm_1, cause="data")
+def share_at_the_papers_size(case: Case) -> Estimate:
+    """The share of the time in the QP, carried on to as many sentences as the paper has.
+
+    All constraints are in one QP, so that its time grows faster than that of the searches. In each split the
+    logarithm of the ratio of the two is a straight line in the logarithm of the number of sentences.
+    """
+    runs = case.experiment.timed(by_algorithm_1(case.runs(SIZES, ZERO_ONE)))
+    if runs.empty:
+        raise NotTestable(f"no clock of {ZERO_ONE} on training sets of several sizes")
+    in_qp, loop = runs["fit_seconds_qp"], runs["fit_seconds_loop"]
+    runs = runs.assign(share=100.0 * in_qp / loop, log_odds=logarithms(in_qp) - logarithms(loop - in_qp))
+    sized = runs[runs["n_train"].notna()]
+    splits = [split for _, split in sized.groupby("repetition") if split["n_train"].nunique() > 1]
+    estimate = _over_trainings(case, [_carried_on(split) for split in splits])
+    effect_, low, high = (100.0 * float(expit(x)) for x in (estimate.effect, estimate.low, estimate.high))
+    shares = pd.concat(splits).groupby("n_train")["share"].mean()
+    seen = " and ".join(
+        f"{shares[n]:.0f}% with {n:.0f} sentences" for n in (min(shares.index), max(shares.index))
+    )
+    return replace(estimate, effect=effect_, low=low, high=high, se=None).noted(
+        f"the share in the QP is {seen}; carried on to the paper's {PAPERS_SENTENCES:,} it is {effect_:.0f}% "
+        f"({low:.0f} to {high:.0f})"
+    )
+
+
+def _carried_on(split: pd.DataFrame) -> float:
+    """The log odds of the time in the QP with the paper's number of sentences, on the line of one split."""
+    line = np.polyfit(np.log(split["n_train"].astype(float)), split["log_odds"], 1)
+    return float(np.polyval(line, math.log(PAPERS_SENTENCES)))
 
 
 def log_ratio(part: str, above: str, below: str, case: Case) -> Estimate:
