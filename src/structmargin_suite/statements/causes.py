@@ -4,7 +4,7 @@ reading      another reading reproduces it on the same corpus, and does so again
              value of what the paper leaves open, chosen on one fold, reproduces it on other folds
 baseline     it appears against the rival as the paper describes it
 engineering  our program is faster: what the paper says of its own is true in counts
-data         it is reproduced on another corpus, or on data made to be like the paper's
+data         it is reproduced on another corpus, or on data made to be like the paper's, also in their size
 power        the interval holds both outcomes; more draws, or a larger test set, would tell
 claim        contradicted on the paper's own data under several readings and no other, or a theorem with
              counterexamples
@@ -81,10 +81,9 @@ def cause_of(
         return "claim: there are counterexamples"
     if row.papers_own and same_corpus and all(other.verdict == CONTRADICTED for other in same_corpus):
         return f"claim: contradicted on the paper's own data under all {len(same_corpus) + 1} readings"
-    undecided = [other.reading for other in same_corpus if other.verdict == INCONCLUSIVE]
-    beside_it = f"; inconclusive under {', '.join(undecided)}" if undecided else ""
     alone = "" if same_corpus else "; only one reading was run"
-    return f"open: no test of a cause decides{alone}{beside_it}{_once(by_reading, again)}"
+    undecided = _undecided(row, same_corpus)
+    return f"open: no test of a cause decides{alone}{undecided}{_once(by_reading, again)}"
 
 
 def _apart(row: Judged, other: Judged) -> bool:
@@ -92,6 +91,15 @@ def _apart(row: Judged, other: Judged) -> bool:
     if row.estimate is None or other.estimate is None:
         return False
     return not other.estimate.low <= row.estimate.effect <= other.estimate.high
+
+
+def _undecided(row: Judged, same_corpus: Sequence[Judged]) -> str:
+    """The readings under which the statement is inconclusive, those with another effect apart."""
+    others = [other for other in same_corpus if other.verdict == INCONCLUSIVE]
+    elsewhere = [other.reading for other in others if _apart(row, other)]
+    alike = [other.reading for other in others if not _apart(row, other)]
+    parts = [("another effect, but inconclusive under", elsewhere), ("inconclusive under", alike)]
+    return "".join(f"; {what} {', '.join(readings)}" for what, readings in parts if readings)
 
 
 def _repeated(verdicts: Mapping[int, str]) -> bool:

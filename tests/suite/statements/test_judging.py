@@ -225,6 +225,26 @@ def test_a_reading_or_corpus_with_the_same_effect_is_no_cause():
 
 
 @pytest.mark.parametrize(
+    ("low", "said"),
+    [(-0.2, "; another effect, but inconclusive under loose"), (-3.0, "; inconclusive under loose")],
+)
+def test_what_is_open_says_which_reading_has_another_effect_without_a_verdict(low, said):
+    """-2 is contradicted under the one reading; the other is inconclusive, near it or far from it."""
+
+    @effect("c-1", study="s", methods=["A"])
+    def computed(case):
+        return (
+            Estimate(-2.0, -3.0, -1.0, 5, "t")
+            if case.reading == "strict"
+            else Estimate(1.0, low, 2.2, 5, "t")
+        )
+
+    rows = by_case(judge(toy({("x", "strict"): 1.0, ("x", "loose"): 1.0}), claim("c-1")))
+    assert rows["x!", "loose"]["verdict"] == "inconclusive"
+    assert rows["x!", "strict"]["cause"] == f"open: no test of a cause decides{said}"
+
+
+@pytest.mark.parametrize(
     ("published", "said"), [(0.5, "above it"), (-2.0, "below it"), (None, ""), (0.0, "")]
 )
 def test_a_paper_whose_number_is_not_in_the_interval_is_said_to_be_outside(published, said):
