@@ -44,8 +44,10 @@ OPTIONAL_KEYS = (
     "data",
     "untestable",
     "chosen",
+    "after_look",
 )
-CHOSEN = ("before", "after first look")
+AFTER_LOOK = "after first look"
+CHOSEN = ("before", AFTER_LOOK)
 """Whether delta, stated value or rule were fixed before results were seen; not said where it is not known."""
 
 
@@ -78,7 +80,9 @@ class Statement:
     untestable : str
         Why it cannot be tested here; empty where it can.
     chosen : {"before", "after first look", ""}
-        When delta or the stated value was fixed; empty where the file does not say.
+        When delta, the stated value or the rule was fixed; empty where the file does not say.
+    after_look : str
+        What of it was fixed after a first look, where that is not its delta or stated value alone.
     """
 
     id: str
@@ -100,6 +104,7 @@ class Statement:
     data: str = "real"
     untestable: str = ""
     chosen: str = ""
+    after_look: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,6 +161,10 @@ def _statement(path: Path, claim: Mapping[str, Any], given: Any) -> Statement:
         raise _fault(path, f"{name} has a side other than both, above, or data other than real, any")
     if given.get("chosen", CHOSEN[0]) not in CHOSEN:
         raise _fault(path, f"{name} was chosen {given['chosen']!r}; say {' or '.join(CHOSEN)}")
+    if not isinstance(given.get("after_look", ""), str):
+        raise _fault(path, f"{name} has no text as after_look")
+    if "after_look" in given and given.get("chosen") != AFTER_LOOK:
+        raise _fault(path, f"{name} says what was fixed after a look, so that chosen must be {AFTER_LOOK!r}")
     for key in ("delta", "above", "below"):
         if not isinstance(given.get(key, 0.0), (int, float)) or isinstance(given.get(key), bool):
             raise _fault(path, f"{name} has no number as {key}")
