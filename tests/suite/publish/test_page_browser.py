@@ -384,3 +384,4 @@ def test_a_statement_is_a_card_with_its_interval(committed):
     for name, value in (("effect", row["effect"]), ("paper", 1.42), ("zero", 0.0)):
         assert places[name] == pytest.approx(low + (value - row["low"]) * scale, abs=0.2)
     assert row["verdict"] in card[0] and "the paper 1.42" in card[0]
+    assert "was fixed after a first look at results: that two rounds of the newsgroups and two" in card[0]
