@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from helpers.made_up_results import Fake, judgements, row
 from structmargin import FORMULATIONS, StructuredSVM, registry
-from structmargin.problems import Multiclass, Taxonomy
+from structmargin.problems import Alignment, Multiclass, Sequence, Taxonomy
 from structmargin.problems.taxonomy.taxonomies import node_features
 from structmargin_suite.analysis.estimates import NotTestable
 from structmargin_suite.analysis.experiments.theory import gain_of_one, gains_of_cuts
@@ -334,6 +335,40 @@ def test_features_of_a_taxonomy_have_bounded_norms_and_flat_weights():
     apart = np.array([[1.0, 1.0], [-1.0, -1.0], [0.0, 1.0]])
     bad = {one["id"]: one["verdict"] for one in judgements(_taxonomy(apart), "theory", *claims)}
     assert [bad[name] for name in names] == ["contradicted", "reproduced"]
+
+
+def _with_longer_cuts(model, times):
+    """What the statements look at of a model, its constraints so many times as long."""
+    support = model.fit_.support
+    rows = times * support.rows.tocsr()
+    cuts = SimpleNamespace(rows=rows, losses=support.losses, example=support.example)
+    return SimpleNamespace(
+        problem_=model.problem_, fit_=SimpleNamespace(formulation=model.fit_.formulation, support=cuts)
+    )
+
+
+@pytest.mark.parametrize(("times", "verdict"), [(1.0, "reproduced"), (30.0, "contradicted")])
+def test_sequences_and_alignments_have_bounded_norms_and_longer_ones_would_not(times, verdict):
+    rng = np.random.default_rng(0)
+    words = [(sp.csr_matrix(rng.normal(size=(4, 3))), rng.integers(0, 2, size=4)) for _ in range(6)]
+    strings = [rng.integers(0, 3, size=6) for _ in range(12)]
+    pairs = [((native, [native[1:], other]), (0, (1, 0, "MMMMM")))
+             for native, other in zip(strings[::2], strings[1::2], strict=True)]  # fmt: skip
+    trained = {
+        "ner": ("formulations", Sequence(n_labels=2, n_features=3), words),
+        "alignment": ("sizes", Alignment(n_letters=3), pairs),
+    }
+    results = {}
+    for name, (study, problem, examples) in trained.items():
+        X, Y = map(list, zip(*examples, strict=True))
+        model = StructuredSVM(problem, formulation="SVM2 margin", C=1.0, eps=0.1).fit(X, Y)
+        rows = [row(study, "r", method="SVM", reading="", average_loss=1.0)]
+        split = SimpleNamespace(train=Examples(X, Y))
+        results[name] = Trained(rows, {"r": (_with_longer_cuts(model, times), split)}, name)
+    names = ["norm-bounds-sequences", "norm-bounds-alignment"]
+    found = {one["id"]: one for one in judgements(results, "theory", only=names)}
+    assert {name: found[name]["verdict"] for name in names} == dict.fromkeys(names, verdict)
+    assert all(found[name]["n"] > 0 for name in names)
 
 
 def test_more_outputs_leave_examples_norms_and_the_largest_loss_as_they_are():
