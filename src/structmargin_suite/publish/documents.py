@@ -92,8 +92,8 @@ def readings(root: Path) -> str:
 
 
 def _open(config: dict[str, Any]) -> list[str]:
-    """A config's notes, or that there is nothing to note."""
-    notes: list[str] = config.get("notes", [])
+    """What stands in for a paper's data and a config's notes, or that there is nothing to note."""
+    notes: list[str] = [*filter(None, [config.get("stands_in")]), *config.get("notes", [])]
     return notes or ([] if config.get("readings") else ["Nothing was left open."])
 
 

@@ -84,9 +84,10 @@ class ExperimentResults(RunFiles):
 
     @property
     def how_read(self) -> list[str]:
-        """How the paper was read: each reading with its evidence, then the config's notes."""
+        """How the paper was read: what stands in for its data, each reading with its evidence, the notes."""
+        data = [text for text in [self.config.get("stands_in")] if text]
         readings = [f"{reading.label}: {reading.describe()}" for reading in self.readings.values()]
-        return [*readings, *self.config.get("notes", [])]
+        return [*data, *readings, *self.config.get("notes", [])]
 
     def primary(self, method: str) -> str:
         """The reading by which statements about a method are judged.

@@ -170,11 +170,18 @@ def _rows(experiment: Experiment, finished: FinishedRuns) -> Iterator[RunRow]:
             "reason": judged["reason"],
             "chosen": True,
         }
-        measured = {**judged["metrics"], **record.get("held_out", {})}
+        counted = {**judged["metrics"], **_per_example(record, judged["metrics"])}
+        measured = {**counted, **record.get("held_out", {})}
         metrics = {name: _number(value) for name, value in measured.items()}
         named = ("method", "reading", "corpus")
         settings = {name: value for name, value in run.varied.items() if name not in named}
         yield RunRow(identifiers, settings, metrics, _choices(record))
+
+
+def _per_example(record: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, float]:
+    """Constraints added for each training example, of a training that counted them."""
+    constraints, n = metrics.get("constraints"), record.get("n_train")
+    return {} if constraints is None or not n else {"constraints_per_example": constraints / n}
 
 
 def _number(value: Any) -> Any:
@@ -258,12 +265,38 @@ def _table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> None:
     runs, methods = results.select(spec["study"], done=False), results.methods
     corpora = dict(zip(runs["data"], runs["corpus"], strict=True))
     own = {data for data, corpus in corpora.items() if results.papers_own(corpus)}
-    table = tables.tidy(spec, runs, results.published(name), methods, own)
+    listed = listed_values(results.config, spec)
+    table = tables.tidy(spec, runs, results.published(name), methods, own, listed)
     write_frame(results.folder / f"{name}.csv", table)
     shown = tabs(spec, table, methods, results.readings)
     caption = f"{spec['caption']} {note(results, spec, table)}"
     write_text(results.folder / f"{name}.md", printed.markdown(caption, shown))
     write_text(results.folder / f"{name}.tex", printed.latex(caption, name, shown))
+
+
+def listed_values(config: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Setting -> its values in the order in which a table's studies list them, and its methods as it does.
+
+    Of numbers that rise, or fall, in each of several studies, all together do.
+    """
+    lists: dict[str, list[list[Any]]] = {"method": [spec.get("methods", [])]}
+    for study in [spec["study"]] if isinstance(spec["study"], str) else spec["study"]:
+        given = config["studies"][study]
+        single = {name: [value] for name, value in given.get("fixed", {}).items()}
+        for name, values in {**single, **given.get("vary", {})}.items():
+            if isinstance(values, list):
+                lists.setdefault(name.rpartition(".")[2], []).append(values)
+    return {name: _joined(found) for name, found in lists.items()}
+
+
+def _joined(lists: Sequence[list[Any]]) -> list[Any]:
+    """The values of several lists, each once, in an order that they have in each if there is one."""
+    values = list(dict.fromkeys(value for each in lists for value in each))
+    if all(isinstance(value, (int, float)) for value in values):
+        for falls in (False, True):
+            if all(each == sorted(each, reverse=falls) for each in lists):
+                return sorted(values, reverse=falls)
+    return values
 
 
 def note(results: ExperimentResults, spec: dict[str, Any], table: pd.DataFrame) -> str:

@@ -167,6 +167,9 @@ def test_the_whole_pipeline_runs_on_an_own_treebank_and_is_bound_to_its_files(ow
         ("PCFG", "done"),
         ("SVM2", "done"),
     ]
+    pcfg, svm = records(results.runs)
+    assert svm["constraints_per_example"] == svm["constraints"] / 60
+    assert pcfg["constraints_per_example"] is None
     assert all(row["test_f1"] == 100.0 for row in records(results.runs))  # the same sentences in all sections
     assert results.papers_own("wsj") and results.summary["data"][0]["label"] == "wsj (own file)"
     corpus = ScaleLayout(own, suite.scale).corpus("toy", "wsj")

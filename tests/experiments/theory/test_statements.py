@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +18,7 @@ from structmargin_suite.analysis.estimates import NotTestable
 from structmargin_suite.analysis.experiments.theory import gain_of_one, gains_of_cuts
 from structmargin_suite.analysis.statistics import logarithms
 from structmargin_suite.datasets import Examples, dataset
-from structmargin_suite.statements.effects.theory_norms import _rules
+from structmargin_suite.statements.effects.theory_norms import _beyond, _rules, _with_support
 from structmargin_suite.storage.frames import frame_of
 
 SOFT = tuple(name for name in FORMULATIONS if name != "SVM0")
@@ -332,6 +333,9 @@ def test_features_of_a_taxonomy_have_bounded_norms_and_flat_weights():
     names = ("norm-bounds-taxonomy", "output-features-power-taxonomy")
     good = {one["id"]: one["verdict"] for one in judgements(_taxonomy(None), "theory", *claims)}
     assert [good[name] for name in names] == ["reproduced", "reproduced"]
+    assert _beyond(node_features({"A1": "A", "B1": "B", "A": "", "B": ""}, ["A1", "B1"])[1].toarray()) == (
+        0, 1, pytest.approx(4 / 6)
+    )  # fmt: skip
     apart = np.array([[1.0, 1.0], [-1.0, -1.0], [0.0, 1.0]])
     bad = {one["id"]: one["verdict"] for one in judgements(_taxonomy(apart), "theory", *claims)}
     assert [bad[name] for name in names] == ["contradicted", "reproduced"]
@@ -362,13 +366,24 @@ def test_sequences_and_alignments_have_bounded_norms_and_longer_ones_would_not(t
     for name, (study, problem, examples) in trained.items():
         X, Y = map(list, zip(*examples, strict=True))
         model = StructuredSVM(problem, formulation="SVM2 margin", C=1.0, eps=0.1).fit(X, Y)
-        rows = [row(study, "r", method="SVM", reading="", average_loss=1.0)]
+        rows = [row(study, "r", method="SVM", reading="", average_loss=1.0, constraints=1.0)]
         split = SimpleNamespace(train=Examples(X, Y))
         results[name] = Trained(rows, {"r": (_with_longer_cuts(model, times), split)}, name)
     names = ["norm-bounds-sequences", "norm-bounds-alignment"]
     found = {one["id"]: one for one in judgements(results, "theory", only=names)}
     assert {name: found[name]["verdict"] for name in names} == dict.fromkeys(names, verdict)
     assert all(found[name]["n"] > 0 for name in names)
+
+
+def test_norms_are_of_the_trainings_that_added_most_constraints():
+    counted = [("one", "", 4.0, "a"), ("one", "", 253.0, "b"), ("two", "", 9.0, "c"), ("two", "r", 1.0, "d")]
+    runs = pd.DataFrame(counted, columns=["method", "reading", "constraints", "run"])
+    experiment = SimpleNamespace(
+        select=lambda study: runs.assign(average_loss=[1.0, 1.0, 1.0, math.nan]),
+        model=str,
+        split=lambda run: SimpleNamespace(train=SimpleNamespace(X=run.upper())),
+    )
+    assert [*_with_support(experiment, "sizes")] == [("b", "B"), ("c", "C")]
 
 
 def test_more_outputs_leave_examples_norms_and_the_largest_loss_as_they_are():

@@ -24,7 +24,7 @@ def test_generated_documents_are_up_to_date():
 
 def test_readings_tell_what_a_config_says(tmp_path):
     read = {"label": "C | n", "about": "As printed.", "evidence": "its words", "chosen": "before"}
-    config = {**TOY, "notes": ["One thing\n  is left   open."]}
+    config = {**TOY, "stands_in": "Toys stand in.", "notes": ["One thing\n  is left   open."]}
     config["readings"] = {"printed": {**read, "primary": True, "sets": {"price": 2.0}}}
     hard = {**TOY["methods"]["hard"], "note": "No slack."}
     any_of_them = {**TOY["methods"]["any"], "readings": ["printed"]}
@@ -34,7 +34,7 @@ def test_readings_tell_what_a_config_says(tmp_path):
     assert cells in text, text
     assert (
         "## A toy (`toy`)" in text
-        and "\n- One thing is left open.\n" in text
+        and "\n- Toys stand in.\n- One thing is left open.\n" in text
         and "\n- hard: No slack.\n" in text
     )
     assert "(JMLR): nowhere." in text

@@ -26,7 +26,7 @@ LABEL = TEXT.replace("=1", "@1")
 def with_texts(root, text, label):
     """The toy with these texts everywhere, and all that is made from it."""
     config = copy.deepcopy(TOY)
-    config |= {"title": text, "where": text, "about": text, "notes": [text]}
+    config |= {"title": text, "where": text, "about": text, "stands_in": text, "notes": [text]}
     read = {"label": label, "about": text, "evidence": text, "chosen": "before", "primary": True}
     config["readings"] = {"one": read}
     config["methods"]["margin"] |= {"label": label, "note": text, "readings": ["one"]}
@@ -52,6 +52,11 @@ def test_the_page_has_the_same_tags_whatever_the_texts(made):
     assert [tag for tag, _ in hostile.tags] == [tag for tag, _ in plain.tags]
     assert hostile.comments == plain.comments and set(hostile.comments) == {" volatile ", " /volatile "}
     assert hostile.text.count(TEXT) >= 6 and in_one_line(LABEL) in hostile.text
+
+
+def test_the_page_says_first_what_stands_in_for_the_papers_data(made):
+    text = page(made[1]).text
+    assert 0 < text.index(f"On which data?{TEXT}") < text.index("In all")
 
 
 def test_tables_show_the_caption_and_the_label(made):

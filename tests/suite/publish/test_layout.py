@@ -155,6 +155,20 @@ def test_a_mean_over_fewer_runs_than_were_asked_for_says_so_and_no_run_is_said()
     assert lines[0].cells[0].plain == "1.0 (1 of 2 runs)" and lines[2].cells[0].plain == "no run"
 
 
+def test_a_mean_over_fewer_runs_than_those_it_stands_with_says_so_and_is_not_the_best():
+    rows = [
+        *(run("flt", "", "real", 4, 30.0 + k, 1.0) for k in range(2)),
+        run("few", "", "real", 4, 90.0, 1.0),
+    ]
+    flat, tax = (tabs(SPEC, tables.tidy(SPEC, frame([*rows, *more]), PRINTED, METHODS), METHODS)[0].lines[0]
+                 for more in ([], [run("tax", "slack", "real", 4, 20.0, 1.0)] * 2))  # fmt: skip
+    assert [(cell.plain, cell.best) for cell in flat.cells] == [
+        ("30.5 ± 0.5", False),
+        ("90.0 (1 run)", False),
+    ]
+    assert [cell.best for cell in tax.cells] == [True, False, False]
+
+
 def test_markdown_and_latex_have_the_same_cells(shown):
     text = markdown("Caption", shown)
     assert "| acc | 34.0 (**28.30**) | **35.0** (27.0 ± 1.1) |" in text.splitlines()

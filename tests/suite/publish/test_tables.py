@@ -24,6 +24,7 @@ from structmargin_suite.publish.page.marks import volatile_blocks
 from structmargin_suite.publish.tables.cells import ERRORS, POINTS
 from structmargin_suite.results import Results
 from structmargin_suite.stages.report import report
+from structmargin_suite.stages.tabulate import _per_example, listed_values
 from structmargin_suite.statements import judging
 from structmargin_suite.statements.cases import Effect
 from structmargin_suite.statements.judging import judge
@@ -65,6 +66,32 @@ def test_rows_stand_in_the_order_in_which_runs_first_have_the_values_of_each_key
     assert list(zip(errors["n"], errors["method"], strict=True)) == [(2, "b"), (2, "a"), (1, "b"), (1, "a")]
     assert table["measure"].tolist() == ["error", "count", "error", "error", "count", "error"]
     assert list(table.columns) == tables.columns(SPEC)
+
+
+def test_rows_stand_as_the_config_lists_values_and_others_after():
+    table = tables.tidy(SPEC, RUNS, PUBLISHED, METHODS, listed={"n": [1, 2], "method": ["a"]})
+    errors = table[table["measure"] == "error"]
+    assert list(zip(errors["n"], errors["method"], strict=True)) == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize(
+    ("studies", "values"),
+    [
+        ({"one": {"vary": {"n": [4, 2], "repetition": 5}}}, [4, 2]),
+        ({"one": {"fixed": {"n": 1.0}}, "two": {"vary": {"n": [0.1, 1.0, 10.0]}}}, [0.1, 1.0, 10.0]),
+        ({"one": {"vary": {"solver_options.n": [8, 4]}}, "two": {"vary": {"n": [4, 2]}}}, [8, 4, 2]),
+        ({"one": {"vary": {"n": [1, 3]}}, "two": {"vary": {"n": [3, 2]}}}, [1, 3, 2]),
+        ({"one": {"vary": {"n": ["b", "a"]}}, "two": {"vary": {"n": ["c", "a"]}}}, ["b", "a", "c"]),
+    ],
+)
+def test_values_are_listed_as_studies_do_and_numbers_of_several_studies_together(studies, values):
+    found = listed_values({"studies": studies}, {"study": list(studies), "methods": ["b", "a"]})
+    assert found == {"n": values, "method": ["b", "a"]}
+
+
+def test_constraints_are_counted_per_training_example():
+    assert _per_example({"n_train": 4}, {"constraints": 10}) == {"constraints_per_example": 2.5}
+    assert _per_example({"n_train": 4}, {"test_error": 1.0}) == _per_example({}, {"constraints": 10}) == {}
 
 
 def test_the_standard_error_is_the_deviation_over_the_root_of_the_runs():

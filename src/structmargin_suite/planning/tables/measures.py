@@ -16,7 +16,10 @@ CERTIFICATES = (
     "norm_w", "primal", "dual", "gap", "relative_gap", "mean_slack", "average_loss", "support_at_one",
     "margin", "nu", "rho", "outliers", "support",
 )  # fmt: skip
-COUNTS = ("constraints", "active", "iterations", "oracle_calls", "C", "bound", "exact", "converged")
+COUNTS = (
+    "constraints", "constraints_per_example", "active", "iterations", "oracle_calls", "C", "bound", "exact",
+    "converged",
+)  # fmt: skip
 OF_MODELS = (*LOSSES, *CERTIFICATES, *COUNTS)
 """What evaluation and training note of a model, whatever its data."""
 

@@ -62,6 +62,7 @@ def section(
         "config": config,
         "summary": summary,
         "paper": PAPERS[config["paper"]],
+        "stands_in": config.get("stands_in", ""),
         "questions": questions,
         "in_all": answer(own) + other_data(results),
         "counts": counts(own),

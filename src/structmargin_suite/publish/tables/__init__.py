@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ import pandas as pd
 from structmargin_suite.methods.method import Method
 from structmargin_suite.publish.tables.cells import ERRORS, POINTS
 from structmargin_suite.results import column
-from structmargin_suite.storage.frames import records
+from structmargin_suite.storage.frames import is_missing, records
 
 TAIL = (
     "data", "value", "spread", "spread_kind", "runs", "published", "asked", "distance", "distance_unit",
@@ -64,8 +65,12 @@ def tidy(
     published: pd.DataFrame,
     methods: Mapping[str, Method],
     own: Collection[str] = (),
+    listed: Mapping[str, Sequence[Any]] = MappingProxyType({}),
 ) -> pd.DataFrame:
-    """One row for each combination of keys, data and measure, values in the order in which runs have them.
+    """One row for each combination of keys, data and measure.
+
+    Values of a key stand as in `listed`, which has them by setting; those that are not there come after, in
+    the order in which runs have them.
 
     The argument `runs` has all runs of the table's study, failed and skipped ones included: they count for
     nothing, but a combination of which no run is left still has its row, with no value. The column `runs`
@@ -77,11 +82,11 @@ def tidy(
     if "methods" in spec:
         shown = shown[shown["method"].isin(spec["methods"])]
     keys = list(spec["keys"])
-    heads = pd.DataFrame({key: column(shown, spec.get("found_as", {}).get(key, key)) for key in keys})
+    settings = {key: spec.get("found_as", {}).get(key, key) for key in keys}
+    heads = pd.DataFrame({key: column(shown, setting) for key, setting in settings.items()})
     heads["data"] = shown["data"]
-    # Numbered as they appear, so that groups sorted by these numbers stand in the order of the runs.
     ranks = pd.DataFrame(
-        {f"rank of {key}": pd.factorize(heads[key], use_na_sentinel=False)[0] for key in heads},
+        {f"rank of {key}": _ranks(heads[key], listed.get(settings.get(key, key), ())) for key in heads},
         index=heads.index,
     )
     trained_for = column(shown, "measure")
@@ -115,6 +120,14 @@ def tidy(
     table = table.join(_distances(table, printed, own))
     text = dict.fromkeys(("split", "measure", "data", "distance_unit", "printed"), "string")
     return table.astype(text)[columns(spec)]
+
+
+def _ranks(values: pd.Series, listed: Sequence[Any]) -> np.ndarray:
+    """The place of each value: as listed, then as they appear."""
+    codes, found = pd.factorize(values, use_na_sentinel=False)
+    known = {value: place for place, value in enumerate(listed)}
+    places = [len(known) if is_missing(value) else known.get(value, len(known)) for value in found]
+    return np.argsort(np.argsort(places, kind="stable"), kind="stable")[codes]
 
 
 def _mean(values: pd.Series) -> float:

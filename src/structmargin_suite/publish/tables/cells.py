@@ -1,14 +1,15 @@
 """A cell of a table: ours with its spread, the paper's as it prints it, and how far they are apart.
 
 Ours and the paper's have their best in bold, each among the methods that are compared: those of the same
-measure and the same keys. A tint says how near ours is to the paper's, only where the data are the paper's
-own.
+measure and the same keys. A mean over fewer runs than others of its group says so and is not compared. A
+tint says how near ours is to the paper's, only where the data are the paper's own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 ERRORS, POINTS = "standard errors", "points"
@@ -34,7 +35,7 @@ class Cell:
     ours, spread, paper : str
         Our number, its spread, and the paper's number as it prints it; empty where there is none.
     lacking : str
-        How many runs a mean covers, where it covers fewer than were asked for.
+        How many runs a mean covers, where it covers fewer than were asked for, or than others it stands with.
     best, paper_best : bool
         Whether ours and the paper's are the best of theirs.
     tint : {"", "near", "apart", "far"}
@@ -78,10 +79,12 @@ def best_in(spec: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[
 
     Values are compared as they are shown. A group of one, or of equals, has no best.
     """
+    rows = list(rows)
+    most = most_asked(spec, rows)
     values: dict[tuple[Any, ...], list[float]] = {}
     for row in rows:
         for kind in ("value", "published"):
-            if row.get(kind) is not None:
+            if row.get(kind) is not None and not (kind == "value" and _fewer(spec, row, most)):
                 values.setdefault(_group(spec, row, kind), []).append(_shown(spec, row, kind))
     picks = {"highest": max, "lowest": min}
     return {
@@ -91,18 +94,33 @@ def best_in(spec: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[
     }
 
 
-def cell_of(spec: Mapping[str, Any], row: Mapping[str, Any], best: Mapping[tuple[Any, ...], float]) -> Cell:
-    """The cell of a row of a tidy table."""
+def most_asked(spec: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[tuple[Any, ...], int]:
+    """How many runs were asked for at most in each group of ours that is compared."""
+    most: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        group = _group(spec, row, "value")
+        most[group] = max(most.get(group, 0), row.get("asked") or 0)
+    return most
+
+
+def cell_of(
+    spec: Mapping[str, Any],
+    row: Mapping[str, Any],
+    best: Mapping[tuple[Any, ...], float],
+    most: Mapping[tuple[Any, ...], int] = MappingProxyType({}),
+) -> Cell:
+    """The cell of a row of a tidy table, with what `best_in` and `most_asked` say of those around it."""
     places = digits(spec, row["measure"])
     value, spread = row["value"], row["spread"]
     if value is None:
         return Cell(NO_RUN, paper=_printed(row, places))
+    fewer = _fewer(spec, row, most)
     return Cell(
         _figures(value, places),
         "" if spread is None else _figures(spread, places),
         _printed(row, places),
-        _lacking(row),
-        best.get(_group(spec, row, "value")) == _shown(spec, row, "value"),
+        _lacking(row, fewer),
+        not fewer and best.get(_group(spec, row, "value")) == _shown(spec, row, "value"),
         row.get("published") is not None
         and best.get(_group(spec, row, "published")) == _shown(spec, row, "published"),
         _tint(row),
@@ -136,9 +154,16 @@ def _printed(row: Mapping[str, Any], places: int) -> str:
     return str(row.get("printed") or f"{row['published']:.{places}f}")
 
 
-def _lacking(row: Mapping[str, Any]) -> str:
+def _lacking(row: Mapping[str, Any], fewer: bool) -> str:
     asked = row.get("asked")
-    return f" ({row['runs']} of {asked} runs)" if asked is not None and row["runs"] < asked else ""
+    if asked is not None and row["runs"] < asked:
+        return f" ({row['runs']} of {asked} runs)"
+    return f" ({asked} run{'' if asked == 1 else 's'})" if fewer else ""
+
+
+def _fewer(spec: Mapping[str, Any], row: Mapping[str, Any], most: Mapping[tuple[Any, ...], int]) -> bool:
+    """Whether fewer runs were asked for than of others in the same group."""
+    return (row.get("asked") or 0) < most.get(_group(spec, row, "value"), 0)
 
 
 def _distance(row: Mapping[str, Any], places: int) -> str:

@@ -20,7 +20,7 @@ import pandas as pd
 
 from structmargin_suite.methods.method import Method
 from structmargin_suite.methods.reading import Reading
-from structmargin_suite.publish.tables.cells import Cell, best_in, cell_of
+from structmargin_suite.publish.tables.cells import Cell, best_in, cell_of, most_asked
 from structmargin_suite.publish.tables.names import Names, written
 from structmargin_suite.storage.frames import records
 
@@ -244,7 +244,7 @@ class _Layout:
 
     def _tab(self, chosen: dict[str, str], under: str, shown: list[Record]) -> Tab:
         columns = self._columns(shown)
-        best = best_in(self.spec, shown)
+        best, most = best_in(self.spec, shown), most_asked(self.spec, shown)
         lines = []
         for place in self._combinations(self.rows, shown):
             here = [row for row in shown if _fits(row, place)]
@@ -252,7 +252,7 @@ class _Layout:
             cells = []
             for _, choice in columns:
                 row = next((row for row in here if _fits(row, choice)), None)
-                cells.append(None if row is None else cell_of(self.spec, row, best))
+                cells.append(None if row is None else cell_of(self.spec, row, best, most))
             lines.append(Line(", ".join(texts[:-1]), texts[-1], tuple(cells)))
         return Tab(
             chosen, under, self.names.of_key(self.rows[-1]), _header([c[0] for c in columns]), tuple(lines)

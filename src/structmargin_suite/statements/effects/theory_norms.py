@@ -42,20 +42,26 @@ def classes(case: Case) -> Estimate:
     return counterexamples(int(broken), pairs, f"at most {nearest:.3g} of the bound")
 
 
-def _beyond(Lambda: np.ndarray) -> tuple[int, int]:
-    """(pairs of classes for which Proposition 24 does not hold, pairs): |Phi(x)|^2 cancels."""
+def _beyond(Lambda: np.ndarray) -> tuple[int, int, float]:
+    """(pairs of classes for which Proposition 24 does not hold, pairs, the largest share of the squared bound
+    that one has): |Phi(x)|^2 cancels."""
     squared = ((Lambda[:, None, :] - Lambda[None, :, :]) ** 2).sum(axis=2)
     largest = float((Lambda**2).sum(axis=1).max())
     above = np.triu(squared > 2.0 * largest * (1 + ROUNDING), k=1)
-    return int(above.sum()), len(Lambda) * (len(Lambda) - 1) // 2
+    nearest = float(squared.max()) / (2.0 * largest)
+    return int(above.sum()), len(Lambda) * (len(Lambda) - 1) // 2, nearest
 
 
 @effect("norm-bounds-taxonomy")
 def taxonomy_features(case: Case) -> Estimate:
     """Pairs of classes of the taxonomies for which Proposition 24 does not hold."""
     counts = [_beyond(np.asarray(split.problem["Lambda"])) for _, split in _taxonomies(case)]
-    broken, pairs = (sum(count) for count in zip(*counts, strict=True)) if counts else (0, 0)
-    return counterexamples(broken, pairs)
+    nearest = max((nearest for _, _, nearest in counts), default=0.0)
+    return counterexamples(
+        sum(broken for broken, _, _ in counts),
+        sum(pairs for _, pairs, _ in counts),
+        f"at most {nearest:.3g} of the squared bound",
+    )
 
 
 @effect("norm-bounds-output-features")
@@ -63,10 +69,9 @@ def any_output_features(case: Case) -> Estimate:
     """Classes with features drawn from a normal distribution: Proposition 24 needs <Lambda, Lambda'> >= 0."""
     rng = np.random.default_rng(SEED)
     counts = [_beyond(rng.normal(size=(4, 3))) for _ in range(DRAWN)]
-    broken, pairs = (sum(count) for count in zip(*counts, strict=True))
     return counterexamples(
-        broken,
-        pairs,
+        sum(broken for broken, _, _ in counts),
+        sum(pairs for _, pairs, _ in counts),
         "Lambda(y') = -Lambda(y) has 4 R^2 S^2; the proof bounds the norm of Psi, not of a difference",
     )
 
@@ -97,10 +102,11 @@ def flat_weights(case: Case) -> Estimate:
 
 
 def _with_support(experiment: ExperimentResults, study: str) -> Iterator[tuple[Any, Any]]:
-    """(fitted SVM, its training inputs) of the first run of every method and reading of a study."""
+    """(fitted SVM, its training inputs) of each method and reading, of its run with most constraints."""
     runs = experiment.select(study)
     runs = runs[column(runs, "average_loss").notna()]
-    for run in runs.groupby(["method", "reading"], sort=False)["run"].first():
+    for place in runs.groupby(["method", "reading"], sort=False)["constraints"].idxmax():
+        run = str(runs.loc[place, "run"])
         yield experiment.model(run), experiment.split(run).train.X
 
 
