@@ -254,6 +254,8 @@ def serving(contents: dict[str, bytes], cut: dict[str, int] | None = None):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         thread = threading.Thread(target=running.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{running.server_port}", asked
-        running.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{running.server_port}", asked
+        finally:  # else a test that fails would wait for its server for ever
+            running.shutdown()
+            thread.join()
