@@ -111,7 +111,7 @@ def test_check_and_fetch_say_what_can_be_fetched_from_where_and_under_which_term
     assert main([*given, "check"]) == 0
     said = capsys.readouterr().out
     address = clusters.HOME.originals[0].urls[0]
-    offered = f"AMBIENT, 2008, from {address}; size not known beforehand; terms: research"
+    offered = f"AMBIENT, 2008, from {address}; about 0.4 MB; terms: research"
     assert f"toy, clusters: can be fetched: {offered} (structmargin fetch clusters)" in said and asked == []
     assert (
         "wipo_alpha: WIPO-alpha, the texts (https://www.wipo.int/" in said and "data/own/wipo-alpha" in said

@@ -70,6 +70,8 @@ HOME = Home(
             members_of({"gum_const.tar.xz": TREES}, {"splits.md": r"[^/]+/splits\.md"}),
         ),
     ),
+    megabytes=100,
+    sure="more than",
 )
 SUBSETS = {"train": 0, "dev": 1, "test": 1}
 N_TREES = 2884
