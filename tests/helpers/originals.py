@@ -36,6 +36,7 @@ def gum(files: Files) -> dict[str, bytes]:
     inside = {f"const/{name}": text for name, text in trees.items() if name.endswith(".ptb")}
     inside |= {"splits.md": files["splits.md"], "README.md": b"GUM", "_build/splits.md": b"another"}
     inside |= {"const/GUM_reddit_card.ptb": b"(ROOT (S (X _)))", "dep/GUM_x.conllu": b"1"}
+    inside |= {f"_build/src/const/{name}": b"(ROOT (S (X x)))" for name in trees}
     return {"gum-V11.1.0.tar.gz": below("gum-72ce5ac", inside)}
 
 
@@ -253,6 +254,8 @@ def serving(contents: dict[str, bytes], cut: dict[str, int] | None = None):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         thread = threading.Thread(target=running.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{running.server_port}", asked
-        running.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{running.server_port}", asked
+        finally:  # else a test that fails would wait for its server for ever
+            running.shutdown()
+            thread.join()

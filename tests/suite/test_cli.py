@@ -13,7 +13,7 @@ import pytest
 
 from helpers.originals import LAYOUTS, made_up, serving, with_originals, with_sums_of
 from helpers.toy_project import TOY, project, write_config
-from structmargin_suite.cli import main
+from structmargin_suite.cli import COMMANDS, main
 from structmargin_suite.datasets import ambient, clusters
 from structmargin_suite.planning.plan import load
 from structmargin_suite.planning.sources import forecast, sources
@@ -55,6 +55,25 @@ def test_without_the_packages_of_the_suite_it_says_what_to_install(tmp_path):
     )  # fmt: skip
     assert run.returncode == 1 and run.stderr.count("\n") == 1
     assert "yaml is missing" in run.stderr and "pip install 'structmargin[suite]'" in run.stderr
+
+
+def test_a_package_that_only_one_command_needs_is_named_too(monkeypatch, capsys):
+    """Some of the suite's packages are often there without the others."""
+
+    def lacking(name):
+        def command(options):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+        return command
+
+    monkeypatch.setitem(COMMANDS, "list", lacking("matplotlib.pyplot"))
+    assert main(["list"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "matplotlib.pyplot is missing" in said
+    assert "pip install 'structmargin[suite]'" in said
+    monkeypatch.setitem(COMMANDS, "list", lacking("structmargin_suite.gone"))
+    with pytest.raises(ModuleNotFoundError):  # a fault of ours, not of the installation
+        main(["list"])
 
 
 @pytest.mark.parametrize("before", [True, False])
@@ -111,7 +130,7 @@ def test_check_and_fetch_say_what_can_be_fetched_from_where_and_under_which_term
     assert main([*given, "check"]) == 0
     said = capsys.readouterr().out
     address = clusters.HOME.originals[0].urls[0]
-    offered = f"AMBIENT, 2008, from {address}; size not known beforehand; terms: research"
+    offered = f"AMBIENT, 2008, from {address}; about 0.4 MB; terms: research"
     assert f"toy, clusters: can be fetched: {offered} (structmargin fetch clusters)" in said and asked == []
     assert (
         "wipo_alpha: WIPO-alpha, the texts (https://www.wipo.int/" in said and "data/own/wipo-alpha" in said

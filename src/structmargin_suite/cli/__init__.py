@@ -24,16 +24,22 @@ import os
 import sys
 from collections.abc import Sequence
 
+
+def not_installed(error: ModuleNotFoundError) -> str:
+    """What to install, for a package of the suite that is not there."""
+    return (
+        f"error: the experiments need packages that are not installed ({error.name} is missing): "
+        "pip install 'structmargin[suite]'"
+    )
+
+
 try:
     from structmargin_suite.cli import arguments, outcomes, plans, project
     from structmargin_suite.planning.config import ConfigError
     from structmargin_suite.planning.project import is_project
     from structmargin_suite.storage.errors import DataError
 except ModuleNotFoundError as error:
-    raise SystemExit(
-        f"error: the experiments need packages that are not installed ({error.name} is missing): "
-        "pip install 'structmargin[suite]'"
-    ) from None
+    raise SystemExit(not_installed(error)) from None
 
 COMMANDS = {
     "list": plans.listing,
@@ -73,6 +79,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except (ConfigError, DataError) as error:
         print(f"error: {error}", file=sys.stderr)
+        return 1
+    except ModuleNotFoundError as error:  # commands import what only they need
+        if (error.name or "").partition(".")[0] in ("structmargin", "structmargin_suite"):
+            raise
+        print(not_installed(error), file=sys.stderr)
         return 1
     except OSError as error:
         remedy = "correct the name, the permissions or the disk"

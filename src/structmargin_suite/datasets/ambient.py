@@ -49,6 +49,8 @@ HOME = Home(
             members_of({}, {file.name: rf"(?:.*/)?{re.escape(file.name)}" for file in FILES}),
         ),
     ),
+    megabytes=0.4,
+    sure="about",
 )
 PREPARE: Schemas = {"queries": {"type": "integer", "minimum": 8}}
 COLUMNS = {"topics.txt": 2, "subTopics.txt": 2, "results.txt": 4, "STRel.txt": 2}

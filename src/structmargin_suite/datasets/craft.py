@@ -72,6 +72,8 @@ HOME = Home(
             ),
         ),
     ),
+    megabytes=40,
+    sure="more than",
 )
 SUBSETS = {"train": 0, "dev": 1, "test": 1}
 N_TREES = 2395

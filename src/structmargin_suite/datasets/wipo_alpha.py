@@ -41,8 +41,9 @@ HOME = Home(
     terms="WIPO's own, to be accepted on its page",
     by_hand=(
         "accept WIPO's terms on its page, put the folders train and test of WIPO-alpha into "
-        "data/own/wipo-alpha, and add the line wipo-alpha: {from: wipo_alpha, source: file, path: "
-        "data/own/wipo-alpha, papers_own: true} to `data` in configs/taxonomy.yaml"
+        "data/own/wipo-alpha, and in configs/taxonomy.yaml add the line "
+        "`wipo-alpha: {from: wipo_alpha, source: file, path: data/own/wipo-alpha, papers_own: true}` to "
+        "`data` and `wipo-alpha` to the data of the studies `patents`, `margin` and `one fold`"
     ),
 )
 PREPARE: Schemas = {}

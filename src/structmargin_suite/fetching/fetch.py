@@ -150,11 +150,14 @@ def _take(source: Path, target: Path) -> None:
 
 
 def _download(url: str, target: Path, raw: Path, remote: Remote, tell: Told) -> str | None:
-    """Fetch one address into place; None when it worked, else why not."""
+    """Fetch one address into place; None when it worked, else why not.
+
+    A host that did not answer is not asked again in the same run; of one that did, only this address is not.
+    """
     host = urllib.parse.urlsplit(url).netloc
     known = _failures(raw)
-    if host in known:
-        return known[host]
+    if host in known or url in known:
+        return known.get(url) or known[host]
     part = target.with_name(f".{target.name}.part")
     try:
         with _own_part(part, target) as out:
@@ -164,7 +167,8 @@ def _download(url: str, target: Path, raw: Path, remote: Remote, tell: Told) -> 
     except Refused as reason:
         if part.is_file() and not 0 < part.stat().st_size <= LIMITS.bytes:
             part.unlink()
-        write_json(raw / UNREACHABLE, {"run": _run_id(), "hosts": {**known, host: str(reason)}})
+        failed = url if str(reason).startswith("status ") else host
+        write_json(raw / UNREACHABLE, {"run": _run_id(), "failed": {**known, failed: str(reason)}})
         return str(reason)
     return None
 
@@ -175,15 +179,22 @@ def _own_part(part: Path, target: Path) -> Iterator[IO[bytes] | None]:
 
     None where another process completed the file in the meantime.
     """
-    part.parent.mkdir(parents=True, exist_ok=True)
+    with alone(part) as out:
+        if target.is_file():
+            part.unlink(missing_ok=True)
+            yield None
+        else:
+            yield out
+
+
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[IO[bytes]]:
+    """A file open for appending by this process alone: others wait here until this one is done with it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     while True:
-        with open(part, "ab") as out:
+        with open(path, "ab") as out:
             with contextlib.suppress(OSError):  # a file system without locks
                 fcntl.flock(out, fcntl.LOCK_EX)
-            if target.is_file():
-                part.unlink(missing_ok=True)
-                yield None
-                return
             if os.fstat(out.fileno()).st_nlink:  # else another process removed it while this one waited
                 yield out
                 return
@@ -214,9 +225,9 @@ def _run_id() -> str:
 
 
 def _failures(raw: Path) -> dict[str, str]:
-    """Hosts that already failed in this run."""
+    """Hosts and addresses that already failed in this run, and why."""
     try:
-        stored = read_json(raw / UNREACHABLE, ("run", "hosts"))
-        return dict(stored["hosts"]) if stored["run"] == _run_id() else {}
+        stored = read_json(raw / UNREACHABLE, ("run", "failed"))
+        return dict(stored["failed"]) if stored["run"] == _run_id() else {}
     except (FileNotFoundError, DamagedFile, TypeError, ValueError):
         return {}

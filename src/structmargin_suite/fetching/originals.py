@@ -14,7 +14,7 @@ from pathlib import Path
 
 from structmargin_suite.fetching.contents import Members
 from structmargin_suite.fetching.download import Told, silent
-from structmargin_suite.fetching.fetch import Remote, Unavailable, here, obtain, verify
+from structmargin_suite.fetching.fetch import Remote, Unavailable, alone, here, obtain, verify
 from structmargin_suite.fetching.unpack import read_members
 from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.files import write_with
@@ -71,6 +71,8 @@ class Home:
         What files without a public address of their own are made from.
     megabytes : float or None
         What is downloaded in all, if that is known.
+    sure : str
+        How sure that is: "about", "more than", or nothing where it is exact.
     by_hand : str
         What has to be asked for or accepted by hand, where, and which folder to put it in; else empty.
     """
@@ -82,7 +84,13 @@ class Home:
     version: str = ""
     originals: tuple[Original, ...] = ()
     megabytes: float | None = None
+    sure: str = ""
     by_hand: str = ""
+
+    @property
+    def size(self) -> str:
+        """How large the download is, in words, or nothing where that is not known."""
+        return "" if self.megabytes is None else f"{self.sure} {self.megabytes:.3g} MB".lstrip()
 
     def addresses(self, files: Iterable[Remote]) -> list[str]:
         """The addresses from which these files come, without those that only stand in for another."""
@@ -174,25 +182,69 @@ def _make(
 ) -> None:
     """Write the files that an original makes into `raw`, each verified; a fetched original is removed.
 
+    Several jobs may need the same original at once: one fetches it and makes the files, the others wait.
+    """
+    lock = raw / f".{original.name}.lock"
+    with alone(lock):
+        try:
+            if all(here(files[name], raw, mirror) for name in original.makes):
+                return
+            known = _known(original, home, raw, mirror)
+            if known:
+                _write_made(original, known[0], files, home, raw, mirror)
+            else:
+                _fetch_and_make(original, files, home, raw, mirror, tell)
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def _fetch_and_make(
+    original: Original, files: Mapping[str, Remote], home: Home, raw: Path, mirror: Path, tell: Told
+) -> None:
+    """Make the files from the first address that sends the right original.
+
+    An address may send another file, such as a page that says that it has moved: then the next one is tried,
+    and if none is right, the first that was wrong is the error.
+    """
+    wrong: list[DataError] = []
+    silent_ones: list[Unavailable] = []
+    for url in original.urls:
+        remote = Remote(original.name, original.sha256, f"{home.folder}/{original.name}", url)
+        try:
+            path = obtain(remote, raw, mirror, tell, home.by_hand)
+        except Unavailable as error:
+            silent_ones.append(error)
+            continue
+        except DataError as error:
+            wrong.append(error)
+            continue
+        try:
+            return _write_made(original, path, files, home, raw, mirror)
+        except DataError as error:
+            wrong.append(DataError(f"{url} sent another file than expected: {error}"))
+        finally:
+            path.unlink()
+    raise wrong[0] if wrong else silent_ones[-1]
+
+
+def _write_made(
+    original: Original, path: Path, files: Mapping[str, Remote], home: Home, raw: Path, mirror: Path
+) -> None:
+    """Write the files that the original at `path` makes, each verified.
+
     Files that are already here stay as they are: they may be of another original.
     """
-    known = _known(original, home, raw, mirror)
-    path = known[0] if known else _fetched(original, home, raw, mirror, tell)
-    try:
-        verify(path, Remote(original.name, original.sha256, ""))
-        made = original.build(path)
-        for name in original.makes:
-            if here(files[name], raw, mirror):
-                continue
-            if name not in made:
-                raise DataError(
-                    f"{path} has not what {name} is made from, and so is not {home.title} {home.version}; "
-                    "delete the file and fetch it again"
-                )
-            _write_verified(raw / name, made[name], files[name], path)
-    finally:
-        if not known:
-            path.unlink()
+    verify(path, Remote(original.name, original.sha256, ""))
+    made = original.build(path)
+    for name in original.makes:
+        if here(files[name], raw, mirror):
+            continue
+        if name not in made:
+            raise DataError(
+                f"{path} has not what {name} is made from, and so is not {home.title} {home.version}; "
+                "delete the file and fetch it again"
+            )
+        _write_verified(raw / name, made[name], files[name], path)
 
 
 def _write_verified(target: Path, content: bytes, file: Remote, original: Path) -> None:
@@ -203,16 +255,3 @@ def _write_verified(target: Path, content: bytes, file: Remote, original: Path) 
         verify(temporary, file, f"{original} gives {file.name}, which")
 
     write_with(target, write)
-
-
-def _fetched(original: Original, home: Home, raw: Path, mirror: Path, tell: Told) -> Path:
-    """The original from the first of its addresses that answers."""
-    place = f"{home.folder}/{original.name}"
-    reasons: list[str] = []
-    for url in original.urls:
-        remote = Remote(original.name, original.sha256, place, url)
-        try:
-            return obtain(remote, raw, mirror, tell, home.by_hand)
-        except Unavailable as error:
-            reasons.append(str(error))
-    raise Unavailable(reasons[-1])

@@ -23,6 +23,8 @@ from structmargin_suite.storage.errors import DataError, one_line
 
 MAX_UNPACKED_BYTES = 8 * 2**30
 MAX_MEMBERS = 200_000
+MAX_READ_BYTES = 2**30
+"""Of the members that `read_members` returns, all together: they are held in memory."""
 DAMAGED = (
     tarfile.TarError, zipfile.BadZipFile, EOFError, lzma.LZMAError, zlib.error, NotImplementedError,
     RuntimeError, ValueError, IndexError, struct.error, NotADirectoryError, FileExistsError,
@@ -63,16 +65,24 @@ def unpack(archive: Path, folder: Path) -> Path:
 def read_members(archive: Path, name_of: Callable[[str], str | None]) -> dict[str, bytes]:
     """The contents of the members for which name_of(name in the archive) is a name, by these names, sorted.
 
-    Raises UnsafeArchive for every archive that `unpack` refuses, and where two members get one name.
+    Raises UnsafeArchive for every archive that `unpack` refuses, where two members get one name, and where
+    the members asked for are too large to be held in memory.
     """
     contents: dict[str, bytes] = {}
+    left = MAX_READ_BYTES
 
     def keep(source: IO[bytes], member: str) -> None:
+        nonlocal left
         name = name_of(member)
         if name in contents:
             raise UnsafeArchive(f"{archive} has two members for {name}; do not use this file")
         if name is not None:
-            contents[name] = source.read()
+            contents[name] = source.read(left + 1)
+            left -= len(contents[name])
+            if left < 0:
+                raise UnsafeArchive(
+                    f"{archive}: what is read of it has more than {MAX_READ_BYTES} bytes; do not use it"
+                )
 
     try:
         _each_member(archive, keep)
@@ -118,17 +128,19 @@ def _unzip(archive: Path, take: Callable[[IO[bytes], str], None]) -> None:
 
 def _untar(archive: Path, take: Callable[[IO[bytes], str], None]) -> None:
     with tarfile.open(archive) as opened:
-        members = []
-        for member in opened:  # a list of all could be endless
+        members: list[tarfile.TarInfo] = []
+        size = 0
+        for member in opened:  # a list of all could be endless, and so could be the bytes between two members
             members.append(member)
-            if len(members) > MAX_MEMBERS:
+            size += member.size
+            if len(members) > MAX_MEMBERS or size > MAX_UNPACKED_BYTES:
                 break
             if not (member.isfile() or member.isdir()):
                 raise UnsafeArchive(
                     f"{archive}: member {member.name!r} is a link or a device; do not use this file"
                 )
             _inside(archive, member.name)
-        _bounded(archive, sum(member.size for member in members), [m.name for m in members if m.isfile()])
+        _bounded(archive, size, [m.name for m in members if m.isfile()])
         for member in members:
             source = opened.extractfile(member) if member.isfile() else None
             if source is not None:

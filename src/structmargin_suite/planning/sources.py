@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from structmargin_suite.datasets import DataSet, dataset
-from structmargin_suite.fetching.bar import megabytes
 from structmargin_suite.fetching.fetch import here, own_files
 from structmargin_suite.fetching.originals import at_hand
 from structmargin_suite.planning.config import Faults, located
@@ -99,7 +98,7 @@ def state_of(suite: Suite, name: str) -> tuple[str, str]:
 def offer(module: DataSet) -> str:
     """What a data set is, from where, how large, and under which terms."""
     home = module.HOME
-    size = "size not known beforehand" if home.megabytes is None else megabytes(home.megabytes * 1e6)
+    size = home.size or "size not known beforehand"
     addresses = home.addresses(module.FILES) or [home.page]
     more = f" and {len(addresses) - 1} more" if len(addresses) > 1 else ""
     return f"{home.title}, {home.version}, from {addresses[0]}{more}; {size}; terms: {home.terms}"

@@ -135,9 +135,7 @@ def data_page(root: Path) -> str:
     ]
     for name, module in known.items():
         home = module.HOME
-        size = (
-            "by hand" if not module.FILES else "not known" if not home.megabytes else f"{home.megabytes} MB"
-        )
+        size = (home.size or "not known") if module.FILES else "by hand"
         title = f"[{markdown_cell(home.title)}]({home.page})"
         cells = [f"`{name}`", title, *(markdown_cell(text) for text in (home.version, size, home.terms))]
         lines.append(f"| {' | '.join(cells)} |")

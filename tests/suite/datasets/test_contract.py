@@ -50,6 +50,8 @@ def test_a_data_set_with_files_can_parse_them(name):
     own = list(inspect.signature(made.parse).parameters)[2:] == list(made.PREPARE)
     assert own is bool(made.FILES or made.own_folder)
     assert bool(made.HOME.title and made.HOME.terms and made.HOME.page) is own
+    assert bool(made.HOME.version and made.HOME.size) is bool(made.FILES)
+    assert all(file.url or made.HOME.makers(file) for file in made.FILES), "each has a public home"
     assert all(file.mirror == f"{made.HOME.folder}/{file.name}" for file in made.FILES)
 
 

@@ -11,6 +11,8 @@ import pickle
 import re
 import shutil
 import tarfile
+import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -275,6 +277,65 @@ def test_an_original_is_fetched_from_the_first_address_that_answers_and_then_rem
     assert told[-1][0] == "toy.tar.gz" and told[-1][1] == told[-1][2] > 0
     left = {path.name for path in (tmp_path / "raw").iterdir()}
     assert left == {"list.txt", "trees.tar.xz", ".unreachable.json"}
+
+
+PAGE = b"<html>This page has moved.</html>"
+
+
+@pytest.mark.parametrize("first", [None, PAGE, below("toy", {"other": b"?"})])
+def test_where_an_address_sends_nothing_or_another_file_the_next_is_tried(first, tmp_path, monkeypatch):
+    """Also one of the same host, which answers."""
+    monkeypatch.setenv("STRUCTMARGIN_RUN", "one")
+    files, home, inside = toy_home()
+    contents = {"toy.tar.gz": below("toy", inside)} | ({} if first is None else {"first": first})
+    with serving(contents) as (address, asked):
+        urls = (f"{address}/first", f"{address}/toy.tar.gz")
+        home = replace(home, originals=(replace(home.originals[0], urls=urls),))
+        paths = obtain_files(files, home, tmp_path / "raw", tmp_path / "m")
+    assert [name for name, _ in asked] == ["first", "toy.tar.gz"]
+    assert paths["list.txt"].read_bytes() == b"a b"
+    left = {path.name for path in (tmp_path / "raw").iterdir()} - {".unreachable.json"}
+    assert left == {"list.txt", "trees.tar.xz"}
+
+
+@pytest.mark.parametrize("sha256", [None, "1" * 64])
+def test_where_no_address_sends_the_original_the_error_names_one_that_sent_another_file(sha256, tmp_path):
+    files, home, _ = toy_home(sha256=sha256)
+    with serving({"toy.tar.gz": PAGE}) as (address, asked):
+        urls = (f"{address}/gone", f"{address}/toy.tar.gz")
+        home = replace(home, originals=(replace(home.originals[0], urls=urls),))
+        with pytest.raises(DataError, match=re.escape(f"{address}/toy.tar.gz sent a")) as caught:
+            obtain_files(files, home, tmp_path / "raw", tmp_path / "m")
+    assert not isinstance(caught.value, Unavailable) and len(asked) == 2
+    assert {path.name for path in (tmp_path / "raw").iterdir()} == {".unreachable.json"}
+
+
+def test_jobs_that_need_the_same_original_at_once_fetch_it_once(tmp_path):
+    """As the corpora gum and gum-all-roots are prepared beside each other."""
+    files, home, inside = toy_home()
+    build, built, failures = home.originals[0].build, [], []
+
+    def slowly(path):
+        time.sleep(0.3)
+        built.append(path)
+        return build(path)
+
+    def job():
+        try:
+            assert obtain_files(files, home, tmp_path / "raw", tmp_path / "m")["list.txt"].is_file()
+        except Exception as error:
+            failures.append(error)
+
+    with serving({"toy.tar.gz": below("toy", inside)}) as (address, asked):
+        original = replace(home.originals[0], urls=(f"{address}/toy.tar.gz",), build=slowly)
+        home = replace(home, originals=(original,))
+        jobs = [threading.Thread(target=job) for _ in range(3)]
+        for thread in jobs:
+            thread.start()
+        for thread in jobs:
+            thread.join()
+    assert failures == [] and len(asked) == len(built) == 1
+    assert {path.name for path in (tmp_path / "raw").iterdir()} == {"list.txt", "trees.tar.xz"}
 
 
 def test_a_download_that_broke_off_goes_on_where_it_was(tmp_path, monkeypatch):

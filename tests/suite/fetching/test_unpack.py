@@ -11,7 +11,7 @@ import pytest
 
 from helpers.foreign_files import foreign
 from structmargin_suite.fetching import unpack as module
-from structmargin_suite.fetching.unpack import UnsafeArchive, unpack
+from structmargin_suite.fetching.unpack import UnsafeArchive, read_members, unpack
 from structmargin_suite.storage.errors import DataError
 
 
@@ -96,6 +96,21 @@ def test_a_bomb_and_a_text_file_are_refused(tmp_path, monkeypatch):
     with pytest.raises(UnsafeArchive, match="neither a zip nor a tar"):
         unpack(tmp_path / "x.txt", tmp_path / "d")
     assert not (tmp_path / "d").exists()
+
+
+def test_a_bomb_is_told_before_all_of_it_is_unpacked_and_before_it_fills_the_memory(tmp_path, monkeypatch):
+    members = [(tarfile.TarInfo(name), b"a" * 600) for name in ("x", "y", "z")]
+    archive = tarred(tmp_path / "a.tgz", members)
+    assert len(read_members(archive, str)) == 3
+    monkeypatch.setattr(module, "MAX_READ_BYTES", 1000)
+    assert list(read_members(archive, lambda name: name if name == "z" else None)) == ["z"]
+    with pytest.raises(UnsafeArchive, match="what is read of it has more than 1000 bytes"):
+        read_members(archive, str)
+    with pytest.raises(UnsafeArchive, match="what is read of it has more than 1000 bytes"):
+        read_members(zipped(tmp_path / "a.zip", [("x", "a" * 2000)]), str)
+    monkeypatch.setattr(module, "MAX_UNPACKED_BYTES", 1000)
+    with pytest.raises(UnsafeArchive, match="would unpack to 1200 bytes"):
+        unpack(archive, tmp_path / "d")
 
 
 def test_two_members_of_one_name_too_many_and_a_file_in_a_file_are_refused(tmp_path, monkeypatch):

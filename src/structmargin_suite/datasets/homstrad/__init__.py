@@ -100,6 +100,8 @@ HOME = Home(
             from_release,
         ),
     ),
+    megabytes=200,
+    sure="more than",
 )
 PREPARE: Schemas = {
     "identity_below": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},

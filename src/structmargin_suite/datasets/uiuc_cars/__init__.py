@@ -68,6 +68,8 @@ HOME = Home(
             members_of({FILES[0].name: PICTURES}),
         ),
     ),
+    megabytes=7,
+    sure="about",
 )
 COUNTS = {"train": (108, 139), "test": (170, 200), "crops": (1050, 550)}
 """Images and cars of the archive with the sum above."""
