@@ -7,8 +7,8 @@ under columns and has several values makes tabs: a corpus each, a measure each, 
 
 The tab of a reading shows each method under it; methods without it are shown under their primary reading, so
 that every tab is a whole table. Without these keys the table's own keys run down and its measures across.
-A key under rows of which no row has a value, since it does not vary at this scale, is left out. Numbers stand in
-order, whichever of them other studies run first.
+A key under rows of which no row has a value, since it does not vary at this scale, is left out. Numbers stand
+in order, whichever of them other studies run first.
 """
 
 from __future__ import annotations
