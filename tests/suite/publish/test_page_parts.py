@@ -196,6 +196,17 @@ def test_the_greatest_nu_is_no_end_that_a_wider_grid_would_go_beyond():
     assert found["at_ends"] == 1 and found["times"] == [("1", 2), ("0.1", 1)]
 
 
+def test_a_value_of_several_numbers_is_at_an_end_where_one_of_them_is():
+    among = ["11/1/0", "11/1/1", "8/1/1.5", "8/1/2"]
+    choose = {"option": "costs", "among": among, "by": "validation_q4", "largest": True}
+    method = Method.parse("m", {"baseline": "blosum", "mode": "local", "choose": choose})
+    runs = frame_of([{"costs": "8/1/2"}, {"costs": "8/1/2"}, {"costs": "8/1/1.5"}, {"costs": "11/1/0"}])
+    assert _fell_on(method.choice, "costs", tuple(among), runs)["at_ends"] == 3
+    method = method.with_options({"choose.among": ["a/b", "c/d", "e/f"]})
+    words = ("a/b", "c/d", "e/f")
+    assert _fell_on(method.choice, "costs", words, frame_of([{"costs": "a/b"}]))["at_ends"] == 0
+
+
 def test_numbers_of_tables_and_figures_are_found_and_a_chip_has_the_weakest_verdict():
     assert numbers_in("Table 1, Figure 3 and Section 2") == ["Table 1", "Figure 3"]
     assert number_of("Table 4: errors") == "Table 4" and number_of("Errors of Table 4") == ""
