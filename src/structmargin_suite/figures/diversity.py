@@ -139,10 +139,15 @@ def sizes(results: ExperimentResults, fig: Any) -> None:
 @figure("worth")
 def worth(results: ExperimentResults, fig: Any) -> None:
     """One panel per corpus: the worth of a word at each level, by its share of the candidates."""
-    fig.set_size_inches(7.2, 3.2)
     runs = results.select(STUDY, method=SVM)
     corpora = runs["corpus"].unique()
-    panels = np.atleast_1d(fig.subplots(1, len(corpora), sharey=True))
+    rows = -(-len(corpora) // 3)  # four labels of an axis have no room beside each other
+    fig.set_size_inches(7.2, 0.6 + 2.6 * rows)
+    grid = fig.subplots(rows, -(-len(corpora) // rows), sharey=True, squeeze=False)
+    panels = grid.ravel()
+    for ax in panels[len(corpora) :]:
+        ax.remove()
+    panels = panels[: len(corpora)]
     shares = np.arange(1.0, 80.0)
     for ax, corpus in zip(panels, corpora, strict=True):
         of_corpus = runs[runs["corpus"] == corpus]
@@ -159,6 +164,7 @@ def worth(results: ExperimentResults, fig: Any) -> None:
         ax.plot(shares, pages / pages.max(), color=GREY, linestyle=":", label="coverage heuristic")
         ax.axhline(0.0, color="black", linewidth=0.6)
         ax.set(xlabel="candidates with the word (%)", title=of_corpus["data"].iloc[0])
-    panels[0].set_ylabel("worth of covering it")
+    for ax in grid[:, 0]:
+        ax.set_ylabel("worth of covering it")
     handles, names = panels[0].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside lower center", ncols=4)

@@ -257,8 +257,9 @@ def _traces(results: ExperimentResults) -> list[tuple[str, Series, pd.DataFrame]
     """(name, looks, the rows of the trace that certify a gap) of every solver."""
     traces = []
     runs = pd.concat([results.select("solvers"), results.select("online")])
+    names = {**results.config["tables"]["ocr_solvers"]["names"], "olarank": "OLaRank"}
     for k, run in enumerate(runs.itertuples()):
-        name = run.solver if run.solver != "olarank" else "OLaRank"
+        name = names.get(run.solver, run.solver)
         trace = results.trace(run.run)
         traces.append((name, Series(k), trace[column(trace, "gap").notna() & (trace["primal"] > 0.0)]))
     return traces

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -16,7 +19,7 @@ from structmargin_suite.datasets import _subtopics
 from structmargin_suite.figures import diversity as figures
 from structmargin_suite.figures._style import house
 from structmargin_suite.results import Results
-from structmargin_suite.storage.frames import records
+from structmargin_suite.storage.frames import frame_of, records
 
 METHODS = ("structural SVM", "coverage heuristic", "random", "Okapi", "unweighted words")
 
@@ -131,6 +134,22 @@ def test_words_and_subtopics_of_trained_queries(small):
         for line in of_statement(small, name):
             assert -1.0 <= line["low"] <= line["effect"] <= line["high"] <= 1.0
     assert all(line["effect"] > 0.0 for line in of_statement(small, "diversity-together-more"))
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 5])
+def test_labels_of_panels_have_room_beside_each_other(n):
+    names = [f"collection {k}" for k in range(n)]
+    runs = frame_of([{"run": name, "corpus": name, "data": name} for name in names])
+    weights = np.linspace(-1.0, 1.0, len(_subtopics.LEVELS) * len(_subtopics.THRESHOLDS))
+    results = SimpleNamespace(select=lambda *a, **k: runs, model=lambda run: SimpleNamespace(w_=weights))
+    with house() as plt:
+        fig = plt.figure(layout="constrained")
+        figures.worth(results, fig)
+        fig.canvas.draw()
+        boxes = [ax.xaxis.label.get_window_extent() for ax in fig.axes]
+        plt.close(fig)
+    assert len(boxes) == n
+    assert not [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
 
 
 def test_figures_show_the_runs(small):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from helpers.made_up_results import Fake, config_of, judged, judgements, row
 from structmargin_suite.analysis.experiments.measures import cases, p_value_sign_test
 from structmargin_suite.analysis.statistics import p_value_lower
+from structmargin_suite.storage.frames import frame_of
 
 CORPORA = {"reuters": "Reuters", "arxiv": "ArXiv", "optdigits": "Optdigits", "covertype": "Covertype"}
 MEASURES = ("f1", "prbep", "roc_area")
@@ -158,3 +160,37 @@ def test_wins_and_losses_are_counted_over_topics():
     assert (
         even.record == (0, 10, 0) and p_value_sign_test(even) == p_value_lower(even.direct, even.rival) == 1.0
     )
+
+
+class Timed(Fake):
+    """Results made up in memory, with the seconds of all searches of each run."""
+
+    def __init__(self, rows, clocks):
+        super().__init__("measures", config_of("measures"), rows)
+        self.clocks = clocks
+        self.summary["data"] = [
+            {"corpus": f"patches-{500 * 2**k}", "label": "patches", "asked": "auto", "kind": "real"}
+            for k in range(4)
+        ]
+
+    def timings(self):
+        return frame_of(self.clocks, ["run", "fit_seconds_search"], {"run": "text"})
+
+
+@pytest.mark.parametrize(
+    ("power", "verdict"), [(1.2, "reproduced"), (2.0, "reproduced"), (2.6, "contradicted")]
+)
+def test_a_search_is_timed_by_itself_and_its_growth_decides(power, verdict):
+    rows, clocks = [], []
+    for topic, measure, k in itertools.product(range(3), ("f1", "prbep"), range(4)):
+        n, name = 500 * 2**k, f"{topic}{measure}{k}"
+        calls = 100 - 20 * k  # fewer searches of larger samples: their sum would grow less
+        common = {"corpus": f"patches-{n}", "data": f"patches-{n}", "n_train": n}
+        common |= {"topic": topic, "measure": measure}
+        rows.append(row("search", name, method="structural SVM, one C", oracle_calls=calls, **common))
+        clock = calls * 1e-6 * n ** (power + 0.01 * topic)
+        clocks.append({"run": name, "fit_seconds_search": clock})
+    rows.append(row("search", "untimed", method="structural SVM, one C", oracle_calls=1, **common))
+    (found,) = judgements({"measures": Timed(rows, clocks)}, "measures", only=["measures-search-quadratic"])
+    assert found["verdict"] == verdict and found["n"] == 6 and "500 to 4000 examples" in found["evidence"]
+    assert found["effect"] == pytest.approx(power + 0.01, abs=1e-6)

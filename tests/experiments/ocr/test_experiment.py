@@ -216,7 +216,8 @@ def test_shares_and_convergence_are_those_of_the_runs(small):
             assert sum(bar.get_height() for bar in bars) == pytest.approx(100.0)
     for name in ("convergence", "convergence_time"):
         ax = drawn(small, name).axes[0]
-        assert [line.get_label() for line in ax.lines] == ["n_slack", "one_slack", "bcfw", "OLaRank"]
+        names = ["n-slack", "1-slack", "block-coordinate Frank-Wolfe", "OLaRank"]
+        assert [line.get_label() for line in ax.lines] == names  # as the table calls them
         for line, r in zip(ax.lines, records(small["ocr"].select("solvers")), strict=False):
             assert line.get_ydata()[-1] == pytest.approx(r["relative_gap"], rel=1e-3)
     ax = drawn(small, "output_space_time").axes[0]

@@ -145,6 +145,28 @@ def test_without_a_layout_keys_run_down_and_measures_across():
     assert ours(tab)[:2] == [("4", "flat", ["34.0", "1.5"]), ("4", "tax", ["35.0", "1.2"])]
 
 
+def test_numbers_that_another_study_ran_first_stand_in_order_and_falling_ones_stay():
+    def lines(*order):
+        runs = frame([run("flt", "", "real", n, 1.0, 2.0) for n in order])
+        spec = {"keys": ["n", "method"], "measures": ["acc"], "rows": ["n"], "columns": ["method"]}
+        (tab,) = tabs(spec, tables.tidy(spec, runs, frame_of([], ["n"]), METHODS), METHODS, READINGS)
+        return [line.name for line in tab.lines]
+
+    assert lines(5, 3, 10) == ["3", "5", "10"]
+    assert lines(3, 5, 10) == ["3", "5", "10"]
+    assert lines(10, 5, 3) == ["10", "5", "3"]
+
+
+def test_a_key_that_does_not_vary_at_this_scale_makes_no_lines_of_its_own():
+    runs = frame([run("flt", "", "real", n, 1.0, 2.0) for n in (2, 3)])
+    spec = {
+        "keys": ["n", "m", "method"], "measures": ["acc"], "rows": ["n", "m"], "columns": ["method"],
+        "names": {"n": "from {}", "m": "scales: {}"},
+    }  # fmt: skip
+    (tab,) = tabs(spec, tables.tidy(spec, runs, frame_of([], ["n"]), METHODS), METHODS, READINGS)
+    assert [(line.section, line.name) for line in tab.lines] == [("", "from 2"), ("", "from 3")]
+
+
 def test_a_mean_over_fewer_runs_than_were_asked_for_says_so_and_no_run_is_said():
     rows = [
         run("flt", "", "real", 4, 1.0, 1.0),

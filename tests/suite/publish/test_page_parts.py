@@ -137,6 +137,18 @@ def test_the_sentence_on_what_is_contradicted_ends_with_the_cause(kind, cause, s
     assert said in found and (not said.endswith(".") or found.endswith(said)), found
 
 
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        ("reproduced", "what speaks against it is too small to matter."),
+        ("contradicted", "what speaks against it is large enough to matter."),
+    ],
+)
+def test_where_only_one_side_counts_an_effect_on_the_other_is_not_called_none(verdict, said):
+    statement = Statement(**{**STATEMENT, "kind": "equivalence", "side": "above"})
+    assert said in sentence(statement, {**ROW, "verdict": verdict, "cause": ""})
+
+
 def test_a_bound_that_holds_needs_no_number():
     statement = Statement(**{**STATEMENT, "kind": "bound"})
     row = {**ROW, "effect": 0.0, "low": 0.0, "high": 0.0, "verdict": "reproduced"}
@@ -174,6 +186,25 @@ def test_a_choice_at_an_end_of_its_grid_is_counted():
     assert found["at_ends"] == 3 and found["times"] == [("10", 2), ("1", 1), ("0.1", 1)]
     method = method.with_options({"choose.among": [10.0]})
     assert _fell_on(method.choice, "C", (10.0,), runs)["at_ends"] == 0  # a grid of one has no ends
+
+
+def test_the_greatest_nu_is_no_end_that_a_wider_grid_would_go_beyond():
+    choose = {"option": "nu", "among": [0.1, 0.5, 1.0], "by": "inner_error"}
+    method = Method.parse("m", {"model": "JKSE", "nu": 0.1, "choose": choose})
+    runs = frame_of([{"nu": 1.0}, {"nu": 1.0}, {"nu": 0.1}])
+    found = _fell_on(method.choice, "nu", (0.1, 0.5, 1.0), runs)
+    assert found["at_ends"] == 1 and found["times"] == [("1", 2), ("0.1", 1)]
+
+
+def test_a_value_of_several_numbers_is_at_an_end_where_one_of_them_is():
+    among = ["11/1/0", "11/1/1", "8/1/1.5", "8/1/2"]
+    choose = {"option": "costs", "among": among, "by": "validation_q4", "largest": True}
+    method = Method.parse("m", {"baseline": "blosum", "mode": "local", "choose": choose})
+    runs = frame_of([{"costs": "8/1/2"}, {"costs": "8/1/2"}, {"costs": "8/1/1.5"}, {"costs": "11/1/0"}])
+    assert _fell_on(method.choice, "costs", tuple(among), runs)["at_ends"] == 3
+    method = method.with_options({"choose.among": ["a/b", "c/d", "e/f"]})
+    words = ("a/b", "c/d", "e/f")
+    assert _fell_on(method.choice, "costs", words, frame_of([{"costs": "a/b"}]))["at_ends"] == 0
 
 
 def test_numbers_of_tables_and_figures_are_found_and_a_chip_has_the_weakest_verdict():

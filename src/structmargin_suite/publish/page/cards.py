@@ -62,13 +62,17 @@ def _verdict(statement: Statement, row: dict[str, Any]) -> str:
     if verdict == "reproduced":
         return {
             "order": "the interval lies on the claimed side.",
-            "equivalence": "the difference is within what counts as none.",
+            "equivalence": "the difference is within what counts as none."
+            if statement.side == "both"
+            else "what speaks against it is too small to matter.",
             "bound": "no run breaks it.",
         }.get(kind, "the interval lies where the paper says.")
     cause, _, said = row["cause"].partition(": ") if row["cause"] else ("", "", "")
     if verdict == "contradicted":
         found = {
-            "equivalence": "the difference is larger than what counts as none.",
+            "equivalence": "the difference is larger than what counts as none."
+            if statement.side == "both"
+            else "what speaks against it is large enough to matter.",
             "bound": "there are runs that break it.",
         }.get(kind, "the interval lies on the other side.")
         reasons = {

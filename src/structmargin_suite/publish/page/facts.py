@@ -87,6 +87,10 @@ def method(results: ExperimentResults, shown: Method) -> dict[str, Any]:
     return {"name": shown.label, "sentence": method_sentence(shown), "note": shown.note, "readings": under}
 
 
+GREATEST = {"nu": 1.0}
+"""Values beyond which an option cannot go: a grid that ends there cannot be wider."""
+
+
 def choices(results: ExperimentResults) -> list[dict[str, Any]]:
     """Which values each choice fell on; with a warning where that is an end of its grid."""
     found = []
@@ -110,7 +114,10 @@ def _fell_on(choice: Choice, option: str, among: Sequence[Any], runs: pd.DataFra
     values = records(runs[[key]]) if key in runs else [{key: among[0]}] * len(runs)
     times = Counter(cell(row[key]) for row in values)
     grid = [cell(value) for value in among]
-    at_ends = sum(choice.at_edge(option, row[key]) for row in values)
+    at_ends = sum(
+        (choice.at_edge(option, row[key]) and row[key] != GREATEST.get(key)) or _ends_in_part(among, row[key])
+        for row in values
+    )
     return {
         "option": in_words(key),
         "by": choice.by,
@@ -119,6 +126,19 @@ def _fell_on(choice: Choice, option: str, among: Sequence[Any], runs: pd.DataFra
         "runs": len(runs),
         "at_ends": at_ends,
     }
+
+
+def _ends_in_part(among: Sequence[Any], value: Any) -> bool:
+    """Whether one of the numbers of a value like 8/1/2 is the least or the greatest at its place."""
+    try:
+        grid = [[float(part) for part in each.split("/")] for each in among]
+        own = [float(part) for part in value.split("/")]
+    except (AttributeError, ValueError):
+        return False
+    places = [set(column) for column in zip(*grid, strict=False)]
+    return any(
+        len(place) > 2 and part in (min(place), max(place)) for place, part in zip(places, own, strict=False)
+    )
 
 
 def clocks(results: ExperimentResults) -> dict[str, Any]:

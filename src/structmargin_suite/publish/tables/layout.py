@@ -7,6 +7,8 @@ under columns and has several values makes tabs: a corpus each, a measure each, 
 
 The tab of a reading shows each method under it; methods without it are shown under their primary reading, so
 that every tab is a whole table. Without these keys the table's own keys run down and its measures across.
+A key under rows of which no row has a value, since it does not vary at this scale, is left out. Numbers stand
+in order, whichever of them other studies run first.
 """
 
 from __future__ import annotations
@@ -143,14 +145,25 @@ class _Layout:
         self.records: list[Record] = [
             {**row, "reading": row.get("reading") or "", "split": row.get("split")} for row in records(table)
         ]
+        self.rows = [key for key in self.rows if self._varies(key)] or self.rows
         self.orders = {
             key: self._order(key) for key in (*spec["keys"], "split", "measure", "data", "reading")
         }
 
+    def _varies(self, key: str) -> bool:
+        """Whether some row has a value of a key, or the rows have none at all."""
+        return not self.records or any(row.get(key) is not None for row in self.records)
+
     def _order(self, key: str) -> dict[Any, int]:
-        """The place of each value of a key: as the config lists measures and splits, else as in the rows."""
+        """The place of each value of a key: as the config lists measures and splits, else as in the rows.
+
+        Numbers that the rows have out of order stand from the least to the greatest.
+        """
         first = {"measure": self.spec["measures"], "split": self.spec.get("splits", [])}.get(key, [])
         present = dict.fromkeys(row.get(key) for row in self.records)
+        numbers = [value for value in present if isinstance(value, (int, float))]
+        if len(numbers) == len(present) and numbers not in (sorted(numbers), sorted(numbers, reverse=True)):
+            present = dict.fromkeys(sorted(numbers))
         return {value: place for place, value in enumerate(dict.fromkeys([*first, *present]))}
 
     def _tab_keys(self) -> list[str]:

@@ -12,8 +12,10 @@ from structmargin_suite.analysis.estimates import (
     bootstrap,
     bootstrap_within,
     counterexamples,
+    t_interval,
 )
 from structmargin_suite.analysis.experiments.measures import DIRECT, MEASURES, RIVAL, STUDIES
+from structmargin_suite.analysis.statistics import slope
 from structmargin_suite.results import ExperimentResults, column
 from structmargin_suite.statements.cases import Case, effect
 
@@ -80,6 +82,22 @@ def error_rate(case: Case) -> Estimate:
     ]
     largest = f"the weights are at most {max(distances):.2g} of their length apart" if distances else ""
     return counterexamples(sum(d > MAX_DISTANCE for d in distances), len(distances), largest)
+
+
+@effect("measures-search-quadratic", study="search", pooled=True)
+def growth_of_a_search(case: Case) -> Estimate:
+    """The power of n with which the seconds of one search grow, one slope for each topic and measure."""
+    runs = case.experiment.timed(case.runs("search"))
+    seconds = runs["fit_seconds_search"] / runs["oracle_calls"]
+    measured = runs.assign(seconds_of_one=seconds)[seconds > 0.0]
+    found = [
+        slope(group["n_train"].tolist(), group["seconds_of_one"].tolist())
+        for _, group in measured.groupby(["topic", "measure"], sort=False)
+        if group["n_train"].nunique() > 1
+    ]
+    sizes = sorted({int(n) for n in measured["n_train"]})
+    note = f"{sizes[0]} to {sizes[-1]} examples" if sizes else ""
+    return t_interval(found, case.level).noted(note)
 
 
 def _gains(case: Case, study: str) -> np.ndarray:
