@@ -18,15 +18,15 @@ LINES = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", TEX
 
 
 @pytest.mark.parametrize(("name", "lines"), [*zip(("parsing", "taxonomy"), LINES, strict=True)])
-def test_the_record_and_the_notes_name_the_same_folder_and_the_record_the_same_lines(name, lines):
-    """`structmargin check` and docs/data.md have the record, the page has the notes."""
+def test_the_record_and_the_page_name_the_same_folder_and_the_record_the_same_lines(name, lines):
+    """`structmargin check` and docs/data.md have the record, the page begins with what stands in."""
     ((corpus, given),) = lines["data"].items()
     home = dataset(given["from"]).HOME
     said = re.findall(r"`([^`]+)`", home.by_hand)
     assert yaml.safe_load(said[0]) == lines["data"]
     assert said[1:] == ["data", corpus, *lines["studies"]]
-    notes = yaml.safe_load((HERE / "configs" / f"{name}.yaml").read_text(encoding="utf-8"))["notes"]
-    assert given["path"] in home.by_hand and any(given["path"] in note for note in notes)
+    config = yaml.safe_load((HERE / "configs" / f"{name}.yaml").read_text(encoding="utf-8"))
+    assert given["path"] in home.by_hand and given["path"] in config["stands_in"]
 
 
 @pytest.mark.parametrize(("name", "lines"), [*zip(("parsing", "taxonomy"), LINES, strict=True)])
