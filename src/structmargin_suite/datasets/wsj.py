@@ -56,7 +56,7 @@ HOME = Home(
         "the whole treebank, LDC99T42, is licensed by LDC (https://catalog.ldc.upenn.edu/LDC99T42): put the "
         "sections 00 to 24 of parsed/mrg/wsj into data/own/wsj, and in configs/parsing.yaml add the line "
         "`treebank: {from: wsj, source: file, path: data/own/wsj, longest: 10, papers_own: true}` to `data` "
-        "and `treebank` to the data of the study `table 5`"
+        "and `treebank` to the data of the studies `table 5` and `C`"
     ),
 )
 SECTION_RANGE = r"(?:[01]\d|2[0-4])(?:-(?:[01]\d|2[0-4]))?"
