@@ -105,7 +105,7 @@ def test_an_interval_is_drawn_to_scale_beside_0_delta_and_the_papers():
     ("kind", "verdict", "said"),
     [
         ("order", "reproduced", "We find 1 (−3 to 5), the paper 2: the interval lies on the claimed side."),
-        ("order", "inconclusive", "We find 1 (−3 to 5), the paper 2: the interval holds both outcomes, and"),
+        ("order", "inconclusive", "We find 1 (−3 to 5), the paper 2: the interval holds both outcomes; more"),
         ("order", "paper outside", "the paper 2, outside this interval: the interval lies on"),
         ("bound", "contradicted", "there are runs that break it."),
         ("equivalence", "reproduced", "the difference is within what counts as none."),
