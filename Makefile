@@ -161,7 +161,7 @@ notebooks: env .venv/.notebooks
 	@$(IN_ENV) jupyter lab notebooks
 
 docs: env .venv/.docs
-	@$(IN_ENV) structmargin docs > /dev/null && mkdocs build --quiet --strict
+	@$(IN_ENV) structmargin docs > /dev/null && NO_MKDOCS_2_WARNING=1 mkdocs build --quiet --strict
 	@echo 'The site is in build/site: open build/site/index.html, or, to have its search too,'
 	@echo 'python3 -m http.server --directory build/site'
 

@@ -95,7 +95,7 @@ def corrected_t(values: Sequence[float] | np.ndarray, level: float, test_to_trai
     """
     x = _at_least_two(values)
     se = float(x.std(ddof=1)) * math.sqrt(1.0 / len(x) + test_to_train)
-    return _with_t(float(x.mean()), se, len(x), level, "corrected t over overlapping draws")
+    return _with_t(float(x.mean()), se, len(x), level, "corrected t over overlapping samples")
 
 
 def bootstrap(
@@ -192,7 +192,7 @@ def _weights(draws: int, units: int, seed: int) -> tuple[np.ndarray, np.ndarray]
 def _crossed(effect: float, computed: np.ndarray, draws: int, units: int, level: float) -> Estimate:
     """The estimate of a bootstrap over units crossed with draws."""
     low, high = _percentiles(computed, level, units)
-    crossed = f" and {draws} draws" if draws > 1 else ""
+    crossed = f" and {draws} repetitions" if draws > 1 else ""
     how = f"bootstrap over {units} units{crossed}"
     se = float(computed.std(ddof=1))
     return Estimate(effect, low, high, units, how, se, grows=draws > 1, crossed=draws > 1)

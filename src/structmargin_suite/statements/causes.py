@@ -5,7 +5,7 @@ reading      another reading reproduces it on the same corpus, and does so again
 baseline     it appears against the rival as the paper describes it
 engineering  our program is faster: what the paper says of its own is true in counts
 data         it is reproduced on another corpus, or on data made to be like the paper's, also in their size
-power        the interval holds both outcomes; more draws, or a larger test set, would tell
+power        the interval holds both outcomes; more repetitions, or a larger test set, would tell
 claim        contradicted on the paper's own data under several readings and no other, or a theorem with
              counterexamples
 open         none of these tests decides

@@ -27,8 +27,8 @@ COMPATIBLE, SMALLER, LARGER, UNKNOWN = "compatible", "smaller", "larger", "unkno
 ALPHA = 0.05
 """Of all statements of a claim together (Bonferroni)."""
 COMBINED_ERRORS = 1.96
-MOST_DRAWS = 1_000_000
-"""Beyond which no number of draws is named: the effect is as good as none."""
+MOST_REPETITIONS = 1_000_000
+"""Beyond which no number of repetitions is named: the effect is as good as none."""
 
 
 def level_of(statements: int) -> float:
@@ -88,7 +88,7 @@ def size(statement: Statement, estimate: Estimate) -> str:
 
 
 def more_needed(statement: Statement, estimate: Estimate) -> str:
-    """What an inconclusive statement would need: its sign, the half-width that would tell, how many draws."""
+    """What an inconclusive statement would need: its sign, which half-width, how many repetitions."""
     half = (estimate.high - estimate.low) / 2
     distances = [abs(estimate.effect - limit) for limit in _limits(statement)]
     target = min([distance for distance in distances if distance > 0.0], default=0.0)
@@ -97,15 +97,20 @@ def more_needed(statement: Statement, estimate: Estimate) -> str:
     sign = "no sign" if estimate.effect == 0 else "positive" if estimate.effect > 0 else "negative"
     if target == 0.0 or not math.isfinite(half):
         return f"the effect is {sign}; no half-width would tell"
-    words = f"the effect is {sign}; a half-width of {target:.2g} would tell, it is {half:.2g}"
+    words = f"the effect is {sign}; a half-width of {_rounded(target)} would tell, it is {_rounded(half)}"
     if not estimate.grows:
         return f"{words}; none, since the test set is fixed"
     if estimate.crossed:
-        return f"{words}; more draws narrow only a part of it, a larger test set the rest"
-    draws = estimate.n * (half / target) ** 2
-    if draws > MOST_DRAWS:
-        return f"{words}: more draws than anyone could make"
-    return f"{words}: about {math.ceil(draws)} draws where there are {estimate.n}"
+        return f"{words}; more repetitions narrow only a part of it, a larger test set the rest"
+    repetitions = estimate.n * (half / target) ** 2
+    if repetitions > MOST_REPETITIONS:
+        return f"{words}: more repetitions than anyone could make"
+    return f"{words}: about {math.ceil(repetitions):,} repetitions where there are {estimate.n}"
+
+
+def _rounded(value: float) -> str:
+    """Two digits that count, never as a power of ten where the number is large: 13000 and not 1.3e+04."""
+    return f"{float(f'{value:.2g}'):.0f}" if abs(value) >= 100.0 else f"{value:.2g}"
 
 
 def _limits(statement: Statement) -> list[float]:

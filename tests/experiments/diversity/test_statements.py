@@ -85,7 +85,7 @@ def test_the_papers_order_is_reproduced():
     lines = order(made())
     assert all(lines[name]["verdict"] == "reproduced" for name in (*WON, *NOT_BETTER))
     assert lines[WON[0]]["effect"] == pytest.approx(0.35) and lines[WON[0]]["n"] == N
-    assert lines[WON[0]]["interval"] == "bootstrap over 24 units and 2 draws"
+    assert lines[WON[0]]["interval"] == "bootstrap over 24 units and 2 repetitions"
     for name in NO_SOURCE:
         assert (
             lines[name]["verdict"] == "not testable"

@@ -136,7 +136,7 @@ def test_sentences_of_testa_are_resampled_crossed_with_draws():
     """The effect is a ratio of sums over all sentences and draws."""
     results = made()
     found = next(one for one in judgements(results, "ner", *CLAIMS) if one["id"] == "ner-svm-best-crf-testa")
-    assert found["interval"] == f"bootstrap over {SENTENCES} units and 6 draws"
+    assert found["interval"] == f"bootstrap over {SENTENCES} units and 6 repetitions"
     mine, wrong = results["ner"], {}
     for method, runs in mine.runs[mine.runs["method"].isin(["CRF", "SVM"])].groupby("method"):
         wrong[method] = sum(mine.kept_predictions(run)["testa_wrong"].sum() for run in runs["run"])

@@ -112,11 +112,11 @@ def test_a_lead_within_chance_is_inconclusive():
 def test_documents_are_resampled_crossed_with_cross_validations_or_rounds():
     """15 rounds are five 3-fold or three 5-fold cross-validations, each of which tests every document."""
     intervals = {one["id"]: one["interval"] for one in judgements(made(), "taxonomy")}
-    assert intervals["taxonomy-best-tree-4"] == f"bootstrap over {N} units and 5 draws"
-    assert intervals["taxonomy-best-tree-2"] == f"bootstrap over {N} units and 3 draws"
+    assert intervals["taxonomy-best-tree-4"] == f"bootstrap over {N} units and 5 repetitions"
+    assert intervals["taxonomy-best-tree-2"] == f"bootstrap over {N} units and 3 repetitions"
     results = made(corpus="newsgroups", study="newsgroups", rounds=6)
     intervals = {one["interval"] for one in judgements(results, "taxonomy")}
-    assert intervals == {f"bootstrap over {N} units and 6 draws"}
+    assert intervals == {f"bootstrap over {N} units and 6 repetitions"}
 
 
 def test_a_document_counts_with_its_mean_over_the_rounds_that_test_it():

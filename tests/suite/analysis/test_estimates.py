@@ -93,7 +93,7 @@ def test_units_crossed_with_draws_have_the_variance_of_both():
     draws = rng.normal(0.0, 1.0, size=(5, 1))
     x = draws + 0.1 * rng.normal(size=(5, 300))
     found = bootstrap(x, 0.95)
-    assert found.grows and found.n == 300 and "and 5 draws" in found.interval
+    assert found.grows and found.n == 300 and "and 5 repetitions" in found.interval
     assert found.se == pytest.approx(draws.std() / math.sqrt(5), rel=0.15)
     assert bootstrap(x - draws, 0.95).se < 0.05 * found.se
 

@@ -105,7 +105,7 @@ def test_an_interval_is_drawn_to_scale_beside_0_delta_and_the_papers():
     ("kind", "verdict", "said"),
     [
         ("order", "reproduced", "We find 1 (−3 to 5), the paper 2: the interval lies on the claimed side."),
-        ("order", "inconclusive", "We find 1 (−3 to 5), the paper 2: the interval holds both outcomes, and"),
+        ("order", "inconclusive", "We find 1 (−3 to 5), the paper 2: the interval holds both outcomes; more"),
         ("order", "paper outside", "the paper 2, outside this interval: the interval lies on"),
         ("bound", "contradicted", "there are runs that break it."),
         ("equivalence", "reproduced", "the difference is within what counts as none."),
@@ -227,15 +227,18 @@ def test_an_answer_counts_verdicts_and_names_the_usual_cause():
     rows = [row("reproduced"), row("inconclusive", "power: a"), row("inconclusive", "power: b")]
     assert answer(rows) == (
         "Of 3 statements 1 is reproduced, 2 inconclusive; "
-        "what is inconclusive needs more draws or larger test sets."
+        "what is inconclusive needs more repetitions or larger test sets."
     )
     assert answer([*rows, row("contradicted", "open: c")]) == (
         "Of 4 statements 1 is reproduced, 2 inconclusive, 1 contradicted; "
-        "what is inconclusive needs more draws or larger test sets; "
+        "what is inconclusive needs more repetitions or larger test sets; "
         "for some no cause that was tested explains it."
     )
     assert answer(rows[:1]) == "Its one statement is reproduced."
     assert answer([row("reproduced")] * 2) == "All 2 statements are reproduced."
+    assert answer([row("used")] * 2) == (
+        "All 2 statements are used: the paper's numbers showed how it is read, so they are not judged."
+    )
     assert answer([{**rows[0], "primary": False}]) == "No statement of the papers rests on it."
     assert shares({"a": 3, "b": 0, "c": 1}) == [("a", 3, 75.0), ("c", 1, 25.0)]
 

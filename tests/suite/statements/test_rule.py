@@ -160,13 +160,15 @@ def test_size_beside_the_printed_effect(effect, se, published, published_se, exp
 @pytest.mark.parametrize(
     ("one", "found", "expected"),
     [
-        (statement("order"), estimate(-1.0, 3.0), "of 1 would tell, it is 2: about 40 draws where there"),
-        (statement("order", delta=2.0), estimate(-3.0, 5.0), "of 2 would tell, it is 4: about 40 draws"),
+        (statement("order"), estimate(-1.0, 3.0), "of 1 would tell, it is 2: about 40 repetitions"),
+        (statement("order", delta=2.0), estimate(-3.0, 5.0), "of 2 would tell, it is 4: about 40"),
         (statement("order"), estimate(-3.0, 1.0, grows=False), "is 2; none, since the test set is fixed"),
         (statement("equivalence", delta=1.0), estimate(-0.5, 1.5), "of 0.5 would tell, it is 1: about 40"),
         (statement("slope", below=1.0), estimate(0.5, 1.5, 0.75), "of 0.25 would tell, it is 0.5: about 40"),
+        (statement("order"), estimate(-10000.0, 30000.0), "of 10000 would tell, it is 20000: about 40"),
+        (statement("order"), estimate(-3.0, 3.02), "about 906,010 repetitions"),
         (statement("order"), estimate(-1.0, 1.0), "no sign; no half-width would tell"),
-        (statement("order"), estimate(-1.0, 1.0 + 4e-15), "it is 1: more draws than anyone could make"),
+        (statement("order"), estimate(-1.0, 1.0 + 4e-15), "it is 1: more repetitions than anyone could make"),
     ],
 )  # fmt: skip
 def test_what_an_inconclusive_statement_would_need(one, found, expected):
@@ -177,7 +179,7 @@ def test_what_an_inconclusive_statement_would_need(one, found, expected):
 def test_units_crossed_with_draws_are_not_taken_for_draws():
     found = replace(estimate(-1.0, 3.0, n=44), crossed=True)
     assert more_needed(statement("order"), found).endswith(
-        "it is 2; more draws narrow only a part of it, a larger test set the rest"
+        "it is 2; more repetitions narrow only a part of it, a larger test set the rest"
     )
 
 

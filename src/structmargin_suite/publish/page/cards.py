@@ -86,7 +86,7 @@ def _verdict(statement: Statement, row: dict[str, Any]) -> str:
         return f"{found} {reasons.get(cause, '')}".rstrip()
     if verdict == "inconclusive":
         reasons = {
-            "power": "the interval holds both outcomes, and more draws or a larger test set would tell.",
+            "power": "the interval holds both outcomes; more repetitions or a larger test set would tell.",
             "reading": f"it depends on how the paper is read ({said}).",
             "data": f"it depends on the data ({said}).",
         }

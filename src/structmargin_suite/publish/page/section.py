@@ -21,8 +21,9 @@ from structmargin_suite.storage.statements_file import Claim
 
 FITS_A_PHONE = 4
 """Columns of numbers that a phone shows side by side."""
+USED = "the paper's numbers showed how it is read, so they are not judged"
 BECAUSE = {
-    "power": "what is inconclusive needs more draws or larger test sets",
+    "power": "what is inconclusive needs more repetitions or larger test sets",
     "reading": "some of it depends on how the paper is read",
     "data": "some of it depends on the data",
     "claim": "what is contradicted is so on the paper's own data, or has counterexamples",
@@ -135,7 +136,8 @@ def answer(rows: Sequence[dict[str, Any]]) -> str:
     if len(found) == 1:
         (verdict,) = found
         head = "Its one statement is" if len(primary) == 1 else f"All {len(primary)} statements are"
-        return f"{head} {verdict}{because}."
+        kept = f": {USED}" if verdict == "used" else ""
+        return f"{head} {verdict}{kept}{because}."
     (first, n), *others = found.items()
     score = ", ".join([f"{n} {'is' if n == 1 else 'are'} {first}", *(f"{m} {name}" for name, m in others)])
     return f"Of {len(primary)} statements {score}{because}."
