@@ -105,8 +105,8 @@ def _with_support(experiment: ExperimentResults, study: str) -> Iterator[tuple[A
     """(fitted SVM, its training inputs) of each method and reading, of its run with most constraints."""
     runs = experiment.select(study)
     runs = runs[column(runs, "average_loss").notna()]
-    for place in runs.groupby(["method", "reading"], sort=False)["constraints"].idxmax():
-        run = str(runs.loc[place, "run"])
+    runs = runs.assign(added=column(runs, "constraints", 0)).sort_values("added", kind="stable")
+    for run in runs.groupby(["method", "reading"], sort=False)["run"].last():
         yield experiment.model(run), experiment.split(run).train.X
 
 
