@@ -147,7 +147,7 @@ def error(data: Data, w: Any, yhat: Any = None) -> float:
 def primal(data: Data, task: Task, w: Any) -> float:
     """Our primal objective at somebody's weights, by a full search over the training data."""
     from structmargin import certify, registry
-    from structmargin.problem import adapt
+    from structmargin.adapted import adapt
     from structmargin.scorer import LinearScorer
 
     bound = adapt(data.problem).bind(data.X, data.Y)

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from structmargin import kernels as _kernels
+from structmargin.adapted import AdaptedProblem, adapt
 from structmargin.cuts import FactoredRows
 from structmargin.formulation import FORMULATIONS, Formulation
 from structmargin.names import nearest
 from structmargin.parts import PartRows
-from structmargin.problem import AdaptedProblem, Problem, adapt
+from structmargin.problem import Problem
 from structmargin.problems.alignment.problem import Alignment
 from structmargin.problems.diversity.problem import Diversity
 from structmargin.problems.grammar.problem import Grammar

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.problem import AdaptedProblem, Problem, Scorer, adapt, as_row
+from structmargin.adapted import AdaptedProblem, adapt, as_row
+from structmargin.problem import Problem, Scorer
 
 
 def picked(X: Any, chosen: np.ndarray) -> Any:

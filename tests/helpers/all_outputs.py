@@ -12,7 +12,7 @@ from helpers import references
 from helpers.boxes import listed
 from helpers.protein_chains import chains
 from helpers.trees import all_trees
-from structmargin.problem import adapt
+from structmargin.adapted import adapt
 from structmargin.problems.diversity.problem import Selection
 
 STEP = {"M": (1, 1), "D": (1, 0), "I": (0, 1)}

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from helpers.every_problem import example
 from structmargin import JKSE, StructuredSVM
-from structmargin.problem import adapt
+from structmargin.adapted import adapt
 from structmargin.problems.diversity.problem import Candidates, Selection
 
 

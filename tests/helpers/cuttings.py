@@ -11,10 +11,11 @@ import scipy.sparse as sp
 
 from helpers import references
 from structmargin.cuts import Cuts
-from structmargin.dual.part_store import PartStore
-from structmargin.dual.product_store import ProductStore
-from structmargin.dual.stores import GramStore, RowStore
-from structmargin.dual.tensor_store import TensorStore
+from structmargin.dual.stores.gram_store import GramStore
+from structmargin.dual.stores.part_store import PartStore
+from structmargin.dual.stores.product_store import ProductStore
+from structmargin.dual.stores.row_store import RowStore
+from structmargin.dual.stores.tensor_store import TensorStore
 from structmargin.dual.working_set import Dual
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import LinearKernel, Product

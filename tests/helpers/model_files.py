@@ -16,7 +16,7 @@ import numpy as np
 from helpers.data_kinds import KINDS
 from helpers.every_problem import EVERY, example
 from structmargin import JKSE, StructuredSVM
-from structmargin.problem import adapt
+from structmargin.adapted import adapt
 from structmargin.problems import Grammar
 from structmargin.problems.grammar.trees import fault, leaves
 from structmargin.problems.sequence import batch

@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 import structmargin
 from structmargin import FORMULATIONS, StructuredSVM
-from structmargin.problem import REQUIRED, SEARCH_COST, AdaptedBatch, AdaptedProblem, adapt
+from structmargin.adapted import AdaptedBatch, AdaptedProblem, adapt
+from structmargin.problem import REQUIRED, SEARCH_COST
 from structmargin.problems import Measure, Multiclass
 
 H = FORMULATIONS["SVM1 margin"].H
@@ -223,11 +224,11 @@ def test_an_adapted_problem_can_be_pickled() -> None:
 
 
 def test_nobody_else_asks_a_problem_what_it_has() -> None:
-    """getattr and hasattr of a problem or batch stand in problem.py alone."""
+    """getattr and hasattr of a problem or batch stand in adapted.py alone."""
     root = Path(structmargin.__file__).parent
     asking = []
     for path in [*root.rglob("*.py"), *(root.parent / "structmargin_suite").rglob("*.py")]:
-        if path == root / "problem.py":
+        if path == root / "adapted.py":
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr"):

@@ -11,6 +11,7 @@ MODULES = [
     "structmargin",
     "structmargin.estimators.structured_svm",
     "structmargin.fit",
+    "structmargin.adapted",
     "structmargin.problem",
     "structmargin.jkse.estimator",
     "structmargin.training.certificate",

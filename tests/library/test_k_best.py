@@ -13,8 +13,8 @@ from hypothesis import given, settings
 
 from helpers.toy_chain import ToyChain, chains
 from structmargin import JKSE, StructuredSVM
+from structmargin.adapted import adapt
 from structmargin.kernels import RBF, LinearKernel, Product
-from structmargin.problem import adapt
 from structmargin.problems import Alignment, Grammar, Multiclass, Sequence, Taxonomy
 from structmargin.problems.sequence.kernel import SequenceKernel
 from structmargin.scorer import KernelScorer, LinearScorer

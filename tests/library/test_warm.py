@@ -15,7 +15,7 @@ from structmargin.warm import pool, trainings
 
 NOT_IN_TRAINING = {
     "structmargin.oracles.viterbi_by_distance.by_distance",
-    "structmargin.dual.product_store.gathered",
+    "structmargin.dual.stores.product_store.gathered",
     "structmargin.dual.compiled_cuts.scattered",
 }
 """A hot loop that is there for whoever calls it, one that only long ascents come to, and one that others

@@ -20,6 +20,7 @@ import yaml
 from helpers.cluster import Cluster, missing
 from helpers.outcomes import ALL
 from helpers.toy_project import HERE, project
+from structmargin_suite.planning.plan import load
 from structmargin_suite.planning.resources import MIN_MB
 from structmargin_suite.publish.compare import exact, stable
 
@@ -28,6 +29,8 @@ SUITE = yaml.safe_load((HERE / "configs" / "suite.yaml").read_text(encoding="utf
 EXPERIMENTS: list[str] = SUITE["experiments"] if ALL else ["alignment", "theory", "taxonomy", "diversity"]
 SMOKE = ("--config", "scale=smoke")
 SECONDS = 1500
+HALF = -(-len(EXPERIMENTS) // 2)
+"""So many trainings, or so many tables, are one job of the cluster."""
 AS_IT_WAS = {"Snakefile", "workflow", "profiles", "configs", "data", ".snakemake", "snakemake.log"}
 
 
@@ -87,15 +90,20 @@ def whole(root: Path) -> Path:
 
 
 def gathered() -> list[str]:
-    """Options for few jobs of the cluster, half the experiments in each, one at a time in its memory."""
-    half = str(-(-len(EXPERIMENTS) // 2))
+    """Options for few jobs of the cluster, HALF trainings or tables in each, one at a time in its memory."""
     groups = yaml.safe_load((HERE / "profiles" / "slurm" / "config.yaml").read_text())["groups"]
     groups |= {f"tabulate_{name}": "tables" for name in EXPERIMENTS}
     return [
         *("--groups", *(f"{rule}={group}" for rule, group in groups.items())),
-        *("--group-components", f"fit={half}", f"tables={half}", "--resources", f"mem_mb={MIN_MB}"),
+        *("--group-components", f"fit={HALF}", f"tables={HALF}", "--resources", f"mem_mb={MIN_MB}"),
         *("--seconds-between-status-checks", "1", "--slurm-init-seconds-before-status-checks", "1"),
     ]
+
+
+def n_gathered(root: Path) -> int:
+    """How many jobs of the cluster these are: the trainings of an experiment may be several."""
+    trainings = sum(len(each.jobs) for each in load(root, "smoke", library=False).experiments.values())
+    return -(-trainings // HALF) + -(-len(EXPERIMENTS) // HALF)
 
 
 def storage(folder: Path) -> list[str]:
@@ -142,7 +150,7 @@ def test_a_cluster_and_a_run_without_a_shared_disk_give_the_same_bytes(tmp_path)
             runs[toy] = start(toy, there, "toy", "--until", "prepare", *with_sacct)
             assert submitted(toy, runs[toy], cluster.logs) == 1
             assert (toy / "data" / "ready" / "standard" / "toy").is_dir()
-            assert submitted(remote, runs[remote], cluster.logs) == 2 + 2  # the trainings, the tables
+            assert submitted(remote, runs[remote], cluster.logs) == n_gathered(remote)
         assert submitted(local, runs[local]) == 0
         if unshared:
             assert submitted(apart, runs[apart]) == 0

@@ -17,7 +17,7 @@ import numpy as np
 from structmargin.cuts import Cuts, SearchError
 from structmargin.dual import ascent, reference
 from structmargin.dual.blocks import QP, Blocks, enter, measure, slack
-from structmargin.dual.stores import Narrow, Store, grown
+from structmargin.dual.stores.store import Narrow, Store, grown
 from structmargin.formulation import Formulation
 
 ROUNDING = 1e-13

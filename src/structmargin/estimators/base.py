@@ -10,11 +10,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from structmargin.adapted import AdaptedProblem, adapt
 from structmargin.estimators.verbosity import telling_of_compiling
 from structmargin.inputs import gate
 from structmargin.inputs.features import has_names
 from structmargin.inputs.matrices import matrix
-from structmargin.problem import AdaptedProblem, Problem, adapt
+from structmargin.problem import Problem
 from structmargin.scorer import best_and_margin
 from structmargin.training.parallel.jobs import Jobs
 from structmargin.training.parallel.searches import example_searches, searches_of

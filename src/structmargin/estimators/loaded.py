@@ -16,12 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin import archive, registry
+from structmargin.adapted import AdaptedProblem, adapt
 from structmargin.archive import ModelFileError
 from structmargin.cuts import FactoredRows
 from structmargin.inputs import gate
 from structmargin.inputs.containers import count
 from structmargin.parts import PartRows
-from structmargin.problem import AdaptedProblem, adapt
 
 AGAIN = "save the model again"
 

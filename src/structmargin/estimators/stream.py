@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 from structmargin import registry
+from structmargin.adapted import adapt
 from structmargin.estimators.base import Structured, seed_of
 from structmargin.estimators.verbosity import reporting
 from structmargin.fit import Fit
 from structmargin.formulation import Formulation
 from structmargin.inputs import gate
 from structmargin.inputs.containers import count
-from structmargin.problem import Problem, adapt
+from structmargin.problem import Problem
 from structmargin.scorer import KernelScorer
 from structmargin.training.online import joined
 from structmargin.training.trainable import require_examples

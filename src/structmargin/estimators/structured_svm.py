@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from structmargin import registry
+from structmargin.adapted import adapt
 from structmargin.cuts import Cuts, SearchError
 from structmargin.estimators.base import seed_of
 from structmargin.estimators.loaded import require_parts, require_record, require_support
@@ -19,7 +20,7 @@ from structmargin.fit import Fit
 from structmargin.formulation import Formulation
 from structmargin.inputs import gate
 from structmargin.inputs.containers import count
-from structmargin.problem import Problem, adapt
+from structmargin.problem import Problem
 from structmargin.training.trainable import require_number
 
 DEFAULT_C = 1.0

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from structmargin.adapted import AdaptedProblem
 from structmargin.inputs.containers import by_position, count
-from structmargin.problem import AdaptedProblem
 
 
 def pairs(X: Any, Y: Any, what: str = "training set") -> tuple[Any, Any]:

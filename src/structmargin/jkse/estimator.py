@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from structmargin import registry
+from structmargin.adapted import adapt
 from structmargin.estimators.base import Structured, seed_of
 from structmargin.estimators.loaded import require_parts, require_record
 from structmargin.estimators.persistence import Saved
@@ -18,7 +19,7 @@ from structmargin.jkse.estimate import Estimate, Pairs, beside
 from structmargin.jkse.novelty import offset, pair_scores
 from structmargin.jkse.pairs import pairs_of
 from structmargin.jkse.trainers import TRAINERS, trainer
-from structmargin.problem import Problem, adapt
+from structmargin.problem import Problem
 from structmargin.training.parallel.jobs import require_n_jobs
 from structmargin.training.trainable import require_examples, require_number
 

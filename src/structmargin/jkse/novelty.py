@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from structmargin.adapted import AdaptedProblem
 from structmargin.jkse.estimate import ROUNDING, Estimate
 from structmargin.jkse.pairs import CHUNK, items, pairs_of
-from structmargin.problem import AdaptedProblem
 
 
 def offset(estimate: Estimate) -> float:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from structmargin.problem import AdaptedProblem, Problem, adapt, as_row
+from structmargin.adapted import AdaptedProblem, adapt, as_row
+from structmargin.problem import Problem
 from structmargin.scorer import KernelScorer, LinearScorer
 from structmargin.training.online import joined
 

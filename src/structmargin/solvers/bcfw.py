@@ -75,7 +75,7 @@ class BCFW(Trainable):
     ----------
     cached : int, optional
         Passes over the held cuts that follow each pass with searches, at most. Default: what a search costs,
-        in passes, by `structmargin.problem.AdaptedBatch.search_cost` (1 for chains and classes, else 10).
+        in passes, by `structmargin.adapted.AdaptedBatch.search_cost` (1 for chains and classes, else 10).
     sweep : int, default=3
         A full sweep every `sweep` passes: it searches all examples at one w and certifies the gap.
     chunks : int, default=2

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structmargin.adapted import AdaptedProblem, adapt
 from structmargin.formulation import Formulation
-from structmargin.problem import AdaptedProblem, Problem, Scorer, adapt
+from structmargin.problem import Problem, Scorer
 from structmargin.training.parallel.jobs import Jobs
 from structmargin.training.separation import Separation
 

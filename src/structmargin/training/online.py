@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.adapted import AdaptedProblem
 from structmargin.fit import Fit
 from structmargin.formulation import Formulation
-from structmargin.problem import AdaptedProblem, Problem
+from structmargin.problem import Problem
 from structmargin.training.task import Task
 from structmargin.training.trainable import Needs, Trainable
 

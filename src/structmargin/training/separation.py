@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from structmargin.adapted import AdaptedProblem
 from structmargin.cuts import Cuts, SearchError, require_losses
 from structmargin.formulation import Cost
 from structmargin.parts import Parts
-from structmargin.problem import SEARCH_COST, AdaptedProblem, Scorer
+from structmargin.problem import SEARCH_COST, Scorer
 from structmargin.training.parallel.jobs import Jobs
 from structmargin.training.parallel.searches import searches_of
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from structmargin.dual.part_store import PartStore
-from structmargin.dual.product_store import ProductStore
-from structmargin.dual.stores import GramStore, RowStore
-from structmargin.dual.tensor_store import TensorStore
+from structmargin.adapted import AdaptedProblem, as_row
+from structmargin.dual.stores.gram_store import GramStore
+from structmargin.dual.stores.part_store import PartStore
+from structmargin.dual.stores.product_store import ProductStore
+from structmargin.dual.stores.row_store import RowStore
+from structmargin.dual.stores.tensor_store import TensorStore
 from structmargin.parts import Parts
-from structmargin.problem import AdaptedProblem, as_row
 from structmargin.scorer import ClassScorer, KernelScorer, LinearScorer
 
 

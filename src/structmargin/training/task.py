@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structmargin.adapted import AdaptedProblem
 from structmargin.cuts import Cuts, SearchError
 from structmargin.dual.working_set import Dual
 from structmargin.fit import ConvergenceWarning, Fit, relative
 from structmargin.formulation import Formulation
-from structmargin.problem import AdaptedProblem
 from structmargin.training.certificate import primal_of, theorem18
 from structmargin.training.contract import require_best_answers, require_no_better_cut
 from structmargin.training.recorder import Recorder

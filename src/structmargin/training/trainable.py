@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from structmargin.adapted import AdaptedProblem, adapt
 from structmargin.cuts import SearchError
 from structmargin.fit import Fit, Progress
 from structmargin.formulation import FORMULATIONS, Formulation
 from structmargin.inputs.containers import count
 from structmargin.inputs.gate import require_equal
-from structmargin.problem import AdaptedProblem, Problem, adapt
+from structmargin.problem import Problem
 from structmargin.training.parallel.jobs import Jobs
 from structmargin.training.recorder import Recorder
 from structmargin.training.separation import Separation

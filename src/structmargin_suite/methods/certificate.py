@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from structmargin import certify
+from structmargin.adapted import adapt
 from structmargin.fit import Fit, relative
-from structmargin.problem import adapt
 from structmargin_suite.datasets import Examples
 
 TOLERANCE = 1e-6

@@ -14,12 +14,12 @@ from sklearn.svm import LinearSVC
 
 from helpers import references
 from structmargin import StructuredSVM, certify, registry
+from structmargin.adapted import adapt
 from structmargin.dual.all_labels import AllLabels, Labels, project, visits
 from structmargin.dual.blocks import QP
-from structmargin.dual.tensor_store import TensorStore
+from structmargin.dual.stores.tensor_store import TensorStore
 from structmargin.dual.working_set import Dual
 from structmargin.formulation import FORMULATIONS
-from structmargin.problem import adapt
 from structmargin.problems import Multiclass, Taxonomy
 from structmargin.scorer import LinearScorer
 from structmargin.solvers.n_slack import NSlack

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 
 from structmargin import StructuredSVM
+from structmargin.adapted import adapt
 from structmargin.cuts import Cuts
-from structmargin.dual.part_store import PartStore
-from structmargin.dual.stores import RowStore
+from structmargin.dual.stores.part_store import PartStore
+from structmargin.dual.stores.row_store import RowStore
 from structmargin.dual.working_set import Dual
 from structmargin.formulation import FORMULATIONS
-from structmargin.problem import adapt
 from structmargin.problems import Sequence
 from structmargin.problems.sequence import batch
 

@@ -15,14 +15,14 @@ from helpers import references
 from helpers.cuttings import Cutting, Described, dual_of, set_alpha
 from helpers.unfactored import Unfactored
 from structmargin import StructuredSVM, registry
+from structmargin.adapted import adapt
 from structmargin.cuts import Cuts, SearchError
 from structmargin.dual import product_store
-from structmargin.dual.product_store import KernelRows, ProductStore
-from structmargin.dual.stores import GramStore
+from structmargin.dual.stores.gram_store import GramStore
+from structmargin.dual.stores.product_store import KernelRows, ProductStore
 from structmargin.dual.working_set import Dual
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import RBF, LinearKernel, Polynomial, Product
-from structmargin.problem import adapt
 from structmargin.problems import Multiclass, Taxonomy
 from structmargin.solvers.n_slack import NSlack
 from structmargin.training.space import Joint

@@ -16,8 +16,8 @@ import pytest
 
 from helpers.every_problem import EVERY, example, points
 from structmargin import JKSE, ConvergenceWarning, ModelFileError, StructuredSVM, registry
+from structmargin.adapted import adapt
 from structmargin.kernels import RBF, Product
-from structmargin.problem import adapt
 from structmargin.problems import Multiclass
 from structmargin.solvers.n_slack import NSlack
 from structmargin.solvers.olarank import OLaRank

@@ -26,9 +26,9 @@ from helpers.all_outputs import constraints
 from helpers.data_kinds import KINDS, Brought, plain, plain_form
 from helpers.every_problem import EVERY, Example, example
 from structmargin import ConvergenceWarning, NotSeparableError, StructuredSVM, registry
+from structmargin.adapted import adapt
 from structmargin.formulation import FORMULATIONS
 from structmargin.inputs import gate
-from structmargin.problem import adapt
 
 CASES = int(os.environ.get("STRUCTMARGIN_CASES", "0"))
 C, GAP = 10.0, 1e-2

@@ -18,8 +18,8 @@ from helpers import bad_examples
 from helpers.data_kinds import KINDS, changed
 from helpers.every_problem import example
 from structmargin import JKSE, SearchError, StructuredSVM
+from structmargin.adapted import adapt
 from structmargin.kernels import LinearKernel, Product
-from structmargin.problem import adapt
 from structmargin.problems import Multiclass, Sequence
 
 ROWS = ("Multiclass", "Taxonomy", "Measure")

@@ -14,8 +14,8 @@ from helpers.protein_chains import chains
 from helpers.protein_pairs import random_pair
 from helpers.trees import all_trees, example
 from structmargin import registry
+from structmargin.adapted import adapt
 from structmargin.formulation import FORMULATIONS
-from structmargin.problem import adapt
 from structmargin.problems import (
     Alignment,
     Diversity,

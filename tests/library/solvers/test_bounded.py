@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from helpers.toy_chain import ToyChain, chains
 from structmargin import certify
 from structmargin.cuts import Cuts
-from structmargin.dual.stores import GramStore, RowStore
+from structmargin.dual.stores.gram_store import GramStore
+from structmargin.dual.stores.row_store import RowStore
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import Pairwise
 from structmargin.problems import Multiclass, Sequence

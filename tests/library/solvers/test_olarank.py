@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structmargin.cuts import Cuts
-from structmargin.dual.stores import RowStore
+from structmargin.dual.stores.row_store import RowStore
 from structmargin.dual.working_set import Dual
 from structmargin.fit import ConvergenceWarning, Fit
 from structmargin.formulation import FORMULATIONS

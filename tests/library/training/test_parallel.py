@@ -19,12 +19,12 @@ from sklearn.base import clone
 from helpers.every_problem import EVERY, example, points
 from helpers.sameness import bits, of_model
 from structmargin import JKSE, StructuredSVM, certify, registry
+from structmargin.adapted import adapt
 from structmargin.cuts import Cuts, JoinedOutputs
 from structmargin.dual.working_set import Dual, NotSeparableError
 from structmargin.fit import ConvergenceWarning
 from structmargin.formulation import FORMULATIONS
 from structmargin.kernels import RBF, Product
-from structmargin.problem import adapt
 from structmargin.problems import Grammar, Multiclass, Sequence
 from structmargin.problems.multiclass import problem as multiclass
 from structmargin.problems.proteins import batch as proteins

@@ -13,6 +13,7 @@ from structmargin.compiled import compiled
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.oracles.chains import search, work_space
+from structmargin.problems._scratch import PerThread
 from structmargin.problems.proteins.features import (
     N_PLACES,
     Pair,
@@ -22,7 +23,6 @@ from structmargin.problems.proteins.features import (
     template_kinds,
 )
 from structmargin.problems.proteins.scores import PackedPairs, Weights, fill, kind_tables
-from structmargin.scratch import PerThread
 
 if TYPE_CHECKING:
     from structmargin.problems.proteins.problem import ProteinAlignment

@@ -16,10 +16,10 @@ from structmargin.kernels import Matrix
 from structmargin.oracles.viterbi import Chains
 from structmargin.parts import Parts
 from structmargin.problem import Scorer
+from structmargin.problems._scratch import PerThread
 from structmargin.problems.sequence.features import choose, difference_rows, pack, sparse_scores
 from structmargin.problems.sequence.potentials import Potentials
 from structmargin.problems.sequence.short_rows import ShortRows
-from structmargin.scratch import PerThread
 
 if TYPE_CHECKING:
     from structmargin.problems.sequence.problem import Sequence

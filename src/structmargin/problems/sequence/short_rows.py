@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from structmargin.compiled import compiled
+from structmargin.problems._scratch import PerThread
 from structmargin.problems.sequence.features import FeatureLayout, Tokens, choose, difference_rows
-from structmargin.scratch import PerThread
 
 
 class ShortRows:

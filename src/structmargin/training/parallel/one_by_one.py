@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.adapted import AdaptedProblem, as_row
 from structmargin.cuts import Cuts, SearchError
 from structmargin.formulation import Cost
-from structmargin.problem import AdaptedProblem, Scorer, as_row
+from structmargin.problem import Scorer
 from structmargin.scorer import LinearScorer, k_best
 
 

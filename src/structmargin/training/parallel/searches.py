@@ -7,10 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from structmargin.adapted import AdaptedBatch, AdaptedProblem
 from structmargin.cuts import Cuts
 from structmargin.formulation import Cost
 from structmargin.inputs.containers import count
-from structmargin.problem import AdaptedBatch, AdaptedProblem, Scorer
+from structmargin.problem import Scorer
 from structmargin.training.parallel.jobs import Jobs, Pace
 from structmargin.training.parallel.one_by_one import OneByOne
 from structmargin.training.parallel.workers import Workers

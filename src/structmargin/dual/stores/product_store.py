@@ -19,14 +19,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.adapted import AdaptedProblem, adapt
 from structmargin.compiled import compiled
 from structmargin.cuts import Cuts
 from structmargin.dual.blocks import Blocks
 from structmargin.dual.compiled_cuts import ProductCuts
-from structmargin.dual.stores import Narrow
-from structmargin.dual.tensor_store import ClassCuts, combine_blocks
+from structmargin.dual.stores.store import Narrow
+from structmargin.dual.stores.tensor_store import ClassCuts, combine_blocks
 from structmargin.kernels import beyond_lengths, require_shape
-from structmargin.problem import AdaptedProblem, Problem, adapt
+from structmargin.problem import Problem
 from structmargin.scorer import ClassScorer, picked
 
 DOUBLE_BYTES = 2**28

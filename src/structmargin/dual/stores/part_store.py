@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.adapted import AdaptedProblem
 from structmargin.cuts import Cuts
 from structmargin.dual.blocks import Blocks
 from structmargin.dual.compiled_cuts import PartCuts
 from structmargin.dual.part_cuts import link_parts, parts_first
-from structmargin.dual.stores import MIN_ROOM, RowStore, most_violated, rows_in_order
-from structmargin.dual.tensor_store import combine_blocks
+from structmargin.dual.stores.row_store import RowStore, rows_in_order
+from structmargin.dual.stores.store import MIN_ROOM, most_violated
+from structmargin.dual.stores.tensor_store import combine_blocks
 from structmargin.parts import PartRows, Parts
-from structmargin.problem import AdaptedProblem
 
 MAX_PER_PART = 12
 """A short row has at most so many entries per part: two labels, and counts that the part has a share in."""

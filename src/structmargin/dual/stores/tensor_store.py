@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from structmargin.adapted import AdaptedProblem, adapt
 from structmargin.compiled import compiled
 from structmargin.cuts import Cuts, FactoredRows
 from structmargin.dual.blocks import Blocks
 from structmargin.dual.compiled_cuts import TensorCuts, close_block, move
-from structmargin.dual.stores import Narrow, grown
-from structmargin.problem import AdaptedProblem, Problem, adapt
+from structmargin.dual.stores.store import Narrow, grown
+from structmargin.problem import Problem
 from structmargin.scorer import LinearScorer
 
 
