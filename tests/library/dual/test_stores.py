@@ -70,6 +70,24 @@ def test_cuts_added_to_a_solved_problem_see_its_w(shape: str, kind: str) -> None
     )
 
 
+def test_the_matrix_of_a_kernel_has_room_for_thousands_of_cuts_however_they_come() -> None:
+    """From a thousand cuts on the matrix grows in smaller steps than the products with w do."""
+    rng = np.random.default_rng(0)
+    Y = np.arange(1075) % 3
+    X = rng.normal(size=(len(Y), 2))
+    pairs = np.array([(i, y) for i in range(len(Y)) for y in range(3) if y != Y[i]])
+    scale, b = rng.uniform(0.2, 2.0, size=len(pairs)), np.ones(len(pairs))
+    cut = Cutting(Described(3, 2, Lambda=np.eye(3)), X, Y, pairs[:, 0], pairs[:, 1], scale, b)
+    first = cut._replace(**{name: getattr(cut, name)[:1100] for name in ("example", "ybar", "scale", "b")})
+    dual = dual_of(first, "capped", "gram")
+    dual.ascend_block(0)
+    for part in (slice(1100, 1110), slice(1110, len(pairs))):
+        add(dual, cut, part)
+    np.testing.assert_allclose(dual.store.gram(), cut.A @ cut.A.T, atol=1e-10)
+    dual.measure()
+    np.testing.assert_allclose(cut.b - dual.h, cut.A @ (cut.A.T @ dual.alpha), atol=1e-10)
+
+
 @pytest.mark.parametrize("shape", ["capped", "ridge"])
 @pytest.mark.parametrize("kind", STORES)
 @given(cut=cuttings(most=6))

@@ -76,11 +76,12 @@ class GramStore:
         assert cuts.outputs is not None
         self._outputs.extend(cuts.outputs)
         self.m += count
-        if self.m > len(self._q):
-            size = max(self.m, min(2 * len(self._q), len(self._q) + 2**10))
+        self._q = grown(self._q, self.m)
+        if self.m > (room := len(self._G)):
+            size = max(self.m, min(2 * room, room + 2**10))
             larger = np.empty((size, size))
             larger[:before, :before] = self._G[:before, :before]
-            self._G, self._q = larger, grown(self._q, size)
+            self._G = larger
         new = slice(before, self.m)
         difference = self._against(new, slice(0, self.m))
         self._G[new, : self.m] = difference
