@@ -37,7 +37,7 @@ GAPS = (1e-2, 1e-3)
 @contextmanager
 def constants(**values: int) -> Iterator[None]:
     """Constants of the product store at other values: large problems take ways that small ones do not."""
-    from structmargin.dual import product_store
+    from structmargin.dual.stores import product_store
 
     before = {name: getattr(product_store, name) for name in values}
     try:

@@ -17,7 +17,7 @@ from helpers.unfactored import Unfactored
 from structmargin import StructuredSVM, registry
 from structmargin.adapted import adapt
 from structmargin.cuts import Cuts, SearchError
-from structmargin.dual import product_store
+from structmargin.dual.stores import product_store
 from structmargin.dual.stores.gram_store import GramStore
 from structmargin.dual.stores.product_store import KernelRows, ProductStore
 from structmargin.dual.working_set import Dual
