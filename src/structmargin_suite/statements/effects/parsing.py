@@ -146,8 +146,8 @@ def share_at_the_papers_size(case: Case) -> Estimate:
     logarithm of the ratio of the two is a straight line in the logarithm of the number of sentences.
     """
     runs = case.experiment.timed(by_algorithm_1(case.runs(SIZES, ZERO_ONE)))
-    if runs.empty or "n_train" not in runs:
-        raise NotTestable(f"no clock of {ZERO_ONE} on training sets of several sizes")
+    if runs.empty or not {"n_train", "repetition"} <= set(runs):
+        raise NotTestable(f"no clock of {ZERO_ONE} on several training sets of several sizes")
     in_qp, loop = runs["fit_seconds_qp"], runs["fit_seconds_loop"]
     runs = runs.assign(share=100.0 * in_qp / loop, log_odds=logarithms(in_qp) - logarithms(loop - in_qp))
     sized = runs[runs["n_train"].notna()]
