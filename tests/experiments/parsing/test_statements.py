@@ -10,9 +10,11 @@ import pytest
 
 from helpers.made_up_results import Fake, config_of, frame, judgements, row
 from structmargin_suite.analysis import estimates
+from structmargin_suite.analysis.estimates import NotTestable
 from structmargin_suite.analysis.experiments.parsing import by_document
 from structmargin_suite.datasets import Examples
 from structmargin_suite.datasets._treebanks import score
+from structmargin_suite.statements.effects.parsing import share_at_the_papers_size
 from structmargin_suite.storage.frames import frame_of, records
 
 N, TRAINED = 400, 1000
@@ -219,7 +221,7 @@ def test_the_two_variants_are_timed_on_the_same_splits(slower, searches, verdict
                  "carried on to the paper's 4,098 it is 69% ("),
         (0.1, 5, "open"),  # at this rate it would be less than half also there
         (0.0, 5, "open"),
-        (0.6, 1, "open"),  # one split has no interval, and at smoke scale no number
+        (0.6, 1, "open"),  # one split has no interval
     ],
 )  # fmt: skip
 def test_a_share_in_the_qp_that_grows_with_the_sentences_is_the_datas(power, splits, cause):
@@ -235,8 +237,6 @@ def test_a_share_in_the_qp_that_grows_with_the_sentences_is_the_datas(power, spl
                             repetition=split, solver="staged"))  # fmt: skip
             clocks.append({"run": run, "fit_seconds": 1.0, "fit_seconds_loop": n + qp, "fit_seconds_qp": qp})
     fake.runs = frame([*records(fake.runs), *rows])
-    if splits == 1:
-        fake.runs = fake.runs.drop(columns="repetition")
     fake.record = lambda run: {"n_train": int(run.split()[0]) if "sentences" in run else TRAINED}
     fake.timings = lambda: pd.concat([
         plain()[~plain()["run"].isin([one["run"] for one in rows])],
@@ -245,6 +245,17 @@ def test_a_share_in_the_qp_that_grows_with_the_sentences_is_the_datas(power, spl
     judged = judgements(results, "parsing", only=["parse-time-zero-one"])
     (found,) = [one for one in judged if one["primary"]]
     assert found["verdict"] == "contradicted" and found["cause"].startswith(cause), found["cause"]
+
+
+@pytest.mark.parametrize("missing", ["n_train", "repetition"])
+def test_a_share_is_not_carried_on_where_sizes_or_splits_do_not_vary(missing):
+    """As at smoke scale, where the column is not there."""
+    clocks = {"fit_seconds_qp": [1.0], "fit_seconds_loop": [3.0]}
+    runs = pd.DataFrame({"solver": ["staged"], "n_train": [39.0], "repetition": [0], **clocks})
+    runs = runs.drop(columns=missing)
+    case = SimpleNamespace(runs=lambda *chosen: runs, experiment=SimpleNamespace(timed=lambda runs: runs))
+    with pytest.raises(NotTestable, match="no clock of SVM2 on several training sets"):
+        share_at_the_papers_size(case)
 
 
 def test_a_difference_within_chance_is_inconclusive():
