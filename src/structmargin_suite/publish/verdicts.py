@@ -15,7 +15,7 @@ CAUSES = {
     "open": "not known",
     "reading": "another reading holds",
     "claim": "the claim itself",
-    "data": "other data hold",
+    "data": "other or more data",
     "engineering": "faster programs",
     "baseline": "the rival's training",
 }

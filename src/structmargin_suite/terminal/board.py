@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from structmargin_suite.terminal.durations import duration
 
 WIDTH = 24
-ENOUGH = 5.0
-"""Expected CPU seconds of finished jobs from which on they correct what is expected of the others."""
+TRUST = 0.05
+"""The share of a run's expected CPU seconds that counts as if it had taken just as long as expected: a few
+short jobs at the beginning correct what is expected of the others by little, many jobs by all they say."""
 NEARLY = 0.95
 """A running job counts for at most this share of what was expected of it."""
 LISTED = 3
@@ -74,7 +75,8 @@ class Board:
         """How many seconds an expected CPU second takes here, from the jobs that are done."""
         timed = {number: seconds for number, seconds in self.took.items() if seconds is not None}
         expected = sum(self.jobs[number].seconds for number in timed)
-        return sum(timed.values()) / expected if expected >= ENOUGH else 1.0
+        trusted = TRUST * self.total
+        return (trusted + sum(timed.values())) / (trusted + expected) if expected > 0.0 else 1.0
 
     def passed(self, number: int) -> float:
         """The expected CPU seconds of a job that are done."""

@@ -50,8 +50,22 @@ def test_a_slow_machine_makes_the_rest_longer_and_two_cores_make_it_shorter():
     shown.start([0])
     clock.now = 20.0
     shown.finish(0)
-    assert shown.slowness == pytest.approx(2.0) and shown.left == pytest.approx(60.0 * 2.0 / 2)
-    assert shown.told(0) == "1 of 3 jobs, 14 %: job 0 took 20 s, about 1 min left"
+    # 5% of the 70 s planned count as having taken what was expected
+    assert shown.slowness == pytest.approx(23.5 / 13.5) and shown.left == pytest.approx(60.0 * 23.5 / 13.5 / 2)
+    assert shown.told(0) == "1 of 3 jobs, 14 %: job 0 took 20 s, about 52 s left"
+
+
+def test_a_few_short_jobs_that_are_quicker_than_guessed_do_not_shorten_a_long_run():
+    shown, clock = board(*[5.0] * 20, 5000.0, 4900.0)
+    for number in range(20):
+        shown.start([number])
+        clock.now += 0.5
+        shown.finish(number)
+    assert 0.8 * 9900.0 < shown.left < 9900.0
+    shown.start([20])
+    clock.now += 500.0
+    shown.finish(20)
+    assert shown.left < 0.2 * 4900.0
 
 
 def test_stages_that_wait_for_each_other_do_not_get_shorter_on_more_cores():
