@@ -79,6 +79,7 @@ COMMON_KINDS = {
     "distances.svg": Kind("results/distances.svg", "results/index.html"),
     "index.html": Kind("results/index.html", "results/statements.csv"),
     "a page": Kind("results/toy/index.html", "results/index.html"),
+    "statements.md": Kind("results/toy/statements.md", "results/toy/index.html"),
     "the page's seal": Kind("results/files.json", "results/complete.json"),
     "complete.json": Kind("results/complete.json", "results/files.json"),
 }

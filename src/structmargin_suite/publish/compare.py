@@ -1,7 +1,7 @@
 """Two folders of results side by side: the same to the byte outside what is volatile, or number by number.
 
 Volatile is what a clock, a memory meter or a machine decides: timings.csv, the bundles of clocks and traces,
-logs, benchmarks, figures whose names end in _time, the sums of these, the marked blocks of the page, the
+logs, benchmarks, figures whose names end in _time, the sums of these, the marked blocks of pages, the
 statements marked volatile, and a snapshot's record. A snapshot holds fewer files, a page of its own
 and notices in place of some pictures: only what it truly holds is compared.
 
@@ -24,7 +24,7 @@ from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.layout import BENCHMARKS, CLOCKS, LOGS
 from structmargin_suite.storage.seal import SEAL
 
-STATEMENTS = "statements.csv"
+STATEMENTS, PAGES = "statements.csv", (".html", ".md")
 _VOLATILE_FILES = ("timings.csv", SEAL, RECORD)
 SAME = 1e-6
 ERRORS = 3.0
@@ -75,7 +75,7 @@ def stable(folder: Path) -> dict[str, bytes]:
         if path.stem.endswith("_time") or path.name.endswith(CLOCKS):
             continue
         data = path.read_bytes()
-        if path.suffix == ".html":
+        if path.suffix in PAGES:
             data = volatile_blocks().sub("", data.decode("utf-8")).encode("utf-8")
         elif name == STATEMENTS:
             columns, rows = read_csv_lines(path)
@@ -92,7 +92,7 @@ def exact(first: Path, second: Path) -> list[Difference]:
     for folder, held in ((first, files), (second, other_files)):
         if (folder / RECORD).is_file():
             replaced = {*read_json(folder / RECORD, ("replaced",))["replaced"]}
-            names &= {name for name in held if not name.endswith(".html")} - replaced
+            names &= {name for name in held if not name.endswith(PAGES[0])} - replaced
     result = []
     for name in sorted(names):
         a, b = files.get(name), other_files.get(name)

@@ -1,6 +1,6 @@
 """The committed copy of results: results/ -> results/snapshot/, small files only, with a record of the run.
 
-    results/snapshot/<experiment>/    index.html, summary.json, runs.csv, timings.csv, the tables, the figures
+    results/snapshot/<experiment>/    index.html, statements.md, summary.json, lists of runs, tables, figures
     results/snapshot/statements.csv, distances.svg, index.html, record.json
 Models, single runs, logs and PDF files stay behind. Every figure has an SVG file, so that the page and the
 notebooks find it: a large one holds the PNG picture instead, and one of which the config says

@@ -7,6 +7,7 @@
     results/<experiment>/                       a copy of those of the scale that was run last
     results/                                    the overview and the verdicts
     results/<experiment>/index.html             the page of an experiment
+    results/<experiment>/statements.md          its verdicts, for readers on the web
     results/seeds/<scale>/<seed>/               verdicts of the same configuration under another seed
     .cache/runs/<scale>/<experiment>/           finished runs, so that a job that runs again does less
     .cache/before/<scale>/<experiment>/         the tables of the run before the last change
@@ -56,6 +57,10 @@ class Layout:
     def page_of(self, experiment: str) -> Path:
         """The page of an experiment."""
         return self.shown(experiment) / self.page.name
+
+    def sentences_of(self, experiment: str) -> Path:
+        """The verdicts on an experiment's statements as Markdown."""
+        return self.shown(experiment) / self.statements.with_suffix(".md").name
 
     def scale(self, scale: str) -> ScaleLayout:
         """The folders of one scale."""

@@ -176,12 +176,13 @@ class Pipeline:
 
     @property
     def page(self) -> list[str]:
-        """What the report writes: the overview, a page for each experiment, the verdicts, and their seal."""
+        """What the report writes: the overview, two pages for each experiment, the verdicts, their seal."""
         written = (
             self.layout.page,
             self.layout.statements,
             self.layout.distances,
             *(self.layout.page_of(name) for name in self.experiments),
+            *(self.layout.sentences_of(name) for name in self.experiments),
             self.layout.results / SEAL,
         )
         return [str(path) for path in written]

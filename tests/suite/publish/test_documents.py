@@ -168,9 +168,10 @@ def test_the_readme_tells_the_snapshots_own_numbers(tmp_path):
     assert "2 real data sets and 1 synthetic" in text
     title = "[A \\| title](notebooks/one.ipynb)"
     first = "[JMLR&nbsp;2005,&nbsp;Table&nbsp;1](results/snapshot/one/mine.md)"
-    assert f"| {first} | {title} | 2 | 1 |  |  | too few data 1 |\n" in text
+    each = "results/snapshot/one/statements.md"
+    assert f"| {first} | {title} | 2 | 1 |  |  | [too few data 1]({each}) |\n" in text
     second = "[JMLR&nbsp;2005,&nbsp;Figure&nbsp;2](results/snapshot/one/figures/curve.svg)"
-    assert f"| {second} | {title} | 1 |  |  |  |  |\n" in text
+    assert f"| {second} | {title} | 1 |  |  |  | [sentences]({each}) |\n" in text
     assert "Figure&nbsp;3](results/snapshot/one/index.html#statements) |" in text
     assert "Table&nbsp;9" not in text, "nothing was tested there"
     (tmp_path / "README.md").write_text(text)

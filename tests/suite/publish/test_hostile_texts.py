@@ -73,6 +73,14 @@ def test_tables_show_the_caption_and_the_label(made):
     assert "\\<" not in caption
 
 
+def test_the_statements_show_it(made):
+    lines = (made[1] / "results" / "toy" / "statements.md").read_text(encoding="utf-8").split("\n")
+    head = in_one_line(TEXT) + ": what the papers state, and what came out"
+    assert read_markdown(lines[0].removeprefix("# ")) == head
+    data = next(line for line in lines if line.startswith("**On which data?** "))
+    assert read_markdown(data.removeprefix("**On which data?** ")) == in_one_line(TEXT)
+
+
 def shown(line, kind):
     """A line of a table as its reader shows it, without the lines that are no text."""
     if kind == "md":

@@ -10,15 +10,16 @@ import pytest
 from structmargin_suite.figures._plotted import plotted
 from structmargin_suite.figures._style import house
 from structmargin_suite.methods.method import Method
-from structmargin_suite.publish.page.cards import drawing, sentence, with_labels
+from structmargin_suite.publish.page.cards import card, drawing, sentence, with_labels
 from structmargin_suite.publish.page.contents import Item, number_of, numbers_in
 from structmargin_suite.publish.page.facts import _fell_on, method_sentence
 from structmargin_suite.publish.page.overview import EACH_ITS_OWN, shares, untestable
 from structmargin_suite.publish.page.pictures import inline, plot_data
 from structmargin_suite.publish.page.plots import panels_of, told
 from structmargin_suite.publish.page.section import answer, first_words, holds, main_claims, other_data
+from structmargin_suite.publish.page.sentences import sentences
 from structmargin_suite.storage.frames import frame_of
-from structmargin_suite.storage.statements_file import Statement
+from structmargin_suite.storage.statements_file import Claim, Statement
 
 STATEMENT = {
     "id": "s", "claim": "c", "paper": "jmlr05", "where": "Table 1", "says": "A beats B.", "experiment": "e",
@@ -329,3 +330,42 @@ def test_an_answer_says_where_no_data_are_the_papers():
 
     assert other_data(results(True, None)) == " None of the data are the paper's own."
     assert other_data(results(True, "b")) == other_data(results(False, None)) == ""
+
+
+def test_statements_stand_as_markdown_below_their_places_with_what_a_clock_decides_marked():
+    row = {**ROW, "volatile": False, "reading": "printed", "data": ""}
+    other = {**row, "reading": "per example", "data": "gum", "verdict": "reproduced"}
+    first = {"statement": Statement(**STATEMENT), "row": row, "others": [other]}
+    clocked = {**row, "verdict": "reproduced", "volatile": True}
+    second = {"statement": Statement(**{**STATEMENT, "says": "A is *faster*."}), "row": clocked, "others": []}
+    third = {**first, "statement": Statement(**{**STATEMENT, "where": "Section 5"}), "others": []}
+    claim = Claim("c", "jmlr05", "Table 1", "A is best.", "e", ())
+    text = sentences(
+        {
+            "config": {"title": "Trees"}, "in_all": "Of 3 statements 1 is reproduced.", "stands_in": "",
+            "tables": [{"heading": "Table 1", "name": "trees"}], "more_tables": [],
+            "claims": [{"claim": claim, "statements": [card(one) for one in (first, second, third)]}],
+        }
+    )  # fmt: skip
+    found = "We find 1 (−3 to 5), the paper 2: "
+    told = "the interval holds both outcomes; more repetitions or a larger test set would tell."
+    unclear = f"A beats B.<br>**? inconclusive.** {found}{told}"
+    clear = f"**✓ reproduced.** {found}the interval lies on the claimed side."
+    begin, end = "<!-- volatile -->", "<!-- /volatile -->"
+    assert text.split("\n") == [
+        "# Trees: what the papers state, and what came out",
+        "",
+        f"**In short:** {begin}Of 3 statements 1 is reproduced.{end}",
+        "",
+        "Our numbers beside the paper's: [Table 1](trees.md).",
+        "",
+        "## JMLR 2005, Table 1",
+        "",
+        f"- {unclear} Otherwise: per example on gum *reproduced*.",
+        f"- A is \\*faster\\*.<br>{begin}{clear}{end}",
+        "",
+        "## JMLR 2005, Section 5",
+        "",
+        f"- {unclear}",
+        "",
+    ]

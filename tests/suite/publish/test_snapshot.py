@@ -47,6 +47,7 @@ def test_it_holds_tables_figures_verdicts_the_page_and_the_record_and_no_large_f
         "statements.csv",
         "index.html",
         "toy/index.html",
+        "toy/statements.md",
         "toy/figures/large.json",
         "record.json",
         "toy/summary.json",
@@ -56,7 +57,7 @@ def test_it_holds_tables_figures_verdicts_the_page_and_the_record_and_no_large_f
     assert tables | pictures | others <= set(files)
     assert not any(re.search(r"\.(pdf|npz|log)$|runs/|jobs/", name) for name in files)
     assert all(path.stat().st_size < 500_000 for path in files.values())
-    for name in tables | {"statements.csv", "toy/runs.csv"}:
+    for name in tables | {"statements.csv", "toy/statements.md", "toy/runs.csv"}:
         assert files[name].read_bytes() == (made / "results" / name).read_bytes()
     for name in ("index.html", "toy/index.html"):
         page = files[name]

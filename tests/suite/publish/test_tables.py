@@ -210,7 +210,7 @@ def test_nothing_outside_the_volatile_parts_changes_when_everything_is_done_agai
     assert exact(root / "results", again / "results") == []
     kept = stable(root / "results")
     assert (
-        {"index.html", "toy/index.html"} <= set(kept)
+        {"index.html", "toy/index.html", "toy/statements.md"} <= set(kept)
         and "toy/runs.csv" in kept
         and any(name.endswith(".trained.zip") for name in kept)
     )
@@ -232,6 +232,7 @@ def test_a_verdict_about_time_flips_without_a_difference_in_bytes(chosen):
         rows = [{**row, "verdict": about_time if row["volatile"] else others} for row in listed]
         made = pages([toy], claims, rows, suite, b"<svg/>")
         assert made["toy/index.html"].count(f">{about_time}<") >= clocked
+        assert made["toy/statements.md"].count(f"{about_time}.**") >= clocked
         return {name: volatile_blocks().sub("", text) for name, text in made.items()}
 
     assert shown("reproduced", "contradicted") == shown("contradicted", "contradicted")

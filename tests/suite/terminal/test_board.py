@@ -51,7 +51,9 @@ def test_a_slow_machine_makes_the_rest_longer_and_two_cores_make_it_shorter():
     clock.now = 20.0
     shown.finish(0)
     # 5% of the 70 s planned count as having taken what was expected
-    assert shown.slowness == pytest.approx(23.5 / 13.5) and shown.left == pytest.approx(60.0 * 23.5 / 13.5 / 2)
+    assert shown.slowness == pytest.approx(23.5 / 13.5) and shown.left == pytest.approx(
+        60.0 * 23.5 / 13.5 / 2
+    )
     assert shown.told(0) == "1 of 3 jobs, 14 %: job 0 took 20 s, about 52 s left"
 
 

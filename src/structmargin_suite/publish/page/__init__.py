@@ -1,4 +1,5 @@
 """The pages: an overview of all results, and one per experiment. Styles, scripts and pictures are inside.
+Beside each experiment's page its statements stand as Markdown.
 
 What a clock, a memory meter or a machine decides stands between two marks and nowhere else (page/marks.py),
 so that everything outside them is the same to the byte for the same configuration; verdicts on statements
@@ -21,6 +22,7 @@ from structmargin_suite.publish.page.marks import VOLATILE_BEGIN, VOLATILE_END, 
 from structmargin_suite.publish.page.overview import overview
 from structmargin_suite.publish.page.pictures import LARGEST_SVG
 from structmargin_suite.publish.page.section import section
+from structmargin_suite.publish.page.sentences import sentences, without_results
 from structmargin_suite.publish.papers import PAPERS
 from structmargin_suite.publish.stability import Change, Reseeded
 from structmargin_suite.rerun import machine
@@ -28,7 +30,7 @@ from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.statements_file import Claim
 
 LARGEST_PAGE = 1_900_000
-PAGE = "index.html"
+PAGE, SENTENCES = "index.html", "statements.md"
 
 
 def pages(
@@ -84,6 +86,7 @@ def pages(
             made[f"{name}/{PAGE}"] = template.render(
                 root="../", here=name, name=name, title=experiment.config["title"], **shared
             )
+            made[f"{name}/{SENTENCES}"] = without_results(experiment.config["title"], name)
     template = environment.get_template("experiment.html")
     for results in experiments:
         for limit in LARGEST_SVG:
@@ -92,6 +95,7 @@ def pages(
             if len(volatile_blocks().sub("", text).encode("utf-8")) <= LARGEST_PAGE:
                 break
         made[f"{results.name}/{PAGE}"] = text
+        made[f"{results.name}/{SENTENCES}"] = sentences(one)
     return made
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from structmargin_suite.publish.escapes import markdown, markdown_cell
+from structmargin_suite.publish.page import SENTENCES
 from structmargin_suite.publish.page.contents import Item, contents, numbers_in
 from structmargin_suite.publish.papers import PAPERS
 from structmargin_suite.publish.verdicts import CAUSES, causes, counts, score
@@ -56,7 +57,7 @@ def _score(snapshot: Results, rows: Sequence[dict[str, Any]]) -> list[str]:
 def _table(snapshot: Results, rows: Sequence[dict[str, Any]]) -> list[str]:
     """A row for each table and figure that statements rest on: its verdicts, and why some are not better."""
     lines = [
-        f"| our numbers | notebook | {' | '.join(SHOWN.values())} | why not |",
+        f"| our numbers | notebook | {' | '.join(SHOWN.values())} | each sentence, and why not |",
         "|---|---|" + "--:|" * len(SHOWN) + "---|",
     ]
     for paper, items in contents([snapshot[name] for name in snapshot], rows).items():
@@ -87,13 +88,13 @@ def _line(paper: str, item: Item, rows: Sequence[Mapping[str, Any]]) -> str:
         if row["experiment"] == item.experiment and row["paper"] == paper
         and not row["volatile"] and item.label in numbers_in(row["where"])
     ]  # fmt: skip
-    why = ", ".join(f"{CAUSES.get(name, name)} {n}" for name, n in causes(own).items())
+    why = ", ".join(f"{CAUSES.get(name, name)} {n}" for name, n in causes(own).items()) or "sentences"
     label = f"{PAPERS[paper].short_venue} {PAPERS[paper].year}, {item.label}".replace(" ", "&nbsp;")
     cells = [
         f"[{label}](results/snapshot/{_ours(item)})",
         f"[{markdown_cell(item.title)}](notebooks/{item.experiment}.ipynb)",
         *(str(item.counts.get(verdict, "")) for verdict in SHOWN),
-        markdown_cell(why),
+        f"[{markdown_cell(why)}](results/snapshot/{item.experiment}/{SENTENCES})",
     ]
     return f"| {' | '.join(cells)} |"
 
