@@ -32,7 +32,7 @@ help:
 	@echo '  make docs        install the documentation tool and build the site into build/site'
 	@echo '  make snapshot    copy results to results/snapshot and renew README, documents, notebooks, the picture'
 	@echo '  make dist        build the sdist and the wheel into dist/, and check them'
-	@echo '  make env         set up .venv from requirements.lock; the three above do it themselves'
+	@echo '  make env         set up .venv from requirements.lock; all of the above do it themselves'
 	@echo '                     PYTHON=python3.12                which Python makes it (3.11 to 3.13)'
 	@echo '  make clean       remove .venv, results and caches; fetched data and results/snapshot stay'
 
@@ -136,7 +136,7 @@ test: env
 
 # The same properties on many more cases than `make test` has time for. Measured in parts, in CPU time of one core
 # with other work beside it: configs 7 minutes, random problems 3, kinds of inputs more than 7; a round of three
-# damaged files 9 s (79 rounds), a damaged file of all experiments 3 s (65), a disturbed run 13 to 19 s (96). With
+# damaged files 9 s (79 rounds), a damaged file of all experiments 3 s (91), a disturbed run 13 to 19 s (97). With
 # the other fuzzers and the ten experiments elsewhere that is an hour or more on two cores that do nothing else.
 LONG := tests/library/training/test_random_problems.py tests/library/inputs/test_product.py \
 	tests/library/estimators/test_model_files.py tests/suite/planning/test_hostile_configs.py \

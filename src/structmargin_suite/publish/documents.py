@@ -66,7 +66,8 @@ def readings(root: Path) -> str:
         "What the papers leave open, and how it is read here. Where several readings are open, all are run "
         "and stand side by side in the tables; statements about a method are judged by its primary reading. "
         "A reading that was chosen after a first look at results says so. "
-        "`structmargin docs` generates this page from the configs.",
+        "`structmargin docs` generates this page from the configs. Numbers are those of the paper's scale; "
+        "`structmargin explain <experiment>` lists what is smaller at another.",
     ]
     for name, config in _configs(root):
         lines += [
@@ -108,7 +109,7 @@ def _readings_table(config: dict[str, Any]) -> list[str]:
             name for name, method in config["methods"].items() if reading.name in method.get("readings", [])
         ]
         cells = [
-            f"{reading.label} (primary)" if reading.primary else reading.label, ", ".join(of), reading.about,
+            f"{reading.label} (primary)" if reading.primary else reading.label, "; ".join(of), reading.about,
             reading.describe_sets(), reading.evidence, reading.chosen,
         ]  # fmt: skip
         lines.append("| " + " | ".join(markdown_cell(text) for text in cells) + " |")

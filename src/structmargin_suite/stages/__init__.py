@@ -1,1 +1,1 @@
-"""The five commands of the pipeline, one module each, and what they share."""
+"""The seven commands of the pipeline, one module each, and what they share."""

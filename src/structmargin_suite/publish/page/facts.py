@@ -163,4 +163,4 @@ def data_sentence(results: ExperimentResults, corpus: Mapping[str, Any]) -> str:
         return f"{'your own file' if corpus['kind'] == 'file' else corpus['kind']}{own}"
     if corpus["asked"] == "synthetic":
         return "made up, as the paper's own were" if own else "made up"
-    return "a made-up stand-in: the real files could not be had"
+    return "a made-up stand-in: the real files were not available"
