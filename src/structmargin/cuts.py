@@ -64,7 +64,7 @@ class FactoredRows:
 
 
 class JoinedOutputs(Sequence[Any]):
-    """Several sequences as one, in order: an output that is made when it is asked for is made no earlier."""
+    """Several sequences as one, in order; outputs that are computed on demand stay so."""
 
     def __init__(self, parts: list[Sequence[Any]]) -> None:
         self.parts = parts

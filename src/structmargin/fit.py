@@ -40,7 +40,7 @@ class Fit:
     C : float
         The price of slacks.
     eps : float or None
-        As it was asked for.
+        The eps that was given.
     primal : float or None
         The objective at w, recomputed by a last full search. None for solvers without an objective, and for a
         training that was broken off by a search that failed.

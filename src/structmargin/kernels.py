@@ -23,7 +23,7 @@ Matrix: TypeAlias = Any
 
 
 MAX_PRODUCTS = 2**22
-"""So many values of a kernel are computed at a time where scores are asked for."""
+"""How many values of a kernel are computed at a time where scores are asked for."""
 
 
 def stacked(X: Matrix) -> Matrix:
@@ -279,7 +279,7 @@ def require_shape(values: Any, rows: int, columns: int) -> np.ndarray:
 def beyond_lengths(products: np.ndarray, squares: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Where |products[i, j]|^2 exceeds squares[i] * others[j], the squared lengths: (number, 2) places.
 
-    With a kernel that is positive semi-definite there is no such place, but for rounding.
+    With a kernel that is positive semi-definite there is no such place, except by rounding.
     """
     squares, others = np.maximum(squares, 0.0), np.maximum(others, 0.0)
     rounding = INDEFINITE * max(squares.max(initial=0.0), others.max(initial=0.0))

@@ -191,7 +191,7 @@ def check_space(problem: Problem | AdaptedProblem, space: Linear | Joint) -> str
 
 JOINT_KERNELS = {
     "Multiclass": "Product({})",
-    "Taxonomy": "Product({})",
+    "Taxonomy": "Product({}, L=problem.L)",
     "Sequence": "SequenceKernel({})",
 }
 """How a kernel on inputs becomes a joint kernel for a problem."""

@@ -2,7 +2,8 @@
 
 configs -prepare-> data/ready/S/E/*.zip -train-> results/scales/S/E/jobs/J.{trained,clocks}.zip
         -evaluate-> jobs/J.evaluated.zip -tabulate-> results/scales/S/E/{runs.csv, tables, figures}
-        -show-> results/E -report-> results/{statements.csv, index.html, E/index.html}
+        -show-> results/E -report-> results/{statements.csv, index.html,
+           E/{index.html, statements.md}}
         -complete-> results/complete.json
 
 for an experiment E at scale S with jobs J.

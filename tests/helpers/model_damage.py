@@ -250,10 +250,6 @@ def key_added(parts: Entries, place: int, key: str, value: Any) -> Entries:
     return with_header(parts, document)
 
 
-def text_replaced(parts: Entries, text: str) -> Entries:
-    return with_header(parts, text)
-
-
 def deepened(parts: Entries, place: int, depth: int) -> Entries:
     text = json.dumps(header_of(node_replaced(parts, place, "HERE")))
     opening, closing = '{"list": [', "]}"

@@ -161,15 +161,7 @@ def test_what_a_problem_offers_is_taken_from_it() -> None:
     problem = Rich()
     adapted = adapt(problem)
     for field in fields(AdaptedProblem):
-        if field.name not in (
-            "given",
-            "lacks",
-            "n_weights",
-            "batch",
-            "exact",
-            "reaches_truth",
-            "delta_takes_x",
-        ):
+        if field.name not in WORKED_OUT:
             assert getattr(adapted, field.name) == getattr(problem, field.name), field.name
     assert adapted.n_weights([], []) == 3 and adapted.exact is False
     assert adapted.class_losses is not None and adapted.class_losses().tolist() == [[0, 1], [1, 0]]

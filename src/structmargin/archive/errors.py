@@ -13,7 +13,7 @@ class ModelFileError(ValueError):
     """A file, or arrays, from which no model can be made: of another kind, damaged, or made to do harm.
 
     The message is one sentence that names the file and says what to do. `load` and `from_arrays` raise
-    nothing else, but for errors of the operating system, such as FileNotFoundError.
+    nothing else, except for errors of the operating system, such as FileNotFoundError.
 
     Examples
     --------

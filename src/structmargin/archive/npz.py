@@ -21,7 +21,7 @@ from structmargin.archive.errors import ModelFileError, reading, short
 MAX_BYTES = 2**30
 """How large the arrays of a file may be together, unless another limit is asked for: 1 GiB."""
 MAX_DEFLATION = 1032
-"""Deflated data are at most so many times as large as what they are stored in."""
+"""Deflate makes data smaller by at most this factor."""
 ZIP_MAGIC = b"PK\x03\x04"
 """How an .npz file begins. That these bytes occur further on does not make a file one."""
 KINDS = "biufU"

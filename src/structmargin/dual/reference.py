@@ -5,13 +5,13 @@ to install; its licence (GPL) is its own. The problem is that of `ascent.py`, ha
 1/2 alpha' (G + ridge * same block) alpha - b' alpha subject to alpha >= 0 and, where the cap is finite, a sum
 per block of at most the cap.
 
-`largest_margin` says whether hard margins can be had at all:
+`largest_margin` tells whether any w has hard margins:
 
     maximise t   subject to   <w, a_c / |a_c|> >= t for every cut,   -1 <= w_j <= 1
 
 The optimum is above 0 exactly if some w satisfies <w, a_c> >= 1 for every cut. Where features are not
 explicit, w = sum_c beta_c a_c / |a_c| and the bounds are on beta. The ascent of the dual decides the same by
-itself, but on data that are not separable it may take for ever; so the linear program, which takes seconds,
+itself, but on data that are not separable it may never end; so the linear program, which takes seconds,
 is asked when the ascent does not come to an end.
 """
 

@@ -24,10 +24,10 @@ ROUNDING = 1e-13
 """An h differs from its exact value by at most this share of the largest offset, nearly always."""
 MIN_MARGIN = 1e-6
 """A hard margin below this, for cuts of length 1, counts as none: rounding could have made it."""
+LP_MARGIN = 1e-7
+"""A hard margin of the linear program below this counts as none: it is the program's own tolerance."""
 NEGATIVE = 1e-9
 """Rounding may make a squared length negative by this share of the largest one."""
-LP_MARGIN = 1e-7
-"""The same for the linear program, whose own tolerance this is."""
 PATIENCE = 100
 """After so many epochs that did not solve a hard margin's relaxed problem, a linear program is asked whether
 it has a solution; and again after four times as many, since there are more cuts by then."""

@@ -76,10 +76,9 @@ class LearnsInChunks(Structured):
         stays as examples come; with C it is C/n, and what was learnt is scaled down as n grows. It keeps all
         examples, as it visits old ones again; the perceptron keeps none.
 
-        No gap is certified, since that takes a search of all examples so far: `structmargin.certify` does it.
-        What the problem learns from data (classes, or a grammar's rules), and a kernel, is learnt from the
-        first chunk.
-        After `fit` it goes on with what that learnt, while `fit` always begins anew.
+        No gap is certified, since that needs a search over all examples so far: use `structmargin.certify`.
+        Classes, grammar rules and kernels are learnt from the first chunk. After `fit`, `partial_fit`
+        continues from its model; `fit` always starts over.
 
         Parameters
         ----------
@@ -116,12 +115,12 @@ class LearnsInChunks(Structured):
         if stream is None and hasattr(self, "fit_"):
             raise ValueError(
                 "partial_fit goes on from fit or partial_fit, but this model was loaded from a file, or its "
-                "last training broke off: begin anew with sklearn.base.clone(model)"
+                "last training broke off: start again from sklearn.base.clone(model)"
             )
         if stream is not None and not stream.is_of(self, (solver, formulation)):
             raise ValueError(
                 "problem, formulation, solver and kernel must stay as they were in fit or partial_fit "
-                "before: begin anew with sklearn.base.clone(model)"
+                "before: start again from sklearn.base.clone(model)"
             )
         given = adapt(self.problem)
         X, Y = gate.pairs(self._inputs(given, X, first=stream is None), Y)

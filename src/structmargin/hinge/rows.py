@@ -87,7 +87,7 @@ class HingeFit(NamedTuple):
     beta : ndarray of float, shape (m,)
         The dual variables, 0 <= beta <= price.
     price : ndarray of float, shape (m,)
-        As it was asked for.
+        The price that was given.
     primal, dual : float
         The objective at w, computed anew from all rows, and a lower bound on the optimum.
     n_iter : int

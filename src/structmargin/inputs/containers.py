@@ -100,7 +100,7 @@ def _require_structure(values: Any, name: str) -> None:
             if len(places) and not (places.min() >= 0 and places.max() < n):
                 raise ValueError(
                     f"{name} has an entry in {axis} {_first_outside(places, n)}, but the sparse matrix has "
-                    f"shape {values.shape}: make it anew with the right shape"
+                    f"shape {values.shape}: rebuild it with the right shape"
                 )
     elif values.format in ("csc", "bsr"):
         R, C = getattr(values, "blocksize", (1, 1))
@@ -128,7 +128,7 @@ def require_csr(
     if not rises or indptr[-1] > min(len(indices), n_data):
         raise ValueError(
             f"indptr of {name}, a sparse matrix in {kind} format of shape {shape}, must rise from 0 to its "
-            f"{n_data} values: make it anew with scipy"
+            f"{n_data} values: rebuild it with scipy"
         )
     used = indices[: indptr[-1]]
     if len(used) and not (used.min() >= 0 and used.max() < shape[1]):
@@ -137,7 +137,7 @@ def require_csr(
         row_name, column_name = ("column", "row") if kind == "csc" else ("row", "column")
         raise ValueError(
             f"{row_name} {row} of {name} has an entry in {column_name} {column}, but the sparse matrix has "
-            f"{shape[1]} {column_name}s: make it anew with the right shape"
+            f"{shape[1]} {column_name}s: rebuild it with the right shape"
         )
 
 

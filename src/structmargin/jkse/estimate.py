@@ -43,7 +43,7 @@ class Estimate:
     rho : float
         The margin: pairs with f(x, y) >= rho are inside. 1 for 'binary' and 'online'.
     nu : float
-        As asked for; for 'binary' and 'online' what this C amounts to.
+        The nu that was given; for 'binary' and 'online' the nu that corresponds to C.
     C : float or None
         The price C/n of a slack; None for 'one_class'.
     primal, dual : float

@@ -54,8 +54,8 @@ class JKSE(Structured, Saved):
     gap_tol : float, default=1e-4
         The relative duality gap to reach.
     max_iter : int, default=1000
-        At most so many steps (divided by the number of pairs) or cuts of 'one_class', values of C that
-        'binary' tries, or passes of 'online'. If it is reached first, a ConvergenceWarning tells the gap.
+        The most iterations: steps per pair, or cuts, of 'one_class'; values of C that 'binary' tries; passes
+        of 'online'. If it is reached first, a ConvergenceWarning tells the gap.
     random_state : int, Generator, RandomState or None, default=0
         The same int gives the same model; of a generator one number is drawn in each `fit`.
     n_jobs : int or None, default=None

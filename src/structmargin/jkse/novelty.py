@@ -21,7 +21,7 @@ from structmargin.jkse.pairs import CHUNK, items, pairs_of
 def offset(estimate: Estimate) -> float:
     """The threshold: the k-th lowest training score or rho, whichever is less, and a little lower.
 
-    Pairs on the margin score rho but for rounding; a millionth of it keeps them inside, as in `n_outliers`.
+    Pairs on the margin score rho up to rounding; a millionth of it keeps them inside, as in `n_outliers`.
     """
     n = len(estimate.xi)
     k = min(max(math.ceil(estimate.nu * n * (1.0 - 1e-12)), 1), n)  # nu is 0 where no slack is allowed

@@ -5,8 +5,8 @@ and on b of the negatives; a = P - c positives are found. The measures here depe
 
     Delta(a, b) = (p0 + pa a + pb b) / (q0 + qa a + qb b),
 
-over all tables, or over those with a + b = k. Among the labellings with one table the smallest margin to
-the truth is had by erring on the c positives of lowest score and on the b negatives of highest score:
+over all tables, or over those with a + b = k. Among the labellings with one table the margin to
+the truth is smallest where the c lowest positives and the b highest negatives are labelled wrongly:
 
     margin(c, b) = scale * (sum of the c lowest positive scores - sum of the b highest negative scores).
 

@@ -31,7 +31,7 @@ TOGETHER = InnerTolerance(of_gap=0.1, of_eps=0.01, of_gap_tol=0.5)
 OVER_LABELS = InnerTolerance(of_gap=0.02, of_eps=0.01, of_gap_tol=0.5)
 """For `batch` over all labels, where the relaxed problem is the whole one."""
 LABELS_SHARE = 0.95
-"""The ascent over all labels goes to this share of gap_tol: its gap is the search's but for rounding."""
+"""The ascent over all labels goes to this share of gap_tol: its gap is the search's except for rounding."""
 LABEL_PASSES = 200
 """So many passes over all labels at most between two searches."""
 ONE_BY_ONE = InnerTolerance(of_gap=0.0, of_eps=0.01, of_gap_tol=0.1)
@@ -55,7 +55,8 @@ class NSlack(Trainable):
         Rounds of re-optimisation at most between two searches of the batch form: solving the relaxed problem
         far more exactly than the outer gap is waste.
     idle : int, default=2
-        The batch form drops a cut after so many re-optimisations with alpha = 0 in a row; 0 keeps them all.
+        The number of consecutive re-optimisations with alpha = 0 after which the batch form drops a cut; 0
+        keeps all cuts.
     max_entries : int, default=2**26
         How much the working set of the batch form may hold: entries of explicit rows other than 0, of 12
         bytes each, or inner products of a joint kernel, of 8 bytes each. Cuts of sequences are short rows,

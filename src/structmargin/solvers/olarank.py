@@ -65,7 +65,7 @@ def smo_step(qp, i, up):  # type: ignore[no-untyped-def]
             low, down = h, c
     if total < cap and low > 0.0:
         low, down = 0.0, TRUTH
-    if low == np.inf or not high - low > 1e-14 * (unit + abs(high)):  # but for rounding, there is no step
+    if low == np.inf or not high - low > 1e-14 * (unit + abs(high)):  # beyond rounding, there is no step
         return 0.0
     ids, K, k = np.empty(2, dtype=np.int32), np.zeros((2, 2)), 0
     for p in range(blocks.size[i]):
@@ -172,6 +172,7 @@ class OLaRank(Online):
     reprocess : int, default=10
         How many times each fresh example is followed by one ProcessOld and `optimize` times Optimize.
     optimize : int, default=10
+        How many steps Optimize makes after each ProcessOld.
     shuffle : bool, default=True
         Whether each pass has an order drawn from the seed, or takes the examples as given.
     """

@@ -60,7 +60,7 @@ class OneSlack(Trainable):
     reuse : int, default=3
         How many cuts at most are made of these between two searches.
     idle : int, default=20
-        A cut is dropped after so many re-optimisations with alpha = 0 in a row; 0 keeps them all.
+        The number of consecutive re-optimisations with alpha = 0 after which a cut is dropped; 0 keeps all.
     by_rows : bool, default=True
         Where there is one example, a sum of independent rows as for the error rate, first minimise the sum of
         their hinges (`structmargin.training.by_rows`). False: as for other problems.

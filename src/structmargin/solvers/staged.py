@@ -51,7 +51,8 @@ class Staged(Trainable):
     Parameters
     ----------
     k : int, default=100
-        The QP is solved again after so many new cuts, and at the end of every pass that added any.
+        The number of new cuts after which the QP is solved again, as also at the end of every pass that adds
+        any.
     stages : sequence of float, default=(0.1,)
         The precisions of the first stages, falling. After these each stage has a tenth of the one before,
         down to eps: by default 0.1, 0.01, ..., eps. A first stage at or below eps makes it the only one.

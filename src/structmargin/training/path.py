@@ -44,7 +44,7 @@ def c_path(
     problem : Problem
         Bound to the data already, where it learns from them.
     data : tuple (X, Y)
-        Inputs and outputs.
+        Inputs and outputs; for a problem that wraps its data, the wrapped ones.
     formulation : Formulation
         Such as `FORMULATIONS["SVM1 margin"]`.
     space : Linear or Joint, optional
@@ -86,6 +86,8 @@ def c_path(
         last = solver.train(problem, data, formulation, space, C=C, warm_start=former, **options)
         if former is not None:
             former.state = None
+        if path_tol is not None:
+            _require_gap(last)
         return last
 
     weights = options.get("sample_weight")
@@ -137,6 +139,8 @@ def model_on_path(fits: Sequence[Fit], C: float, sample_weight: Any = None) -> t
     >>> gap <= 0.05
     True
     """
+    for fit in fits:
+        _require_gap(fit)
     for left, right in pairwise(fits):
         if min(left.C, right.C) <= C <= max(left.C, right.C):
             better = min(left, right, key=lambda fit: _upper(fit, C, sample_weight))
@@ -144,6 +148,15 @@ def model_on_path(fits: Sequence[Fit], C: float, sample_weight: Any = None) -> t
     raise ValueError(
         f"C = {C:g} is not on the path: its models are for C from {fits[0].C:g} to {fits[-1].C:g}"
     )
+
+
+def _require_gap(fit: Fit) -> None:
+    """Raise unless the fit has a gap: without one nothing is known between two values of C."""
+    if fit.gap is None:
+        raise ValueError(
+            "path_tol and model_on_path need certified gaps, and this training certifies none (a perceptron, "
+            "an approximate search, or a training that broke off): use an exact search and, say, NSlack()"
+        )
 
 
 def _smaller_gap(path_tol: float, gap_tol: float | None) -> float:

@@ -17,11 +17,11 @@ from typing import NamedTuple
 DEFAULT_GAP_TOL = 1e-2
 """The relative gap of a training that is asked for nothing: the objective is then known to 1%."""
 EPS_SHARE = 1e-2
-"""The share of the largest loss that replaces it where no gap can be certified."""
+"""Where no gap can be certified, eps is this share of the largest loss."""
 MIN_VIOLATION_SHARE = 1e-6
 """With a relative gap to reach, a violation below this share of the largest loss is not worth a cut."""
 GOAL_SHARE = 0.1
-"""And all violations that are passed over together may cost this share of the gap to reach."""
+"""All violations that are passed over together may cost this share of the gap to reach."""
 AT_ROUNDING = "has come as near as rounding allows: ask for less with a larger gap_tol"
 """Why a training ends whose relaxed problem is solved and whose search finds nothing more, above gap_tol."""
 

@@ -149,7 +149,7 @@ class Task:
         return gap <= self.cost_of(dual, self.eps_now)
 
     def out_of_reach(self, dual: Dual, primal: float, unknown: float, gap: float) -> bool:
-        """Whether gap_tol is met but for what oracle_tol leaves `unknown`, and that alone exceeds it."""
+        """Whether gap_tol is met except for what oracle_tol leaves `unknown`, and that alone exceeds it."""
         if self.criterion.gap_tol is None or self.near(dual, unknown, primal):
             return False
         return self.near(dual, gap - unknown, primal)
@@ -309,7 +309,7 @@ class Task:
 
 
 def _require_weak_duality(primal: float, dual: float) -> None:
-    """An exact search has primal >= dual, but for rounding; anything else is a broken contract."""
+    """An exact search has primal >= dual, except for rounding; anything else is a broken contract."""
     if dual - primal > DUALITY_SLACK * max(abs(primal), abs(dual)):
         raise SearchError(
             f"the dual, {dual:.6g}, exceeds the primal, {primal:.6g}: the cuts held are not of "

@@ -102,7 +102,7 @@ class Trainable(ABC):
         problem : Problem
             Bound to the data already, where it learns from them.
         data : tuple (X, Y)
-            Inputs and outputs.
+            Inputs and outputs; for a problem that wraps its data, the wrapped ones.
         formulation : Formulation
             Such as `FORMULATIONS["SVM1 margin"]`.
         space : Linear or Joint, optional

@@ -74,15 +74,3 @@ def slopes(runs: pd.DataFrame, key: str, measure: str) -> list[float]:
         for _, group in measured.groupby(column(measured, "repetition", 0), sort=False)
         if group[key].nunique() > 1
     ]
-
-
-def p_value_lower(values: np.ndarray, others: np.ndarray) -> float:
-    """One-sided p-value of Wilcoxon's signed rank test, pair by pair, that the first values are not lower.
-
-    It is 1 where all pairs are equal.
-    """
-    from scipy.stats import wilcoxon
-
-    if np.array_equal(values, others):
-        return 1.0
-    return float(wilcoxon(values, others, alternative="less", method="approx").pvalue)

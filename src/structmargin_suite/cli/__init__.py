@@ -7,7 +7,7 @@ structmargin check                    configs and data, before anything runs
 structmargin fetch gum covertype      real data from their public homes, verified; all without a name
 structmargin compare alignment        what moved since the run before; or a variant's name, or snapshot
 structmargin compare results other    two folders, number by number; --exact for bytes
-structmargin unpack alignment some/    the records, models and metrics of its runs, as files
+structmargin unpack alignment some/   the records, models and metrics of its runs, as files
 structmargin resources                write what jobs took to workflow/resources.yaml, for clusters
 structmargin reseed 1 2 --only ner    run experiments under other seeds, to see which verdicts are chance
 structmargin snapshot                 copy the small files of results/ to results/snapshot/

@@ -36,7 +36,12 @@ def _folders(options: argparse.Namespace, first: Path, second: Path) -> int:
         differences = exact(first, second)
         for difference in differences:
             print(difference)
-        print(f"{len(differences)} files differ outside what is volatile" if differences else "no difference")
+        n = len(differences)
+        print(
+            f"{n} file{'s differ' if n > 1 else ' differs'} outside what is volatile"
+            if n
+            else "no difference"
+        )
         return 1 if differences else 0
     compared = numbers(first, second, options.tolerance)
     for line in (*compared.notes, *compared.differences):
@@ -63,10 +68,12 @@ def unpack(options: argparse.Namespace) -> int:
     names = experiment.runs["run"].tolist()
     if options.run is not None and options.run not in names:
         raise ConfigError(unknown(options.run, names, "run"))
-    for run in names if options.run is None else [options.run]:
+    asked = names if options.run is None else [options.run]
+    for run in asked:
         for name, data in experiment.files(run).items():
             write_bytes(options.folder / run / name, data)
-    print(f"{len(names) if options.run is None else 1} runs of {options.experiment} are in {options.folder}")
+    counted = "1 run is" if len(asked) == 1 else f"{len(asked)} runs are"
+    print(f"{options.experiment}: {counted} in {options.folder}")
     return 0
 
 

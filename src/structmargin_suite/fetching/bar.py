@@ -10,7 +10,7 @@ WIDTH = 30
 
 
 class Bar:
-    """Told of bytes, it writes a line per file; call it as `download` calls `tell`, and `close` it."""
+    """How far a file is: a bar on a terminal, elsewhere a line every `every` seconds; `close` ends it."""
 
     def __init__(self, out: TextIO | None = None, every: float = 5.0) -> None:
         self.out, self.every = sys.stderr if out is None else out, every

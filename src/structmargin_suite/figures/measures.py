@@ -10,7 +10,6 @@ from structmargin_suite.analysis.experiments.measures import (
     DIRECT,
     MEASURES,
     RIVAL,
-    STUDIES,
     cases,
     p_value_sign_test,
 )
@@ -104,14 +103,15 @@ def gain(results: ExperimentResults, fig: Any) -> None:
     """A panel for each measure: gain in points against the share of positive rows."""
     fig.set_size_inches(7.2, 3.0)
     compared = cases(results, results.primary(RIVAL))
-    names = list(dict.fromkeys(case.data for case in compared))
-    rare = {name: shares(results, study) for name, study in zip(names, STUDIES, strict=False)}
+    rare = {case.data: shares(results, case.study) for case in compared}
     panels = fig.subplots(1, len(MEASURES))
     for ax, (measure, title) in zip(panels, MEASURES.items(), strict=True):
         x: list[float] = []
         y: list[float] = []
-        for k, name in enumerate(names):
-            case = next(case for case in compared if (case.data, case.measure) == (name, measure))
+        for k, name in enumerate(rare):
+            case = next((case for case in compared if (case.data, case.measure) == (name, measure)), None)
+            if case is None:
+                continue
             shares_of_topics, points = rare[name][case.topics], case.direct - case.rival
             ax.plot(
                 shares_of_topics,

@@ -10,9 +10,9 @@ from typing import Any
 Value = float | int | str | bool
 Settings = Mapping[str, Any]
 """Values of a config by their names; its schema says what each may be."""
-VALIDATION, INNER, TEST = "validation_", "inner_", "test_"
-"""Prefix of a choice's measure: where it is measured, which is on the validation set, on some of the
-training set, or on the test set."""
+INNER, TEST = "inner_", "test_"
+"""Prefix of a choice's measure that is taken on some of the training set, or on the test set; the others are
+taken on the validation set."""
 CHOICE_KEY = "choose"
 """The key of a method's choice in a config."""
 LOSS = "loss"

@@ -278,7 +278,7 @@ def unknown(name: object, known: Sequence[str], what: str, value: object = None)
     if len(known) > MAX_LISTED:
         alike = nearest(str(name)[:MAX_KEY], known, n=4, cutoff=0.0)
         listed = f"{', '.join(alike)}, among others"  # no number: it may differ between scales
-    return f"unknown {what} {short(str(name))}{said}; {hint}use one of {listed}, or remove it"
+    return f"unknown {what} {short(str(name))}{said}; {hint}use one of {listed}"
 
 
 def short(value: object) -> str:

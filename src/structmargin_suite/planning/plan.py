@@ -73,7 +73,12 @@ class Experiment:
 
     def part(self, name: str) -> Part:
         """The part of that name."""
-        return next(part for part in self.parts if part.name == name)
+        for part in self.parts:
+            if part.name == name:
+                return part
+        raise KeyError(
+            f"experiment {self.name!r} has no part {name!r}; it has {[part.name for part in self.parts]}"
+        )
 
     def parts_of(self, corpus: str) -> list[Part]:
         """The parts of one corpus."""

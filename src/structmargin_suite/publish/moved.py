@@ -123,9 +123,7 @@ def told(root: Path, name: str, other: str | None = None) -> list[str]:
         known = [path.stem for path in (root / "configs").glob("*.yaml")]
         if name in known or not results:
             raise DataError(f"there are no results of {name} yet: run make reproduce ONLY={name} first")
-        raise ConfigError(
-            unknown(name, list(results), "experiment with results").removesuffix(", or remove it")
-        )
+        raise ConfigError(unknown(name, list(results), "experiment with results"))
     now = results[name]
     scale = str(now.summary["scale"])
     folder, called = _other(root, name, scale, other)
@@ -178,7 +176,7 @@ def _other(root: Path, name: str, scale: str, other: str | None) -> tuple[Path, 
     if not (folder / "summary.json").is_file():
         known = [*places, *(each for each in Results(root) if each != name)]
         what = f"there are no results of {called}" if other in places else unknown(other, known, "experiment")
-        raise DataError(what.removesuffix(", or remove it"))
+        raise DataError(what)
     return folder, called
 
 

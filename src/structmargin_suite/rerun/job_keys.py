@@ -86,7 +86,7 @@ def training_key(experiment: Experiment, run: Run, corpus: Bundle) -> str:
 
 
 def _spec(run: Run) -> dict[str, object]:
-    """A run's specification but for `skip`, which is known only where a plan was made with the library."""
+    """A run's specification except for `skip`, which is known only where a plan was made with the library."""
     return {name: value for name, value in run.spec.items() if name != "skip"}
 
 

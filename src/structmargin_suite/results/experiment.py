@@ -82,13 +82,6 @@ class ExperimentResults(RunFiles):
         """The experiment's readings of its paper by name."""
         return readings_of(self.config)
 
-    @property
-    def how_read(self) -> list[str]:
-        """How the paper was read: what stands in for its data, each reading with its evidence, the notes."""
-        data = [text for text in [self.config.get("stands_in")] if text]
-        readings = [f"{reading.label}: {reading.describe()}" for reading in self.readings.values()]
-        return [*data, *readings, *self.config.get("notes", [])]
-
     def primary(self, method: str) -> str:
         """The reading by which statements about a method are judged.
 
@@ -273,8 +266,8 @@ class ExperimentResults(RunFiles):
         ----------
         name : str
             The name of the figure, as its config gives it.
-        kind : {"svg", "pdf", "png"}, default="svg"
-            The format.
+        kind : {"svg", "pdf", "png", "json"}, default="svg"
+            The format; json has the numbers that are plotted.
 
         Returns
         -------

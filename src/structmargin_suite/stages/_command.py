@@ -45,7 +45,7 @@ def suite_of(options: argparse.Namespace, names: Sequence[str], library: bool = 
 def require_name(name: str, known: Sequence[str], what: str) -> None:
     """Raise where a job or a corpus of this name is not in the plan."""
     if name not in known:
-        raise DataError(unknown(name, known, what).removesuffix(", or remove it"))
+        raise DataError(unknown(name, known, what))
 
 
 def layout_of(options: argparse.Namespace, suite: Suite) -> ScaleLayout:

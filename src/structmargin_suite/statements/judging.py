@@ -94,10 +94,10 @@ def _rows(
     tests = CAUSE_TESTS.get(statement.id, {})
     for row in judged:
         tested = [
-            (cause, again)
+            (cause, found)
             for cause, test in tests.items()
-            for again in _judged(statement, test, results, level)
-            if again.reading in (row.reading, "") and again.corpus in (row.corpus, "")
+            for found in _judged(statement, test, results, level)
+            if found.reading in (row.reading, "") and found.corpus in (row.corpus, "")
         ]
         data = _label(row, results)
         seeds = {other.reading: again.get((statement.id, other.reading, data), {}) for other in judged}

@@ -81,7 +81,7 @@ def write_bundle(path: Path, about: Mapping[str, object], entries: Iterable[Entr
 
 
 def _sum(path: Path) -> bytes:
-    """The SHA-256 sum of a bundle but for its comment, in hexadecimal."""
+    """The SHA-256 sum of a bundle except for its comment, in hexadecimal."""
     total = hashlib.sha256()
     with open(path, "rb") as handle:
         left = max(os.fstat(handle.fileno()).st_size - SUM_BYTES, 0)

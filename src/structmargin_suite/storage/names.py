@@ -68,7 +68,7 @@ def slug_of(text: str) -> str:
 
 
 def alike(names: Iterable[str]) -> dict[str, str]:
-    """Names that are equal to an earlier one as slugs or but for case: name to that earlier one."""
+    """Names that are equal to an earlier one as slugs or in another case: name to that earlier one."""
     first: dict[str, str] = {}
     twins = {}
     for name in names:

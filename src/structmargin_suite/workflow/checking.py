@@ -47,7 +47,7 @@ def mistyped(message: str, experiments: Sequence[str]) -> str | None:
     found = re.search(r"No rule to produce (\S+)", message)
     if found is None or not nearest(found[1], experiments):
         return None
-    return unknown(found[1], experiments, "experiment").removesuffix(", or remove it")
+    return unknown(found[1], experiments, "experiment")
 
 
 def locked() -> bool:

@@ -161,3 +161,22 @@ def test_figures_show_the_runs(small):
         share = 100 * np.mean(arrays.train.Y > 0)
         assert fig.axes[0].lines[0].get_xdata()[0] == pytest.approx(share)
         plt.close(fig)
+
+
+def test_a_data_set_without_runs_leaves_the_shares_of_the_others_as_they_are(small):
+    mine = Results(small.root)["measures"]
+    with house() as plt:
+        whole, fewer = plt.figure(), plt.figure()
+        figures.gain(mine, whole)
+        runs = mine.runs
+        first_two = list(dict.fromkeys(runs["data"]))[:2]
+        lost = (runs["data"] == first_two[0]) | ((runs["data"] == first_two[1]) & (runs["measure"] == "f1"))
+        mine.runs = runs[~lost]
+        figures.gain(mine, fewer)
+        kept = [line for line in whole.axes[1].lines if line.get_label() == first_two[1]]
+        shown = [line for line in fewer.axes[1].lines if line.get_label() == first_two[1]]
+        assert len(kept) == len(shown) == 1
+        assert shown[0].get_xdata().tolist() == kept[0].get_xdata().tolist()
+        assert not [line for line in fewer.axes[0].lines if line.get_label() == first_two[1]]
+        plt.close(whole)
+        plt.close(fewer)

@@ -74,6 +74,11 @@ def test_the_remedy_is_that_of_the_problem() -> None:
         StructuredSVM(problem, kernel=Polynomial(3)).fit(X, Y)
     model = StructuredSVM(problem, kernel=SequenceKernel(Polynomial(3))).fit(X, Y)  # and it works
     assert model.w_ is None and model.score(X, Y) > -1.0
+    problem, X, Y, _ = example("Taxonomy")
+    with pytest.raises(ValueError, match=r"give Product\(RBF\(gamma=1.0\), L=problem\.L\)"):
+        StructuredSVM(problem, kernel=RBF()).fit(X, Y)
+    model = StructuredSVM(problem, kernel=Product(RBF(), L=problem.L)).fit(X, Y)
+    assert model.w_ is None and model.score(X, Y) > -1.0
     problem, X, Y, _ = example("Localization")
     with pytest.raises(ValueError, match=r"give one with a method gram\(X, Y, X2, Y2\)"):
         StructuredSVM(problem, kernel=RBF()).fit(X, Y)

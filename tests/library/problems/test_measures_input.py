@@ -44,6 +44,15 @@ def test_bad_input_is_named(problem: Measure, X: Any, Y: Any, words: str) -> Non
         StructuredSVM(problem, solver="one_slack").fit(X, Y)
 
 
+@pytest.mark.parametrize(
+    ("measure", "needs"), [("f1", "a positive row"), ("roc_area", "rows of both classes")]
+)
+def test_a_sample_without_positive_rows_has_no_loss(measure: str, needs: str) -> None:
+    model = StructuredSVM(Measure(measure), solver="one_slack").fit(X4, Y4)
+    with pytest.raises(ValueError, match=f"all 4 labels are negative: '{measure}' needs {needs}"):
+        model.score(X4, -np.ones(4))
+
+
 def test_what_cannot_be_is_refused_with_a_reason() -> None:
     with pytest.raises(ValueError, match=r"SVM1 slack.*each pair by itself"):
         StructuredSVM(Measure("roc_area"), "SVM1 slack", solver="one_slack").fit(X4, Y4)

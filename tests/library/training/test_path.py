@@ -104,6 +104,17 @@ def test_what_cannot_be_asked_for(options: Any, words: str) -> None:
         c_path(NSlack(), problem, data, FORMULATIONS["SVM1 margin"], Cs=[1.0, 2.0], **options)
 
 
+def test_a_training_without_a_gap_is_refused() -> None:
+    problem, data = CLASSES
+    options: dict[str, Any] = {"Cs": [1.0, 2.0], "max_iter": 2}
+    perceptron = solver_of("perceptron")
+    with pytest.raises(ValueError, match="path_tol and model_on_path need certified gaps"):
+        c_path(perceptron, problem, data, FORMULATIONS["SVM1 margin"], path_tol=0.1, **options)
+    fits = c_path(perceptron, problem, data, FORMULATIONS["SVM1 margin"], **options)
+    with pytest.raises(ValueError, match="path_tol and model_on_path need certified gaps"):
+        model_on_path(fits, 1.5)
+
+
 def test_a_C_beyond_the_path_is_refused() -> None:
     problem, data = CLASSES
     fits = c_path(NSlack(), problem, data, FORMULATIONS["SVM1 margin"], Cs=[1.0, 2.0])

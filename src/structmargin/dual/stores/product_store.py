@@ -278,7 +278,7 @@ class ProductStore:
         return self._rows.known
 
     def link(self, first: int, block: np.ndarray, blocks: Blocks) -> None:
-        """Nothing to do: the kernel's rows already holds every block's products."""
+        """Nothing to do: the kernel's rows already hold every block's products."""
 
     def keep(self, mask: np.ndarray, block: np.ndarray, blocks: Blocks) -> np.ndarray:
         """Drop the cuts outside the mask; returns the numbers of the others, in their new order."""

@@ -157,7 +157,10 @@ class Measure(Params):
         for i, y in enumerate(Y):
             P, n = int(np.sum(y > 0)), len(y)
             if P in (0, n):
-                self._refuse_one_class("negative" if P == 0 else "positive", n, _of_sample(i, len(Y)))
+                kind, where = "negative" if P == 0 else "positive", _of_sample(i, len(Y))
+                raise ValueError(
+                    _of_one_class(n, where, kind, f"{self.measure!r} needs rows of both classes")
+                )
 
     def check_inputs(self, X: Sequence[Sample]) -> None:
         """Raise unless the parameters are right, all features finite, and there are k rows to choose."""
@@ -170,15 +173,13 @@ class Measure(Params):
 
     def check_outputs(self, X: Sequence[Sample], Y: Sequence[np.ndarray]) -> None:
         """Raise where there is no loss: the ROC area needs both classes, most others a positive row."""
+        needs = f"{self.measure!r} needs {'rows of both classes' if self._pairs else 'a positive row'}"
         for i, y in enumerate(Y):
-            P, n = int(np.sum(y > 0)), len(y)
+            P, n, where = int(np.sum(y > 0)), len(y), _of_sample(i, len(Y))
             if P == 0 and self.measure not in ("error_rate", "precision_at_k"):
-                self._refuse_one_class("negative", n, _of_sample(i, len(Y)))
+                raise ValueError(_of_one_class(n, where, "negative", needs))
             if P == n and self._pairs:
-                self._refuse_one_class("positive", n, _of_sample(i, len(Y)))
-
-    def _refuse_one_class(self, kind: str, n: int, where: str) -> None:
-        raise ValueError(f"all {n} labels{where} are {kind}: {self.measure!r} needs rows of both classes")
+                raise ValueError(_of_one_class(n, where, "positive", needs))
 
     def check_params(self) -> None:
         if self.measure not in MEASURES:
@@ -323,6 +324,10 @@ def _is_sign(labels: np.ndarray) -> np.ndarray:
     return np.array(
         [label in (-1, 1) and not isinstance(label, bool) for label in labels.tolist()], dtype=bool
     )
+
+
+def _of_one_class(n: int, where: str, kind: str, needs: str) -> str:
+    return f"all {n} labels{where} are {kind}: {needs}"
 
 
 def _of_sample(i: int, n: int) -> str:

@@ -142,7 +142,7 @@ class Taxonomy(Multiclass):
         size = np.asarray(abs(Lambda).sum(axis=1)).ravel()
         bad = np.flatnonzero(~np.isfinite(size))
         if len(bad):
-            raise ValueError(f"Lambda has a NaN or infinite feature for class {int(bad[0])}; mend its row")
+            raise ValueError(f"Lambda has a NaN or infinite feature for class {int(bad[0])}; correct its row")
         empty = np.flatnonzero(size == 0)
         if len(empty):
             raise ValueError(

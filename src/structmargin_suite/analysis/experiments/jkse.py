@@ -44,7 +44,7 @@ class Apart(NamedTuple):
 
 
 def smallest_ball(K: np.ndarray, nu: float) -> tuple[np.ndarray, float]:
-    """The smallest ball around points with products K (n, n), but for a share nu of outliers.
+    """The smallest ball around points with products K (n, n), except for a share nu of outliers.
 
     Returns
     -------

@@ -15,8 +15,9 @@ DIRECT, RIVAL = "structural SVM", "SVM"
 
 
 class Case(NamedTuple):
-    """Values of both methods on the same topics of a data set, (n,) each."""
+    """Values of both methods on the same topics of a study's data set, (n,) each."""
 
+    study: str
     data: str
     measure: str
     topics: np.ndarray
@@ -58,6 +59,7 @@ def cases(experiment: ExperimentResults, reading: str) -> list[Case]:
                 both = both.sort_values(["data", "topic"])
                 compared.append(
                     Case(
+                        study,
                         both["data"].iloc[0],
                         measure,
                         both["topic"].to_numpy(int),

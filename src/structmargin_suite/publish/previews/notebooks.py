@@ -163,7 +163,7 @@ def _said(cell: Any) -> dict[str, Any]:
 
 
 def close(first: str, second: str) -> bool:
-    """Whether two texts say the same, but for numbers that differ by little."""
+    """Whether two texts say the same, except for numbers that differ by little."""
     if NUMBER.sub("#", first) != NUMBER.sub("#", second):
         return False
     pairs = zip(NUMBER.findall(first), NUMBER.findall(second), strict=True)

@@ -107,14 +107,14 @@ def tabs(
 
 
 def row_keys(spec: Mapping[str, Any]) -> list[str]:
-    """The keys that run down: as the config says, or the table's own but for those that run across."""
+    """The keys that run down: as the config says, or the table's own except for those that run across."""
     across = column_keys(spec) if "columns" in spec else []
     own = [key for key in spec["keys"] if key != "reading" and key not in across]
     return list(spec.get("rows", own or ["measure"]))
 
 
 def column_keys(spec: Mapping[str, Any]) -> list[str]:
-    """The keys that run across: as the config says, or split and measure, but for those that run down."""
+    """The keys that run across: as the config says, or split and measure, except for those that run down."""
     given = spec.get("columns")
     if isinstance(given, Mapping):
         return list(dict.fromkeys(key for group in given.values() for key in group))
@@ -167,7 +167,7 @@ class _Layout:
         return {value: place for place, value in enumerate(dict.fromkeys([*first, *present]))}
 
     def _tab_keys(self) -> list[str]:
-        """The keys that make tabs, but for readings: named nowhere, with several values."""
+        """The keys that make tabs, except for readings: named nowhere, with several values."""
         placed = {*self.rows, *self.columns}
         keys = [key for key in ("data", *self.spec["keys"], "split", "measure") if key not in placed]
         keys = [key for key in dict.fromkeys(keys) if key != "reading" and len(self._values(key)) > 1]
