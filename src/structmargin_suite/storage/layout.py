@@ -30,6 +30,8 @@ TRAINED, CLOCKS, EVALUATED = ".trained.zip", ".clocks.zip", ".evaluated.zip"
 """How the names of a job's bundles end."""
 BENCHMARKS, LOGS = "benchmarks", "logs"
 """Folders in which Snakemake notes what jobs took, and what they said."""
+PAGE_FILE, SENTENCES_FILE = "index.html", "statements.md"
+"""The page of an experiment, and its verdicts for readers on the web; the overview is a PAGE_FILE too."""
 FIGURE_KINDS = ("svg", "pdf", "png", "json")
 
 
@@ -43,7 +45,7 @@ class Layout:
         self.statements = self.results / "statements.csv"
         self.distances = self.results / "distances.svg"
         self.snapshot = self.results / "snapshot"
-        self.page = self.results / "index.html"
+        self.page = self.results / PAGE_FILE
         self.complete = self.results / "complete.json"
 
     def raw(self, module: str) -> Path:

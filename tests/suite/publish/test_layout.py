@@ -195,7 +195,8 @@ def test_markdown_and_latex_have_the_same_cells(shown):
     text = markdown("Caption", shown)
     assert "| acc | 34.0 (**28.30**) | **35.0** (27.0 ± 1.1) |" in text.splitlines()
     legend = "*In cells: the paper's numbers stand in brackets, the best are bold.*"
-    assert text.splitlines()[:3] == ["Caption", "", legend]
+    way = "[What the paper states, and what came out](statements.md), sentence by sentence."
+    assert text.splitlines()[:5] == ["Caption", "", legend, "", way]
     assert text.count("*4 instances*") == 3 and "**real, margin re-scaling**" in text
     lines = latex("Caption", "t", shown).splitlines()
     assert r"acc & 34.0 & \textbf{35.0} \\" in lines

@@ -27,10 +27,10 @@ from structmargin_suite.publish.papers import PAPERS
 from structmargin_suite.publish.stability import Change, Reseeded
 from structmargin_suite.rerun import machine
 from structmargin_suite.results import ExperimentResults
+from structmargin_suite.storage.layout import PAGE_FILE, SENTENCES_FILE
 from structmargin_suite.storage.statements_file import Claim
 
 LARGEST_PAGE = 1_900_000
-PAGE, SENTENCES = "index.html", "statements.md"
 
 
 def pages(
@@ -79,14 +79,14 @@ def pages(
         "end": VOLATILE_END,
     }
     front = overview(experiments, claims, rows, suite, distances, misfits, stale, changed, reseeded)
-    made = {PAGE: environment.get_template("overview.html").render(root="", here="", **shared, **front)}
+    made = {PAGE_FILE: environment.get_template("overview.html").render(root="", here="", **shared, **front)}
     for name, experiment in suite.experiments.items():
         if name not in titles:
             template = environment.get_template("missing.html")
-            made[f"{name}/{PAGE}"] = template.render(
+            made[f"{name}/{PAGE_FILE}"] = template.render(
                 root="../", here=name, name=name, title=experiment.config["title"], **shared
             )
-            made[f"{name}/{SENTENCES}"] = without_results(experiment.config["title"], name)
+            made[f"{name}/{SENTENCES_FILE}"] = without_results(experiment.config["title"], name)
     template = environment.get_template("experiment.html")
     for results in experiments:
         for limit in LARGEST_SVG:
@@ -94,8 +94,8 @@ def pages(
             text = template.render(root="../", here=results.name, one=one, **shared)
             if len(volatile_blocks().sub("", text).encode("utf-8")) <= LARGEST_PAGE:
                 break
-        made[f"{results.name}/{PAGE}"] = text
-        made[f"{results.name}/{SENTENCES}"] = sentences(one)
+        made[f"{results.name}/{PAGE_FILE}"] = text
+        made[f"{results.name}/{SENTENCES_FILE}"] = sentences(one)
     return made
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from structmargin_suite.publish.escapes import markdown, markdown_cell
-from structmargin_suite.publish.page import SENTENCES
 from structmargin_suite.publish.page.contents import Item, contents, numbers_in
 from structmargin_suite.publish.papers import PAPERS
 from structmargin_suite.publish.verdicts import CAUSES, causes, counts, score
 from structmargin_suite.results import Results
 from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.frames import records
+from structmargin_suite.storage.layout import SENTENCES_FILE
 
 BEGIN, END = "<!-- snapshot -->", "<!-- /snapshot -->"
 SHOWN = {"reproduced": "✓", "inconclusive": "?", "contradicted": "✗", "not testable": "–"}
@@ -94,7 +94,7 @@ def _line(paper: str, item: Item, rows: Sequence[Mapping[str, Any]]) -> str:
         f"[{label}](results/snapshot/{_ours(item)})",
         f"[{markdown_cell(item.title)}](notebooks/{item.experiment}.ipynb)",
         *(str(item.counts.get(verdict, "")) for verdict in SHOWN),
-        f"[{markdown_cell(why)}](results/snapshot/{item.experiment}/{SENTENCES})",
+        f"[{markdown_cell(why)}](results/snapshot/{item.experiment}/{SENTENCES_FILE})",
     ]
     return f"| {' | '.join(cells)} |"
 

@@ -11,13 +11,15 @@ from collections.abc import Iterator, Sequence
 from structmargin_suite.publish import escapes
 from structmargin_suite.publish.tables.cells import Cell
 from structmargin_suite.publish.tables.layout import Tab
+from structmargin_suite.storage.layout import SENTENCES_FILE
 
+TO_VERDICTS = f"[What the paper states, and what came out]({SENTENCES_FILE}), sentence by sentence."
 PACKAGES = "% needs the packages booktabs and xcolor"
 
 
 def markdown(caption: str, tabs: Sequence[Tab]) -> str:
-    """A table in Markdown, its caption above."""
-    lines = [escapes.markdown(caption), *_legend(tabs)]
+    """A table in Markdown, its caption and a way to the verdicts above."""
+    lines = [escapes.markdown(caption), *_legend(tabs), "", TO_VERDICTS]
     for tab in tabs:
         lines += ["", *([f"**{escapes.markdown_cell(tab.title)}**", ""] if tab.title else [])]
         lines += [_row([tab.corner, *tab.labels]), "|---" + "|--:" * tab.width + "|"]
