@@ -90,8 +90,7 @@ def linear(n: int = 1_000_000, d: int = 100) -> list[dict[str, Any]]:
 
 def report(what: str, nu: float, model: JKSE, X: Any, y: Any) -> dict[str, Any]:
     """Train one model: its row."""
-    pairs = model._pairs(model.problem, X, y)
-    fit, seconds = timed(lambda: model._train(pairs, None), repeats=1)
+    fit, seconds = timed(lambda: model.fit(X, y).fit_, repeats=1)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
         "training": what, "nu": nu, "CPU s": seconds, "rounds": fit.n_iter,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import platform
@@ -328,6 +329,18 @@ def test_every_benchmark_finds_what_it_imports() -> None:
     names = sorted(path.stem for path in (HERE / "benchmarks").glob("bench_*.py"))
     assert len(names) >= 15
     assert all(callable(importlib.import_module(name).main) for name in names)
+
+
+def test_no_benchmark_uses_private_members_of_the_library() -> None:
+    """They may go without a word: a benchmark would fail after half an hour."""
+    used = [
+        f"{path.name}:{node.lineno}: {node.attr}"
+        for path in sorted((HERE / "benchmarks").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
+        if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "os"))
+    ]
+    assert used == []
 
 
 # ---- the document ----

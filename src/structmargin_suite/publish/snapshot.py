@@ -26,7 +26,7 @@ from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.publish.page import pages
 from structmargin_suite.publish.page.facts import clocks
 from structmargin_suite.publish.page.pictures import shown_figures, webp
-from structmargin_suite.publish.stability import reseeded
+from structmargin_suite.publish.stability import reseeded, scattered
 from structmargin_suite.rerun import machine, seeds
 from structmargin_suite.results import ExperimentResults, Results
 from structmargin_suite.storage.files import plain, write_bytes, write_json, write_text
@@ -68,7 +68,11 @@ def snapshot(root: Path) -> list[str]:
     shown = [copied[name] for name in order]
     distances = (beside / layout.distances.name).read_bytes()
     under = reseeded(rows, seeds.verdicts(suite, ScaleLayout(root, suite.scale)))
-    made = pages(shown, claims, rows, suite, distances, misfits(layout.published), reseeded=under)
+    made = pages(
+        shown, claims, rows, suite, distances, misfits(layout.published),
+        reseeded=under,
+        scattered=scattered(seeds.at_other_scales(suite)),
+    )  # fmt: skip
     for name, text in made.items():
         write_text(beside / name, text)
     write_json(beside / RECORD, _record(suite, copied, replaced))

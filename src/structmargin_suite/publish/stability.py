@@ -65,6 +65,39 @@ def reseeded(
     return result
 
 
+@dataclass(frozen=True)
+class Scattered:
+    """The primary verdicts of a scale under several seeds: how many, and those that are not all the same."""
+
+    scale: str
+    seeds: tuple[int, ...]
+    compared: int
+    changed: Mapping[str, Mapping[int, str]]  # by statement: the verdict under each seed
+
+    @property
+    def opposite(self) -> list[str]:
+        """Statements that one seed reproduces and another contradicts."""
+        return [name for name, verdicts in self.changed.items() if set(DECIDED) <= set(verdicts.values())]
+
+
+def scattered(found: Mapping[str, Mapping[tuple[str, str, str], Mapping[int, str]]]) -> list[Scattered]:
+    """What the seeds of each scale say of the statements that all of them judge; not of a single seed.
+
+    Parameters
+    ----------
+    found : mapping
+        By scale, then by statement, reading and data, primary ones only: the verdict under each seed.
+    """
+    result = []
+    for scale, under in found.items():
+        seeds = tuple(sorted({seed for verdicts in under.values() for seed in verdicts}))
+        judged = {name: verdicts for (name, _, _), verdicts in under.items() if len(verdicts) == len(seeds)}
+        changed = {name: verdicts for name, verdicts in judged.items() if len(set(verdicts.values())) > 1}
+        if len(seeds) > 1:
+            result.append(Scattered(scale, seeds, len(judged), changed))
+    return result
+
+
 def changes(rows: Sequence[dict[str, Any]], committed: Sequence[dict[str, Any]]) -> list[Change]:
     """The statements whose primary verdicts differ; those that only one of the runs knows are left out."""
     before = {row["id"]: row for row in committed if row["primary"]}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from structmargin_suite.methods.method import Method
-from structmargin_suite.planning.plan import Experiment, Suite
+from structmargin_suite.planning.plan import SCALES, Experiment, Suite
 from structmargin_suite.planning.runs import Job, Part, Run
 from structmargin_suite.rerun.sources import LISTING_MODULES, modules_in, source_digest, source_of
 from structmargin_suite.storage.bundle import Bundle
@@ -212,5 +212,8 @@ def page_key(suite: Suite, layout: ScaleLayout) -> str:
     own = Layout(suite.root)
     committed = own.snapshot / own.statements.name
     beside = sha256(committed) if committed.is_file() else ""
-    seeds = {path.parent.name: sha256(path) for path in sorted(layout.seed("*").parent.glob(f"*/{SEAL}"))}
+    seeds = {}
+    for scale in SCALES:
+        under = sorted(ScaleLayout(suite.root, scale).seed("*").parent.glob(f"*/{SEAL}"))
+        seeds[scale] = {path.parent.name: sha256(path) for path in under}
     return digest([report_key(suite), suite.seed, configs, shown, beside, seeds])

@@ -19,7 +19,7 @@ from pathlib import Path
 import yaml
 
 from structmargin_suite.planning.config import ConfigError, unknown
-from structmargin_suite.planning.plan import Suite, load
+from structmargin_suite.planning.plan import SCALES, Suite, load
 from structmargin_suite.rerun.job_keys import verdicts_key
 from structmargin_suite.storage.csv_files import read_csv
 from structmargin_suite.storage.errors import DamagedFile, DataError
@@ -40,20 +40,36 @@ def folders(layout: ScaleLayout) -> list[Path]:
     return sorted(path.parent for path in layout.seed("*").parent.glob(f"*/{SEAL}"))
 
 
-def files(layout: ScaleLayout) -> list[Path]:
-    """All files of them, which the report reads."""
-    names = (Layout(layout.root).statements.name, KEYS_FILE, SEAL)
-    return [folder / name for folder in folders(layout) for name in names]
+def files(root: Path) -> list[Path]:
+    """All files of them, of all scales, which the report reads."""
+    names = (Layout(root).statements.name, KEYS_FILE, SEAL)
+    layouts = [ScaleLayout(root, scale) for scale in SCALES]
+    return [folder / name for layout in layouts for folder in folders(layout) for name in names]
 
 
 def verdicts(suite: Suite, layout: ScaleLayout) -> Verdicts:
-    """What the present configuration gave under other seeds.
+    """What the present configuration gave under other seeds, at the scale of `suite`.
 
     Raises
     ------
     DamagedFile
         If a file is not as it was written.
     """
+    return _read(suite, layout, primary=False)
+
+
+def at_other_scales(suite: Suite) -> dict[str, Verdicts]:
+    """The primary verdicts under other seeds, by each other scale that has been run so."""
+    others = {scale: ScaleLayout(suite.root, scale) for scale in SCALES if scale != suite.scale}
+    return {
+        scale: _read(load(suite.root, scale, library=False, seed=suite.seed), layout, primary=True)
+        for scale, layout in others.items()
+        if folders(layout)
+    }
+
+
+def _read(suite: Suite, layout: ScaleLayout, primary: bool) -> Verdicts:
+    """All verdicts that fit the present configuration, or the primary ones."""
     found: Verdicts = {}
     for folder in folders(layout):
         verified(folder)
@@ -63,7 +79,7 @@ def verdicts(suite: Suite, layout: ScaleLayout) -> Verdicts:
         other = load(suite.root, suite.scale, library=False, only=list(keys), seed=seed)
         fitting = {name for name in other.experiments if keys[name] == verdicts_key(other, name)}
         for row in read_csv(folder / layout.statements.name):
-            if row["experiment"] in fitting:
+            if row["experiment"] in fitting and (row["primary"] or not primary):
                 found.setdefault((row["id"], row["reading"], row["data"]), {})[seed] = row["verdict"]
     return found
 

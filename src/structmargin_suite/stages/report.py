@@ -14,7 +14,7 @@ from structmargin_suite.figures.suite import draw_distances
 from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.planning.variants import EXTENDS
 from structmargin_suite.publish.page import pages
-from structmargin_suite.publish.stability import Change, changes, reseeded
+from structmargin_suite.publish.stability import Change, changes, reseeded, scattered
 from structmargin_suite.rerun import job_keys, machine, seeds
 from structmargin_suite.results import Results
 from structmargin_suite.stages._command import arguments, guarded, layout_of
@@ -50,8 +50,11 @@ def report(suite: Suite, layout: ScaleLayout | None = None) -> None:
     distances = layout.distances.read_bytes()
     wrong = misfits(suite.root / "data" / "published")
     made = pages(
-        shown, claims, rows, suite, distances, wrong, stale, _changes(suite, rows), reseeded(rows, again)
-    )
+        shown, claims, rows, suite, distances, wrong, stale,
+        changed=_changes(suite, rows),
+        reseeded=reseeded(rows, again),
+        scattered=scattered(seeds.at_other_scales(suite)),
+    )  # fmt: skip
     for name, text in made.items():
         write_text(layout.results / name, text)
     progress.step("the pages")

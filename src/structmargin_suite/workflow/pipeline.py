@@ -171,7 +171,7 @@ class Pipeline:
         """What the papers print and state, and the verdicts of the committed run and under other seeds."""
         committed = self.layout.snapshot / self.layout.statements.name
         printed = [path.relative_to(self.suite.root) for path in job_keys.published_files(self.suite)]
-        beside = [*([committed] if committed.is_file() else []), *seeds.files(self.layout)]
+        beside = [*([committed] if committed.is_file() else []), *seeds.files(self.suite.root)]
         return [str(path) for path in (*printed, *beside)]
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from structmargin_suite.publish.stability import changes, reseeded
+from structmargin_suite.publish.stability import changes, reseeded, scattered
 
 
 def line(name, verdict, n=10, primary=True, **given):
@@ -64,3 +64,19 @@ def test_verdicts_under_other_seeds_are_compared_statement_by_statement():
         ("c", "inconclusive", "reproduced", False),
     ]
     assert (second.seed, second.experiments, second.compared, second.changed) == (2, ("ocr",), 2, ())
+
+
+def test_seeds_of_another_scale_are_compared_with_each_other():
+    """Statements that one of the seeds did not judge do not count; a single seed says nothing."""
+    found = {
+        "smoke": {("a", "", ""): {1: "reproduced"}},
+        "standard": {
+            ("a", "", "d"): {1: "reproduced", 2: "reproduced", 3: "reproduced"},
+            ("b", "r", "d"): {1: "reproduced", 2: "inconclusive", 3: "contradicted"},
+            ("c", "r", "d"): {1: "inconclusive", 2: "not testable", 3: "inconclusive"},
+            ("e", "r", "d"): {1: "reproduced", 3: "contradicted"},
+        },
+    }
+    (standard,) = scattered(found)
+    assert (standard.scale, standard.seeds, standard.compared) == ("standard", (1, 2, 3), 3)
+    assert list(standard.changed) == ["b", "c"] and standard.opposite == ["b"]

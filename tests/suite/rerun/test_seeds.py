@@ -67,6 +67,19 @@ def test_the_page_depends_on_them(repeated, layout):
     moved.rename(layout.seed(8))
 
 
+def test_another_scale_shows_the_primary_verdicts_of_this_one(repeated, layout):
+    text = (layout.seed(8) / "statements.csv").read_text()
+    assert f"{STATEMENT}," in text
+    found = seeds.at_other_scales(load(repeated, "smoke"))
+    assert found == {"standard": {(STATEMENT, "", ""): {8: "reproduced"}}}
+    assert seeds.at_other_scales(load(repeated, "standard")) == {}
+    smoke = ScaleLayout(repeated, "smoke")
+    before = job_keys.page_key(load(repeated, "smoke"), smoke)
+    moved = layout.seed(8).rename(layout.seed(9))
+    assert job_keys.page_key(load(repeated, "smoke"), smoke) != before
+    moved.rename(layout.seed(8))
+
+
 def test_verdicts_of_another_configuration_do_not_count(repeated, layout):
     changed = copy.deepcopy(TOY)
     changed["methods"]["margin"]["C"] = 0.002

@@ -24,7 +24,7 @@ from structmargin_suite.publish.page.pictures import LARGEST_SVG
 from structmargin_suite.publish.page.section import section
 from structmargin_suite.publish.page.sentences import sentences, without_results
 from structmargin_suite.publish.papers import PAPERS
-from structmargin_suite.publish.stability import Change, Reseeded
+from structmargin_suite.publish.stability import Change, Reseeded, Scattered
 from structmargin_suite.rerun import machine
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.layout import PAGE_FILE, SENTENCES_FILE
@@ -43,6 +43,7 @@ def pages(
     stale: Sequence[str] = (),
     changed: Sequence[Change] | None = None,
     reseeded: Sequence[Reseeded] = (),
+    scattered: Sequence[Scattered] = (),
 ) -> dict[str, str]:
     """All pages as texts, by their names below the folder of results.
 
@@ -65,6 +66,8 @@ def pages(
         Verdicts that differ from the committed run's; None where there is none, or where this is it.
     reseeded : sequence of Reseeded
         What other seeds of the suite say of the verdicts.
+    scattered : sequence of Scattered
+        How verdicts of other scales differ from seed to seed.
     """
     environment = _environment()
     titles = {results.name: results.config["title"] for results in experiments}
@@ -78,7 +81,9 @@ def pages(
         "begin": VOLATILE_BEGIN,
         "end": VOLATILE_END,
     }
-    front = overview(experiments, claims, rows, suite, distances, misfits, stale, changed, reseeded)
+    front = overview(
+        experiments, claims, rows, suite, distances, misfits, stale, changed, reseeded, scattered
+    )
     made = {PAGE_FILE: environment.get_template("overview.html").render(root="", here="", **shared, **front)}
     for name, experiment in suite.experiments.items():
         if name not in titles:

@@ -11,7 +11,7 @@ from structmargin_suite.publish.page.facts import data_sentence
 from structmargin_suite.publish.page.pictures import inline
 from structmargin_suite.publish.page.section import answer
 from structmargin_suite.publish.papers import PAPERS
-from structmargin_suite.publish.stability import Change, Reseeded
+from structmargin_suite.publish.stability import Change, Reseeded, Scattered
 from structmargin_suite.publish.verdicts import CAUSES, VERDICTS, causes, counts
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.statements_file import Claim
@@ -29,6 +29,7 @@ def overview(
     stale: Sequence[str],
     changed: Sequence[Change] | None,
     reseeded: Sequence[Reseeded],
+    scattered: Sequence[Scattered],
 ) -> dict[str, Any]:
     """What the template of the overview needs beyond what all pages share."""
     return {
@@ -48,6 +49,7 @@ def overview(
         "untestable": untestable(rows),
         "changed": changed,
         "reseeded": reseeded,
+        "scattered": scattered,
         "misfits": misfits,
         "stale": stale,
         "runs": {
