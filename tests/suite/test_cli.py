@@ -157,3 +157,15 @@ def test_what_cannot_be_fetched_is_said_and_is_a_stand_in(with_ambient, capsys, 
     assert "not fetched: topics.txt is neither in" in capsys.readouterr().out
     assert main(["--root", str(root), "fetch", "clustres"]) == 1
     assert "the nearest known is 'clusters'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("toy", "there are no results of toy yet: run make reproduce ONLY=toy first"),
+        ("tooy", "unknown experiment 'tooy'; the nearest known is 'toy'; use one of toy"),
+    ],
+)
+def test_an_experiment_without_results_is_told_from_a_wrong_name(root, name, said, capsys):
+    assert main(["--root", str(root), "compare", name]) == 1
+    assert said in capsys.readouterr().err

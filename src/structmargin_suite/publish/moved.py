@@ -120,10 +120,10 @@ def told(root: Path, name: str, other: str | None = None) -> list[str]:
     two that there is."""
     results = Results(root)
     if name not in results:
-        known = [path.stem for path in (root / "configs").glob("*.yaml")]
-        if name in known or not results:
+        configured = sorted(path.stem for path in (root / "configs").glob("*.yaml") if path.stem != "suite")
+        if name in configured:
             raise DataError(f"there are no results of {name} yet: run make reproduce ONLY={name} first")
-        raise ConfigError(unknown(name, list(results), "experiment with results"))
+        raise ConfigError(unknown(name, list(results) or configured, "experiment"))
     now = results[name]
     scale = str(now.summary["scale"])
     folder, called = _other(root, name, scale, other)
