@@ -87,6 +87,19 @@ def test_the_random_field_finds_the_maximum_of_its_objective():
     assert [list(y) for y in model.predict([x])] == [[0]]
 
 
+def test_the_conditional_random_field_says_how_far_from_its_optimum_it_is():
+    """The bound by the gradient holds wherever training is ended; at its own end it is far below 1%."""
+    arrays = data.synthesize(6, draw="random", n_sentences=30)
+    X, Y = data.view(arrays, 2, features="linear", folds=3, fold=0).train
+    best = crf.train(X, Y, seed=0, c2=0.5).numbers
+    assert best["converged"] and best["relative_gap"] < 1e-3
+    for iterations in (1, 3, 10):
+        early = crf.train(X, Y, seed=0, c2=0.5, iterations=iterations).numbers
+        assert (early["n_iter"], early["converged"]) == (iterations, False)
+        assert 0.0 < early["primal"] - best["primal"] <= early["gap"] * (1 + 1e-6)
+    assert "gap" not in crf.train(X, Y, seed=0, c2=0.0, iterations=3).numbers  # then nothing bounds it
+
+
 @pytest.mark.parametrize("module", [hmm, crf])
 def test_stored_baselines_predict_the_same(module):
     features = "words" if module is hmm else "linear"

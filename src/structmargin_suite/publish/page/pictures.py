@@ -12,7 +12,7 @@ import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from structmargin_suite.publish.page.plots import Panel, panels_of, told
+from structmargin_suite.publish.page.plots import Panel, names_of, panels_of, told
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.files import read_json
 
@@ -77,7 +77,7 @@ def picture(results: ExperimentResults, name: str, caption: str, limit: int) -> 
 def plot_data(panels: list[Panel]) -> list[dict[str, Any]]:
     """What the plot of a page draws: panels over numbers in which some series has three points."""
     shown = [panel for panel in panels if not panel.labels and any(len(s.points) > 2 for s in panel.series)]
-    return [panel.data() for panel in shown]
+    return [{**panel.data(), "name": name} for panel, name in zip(shown, names_of(shown), strict=True)]
 
 
 def inline(svg: bytes, prefix: str) -> str:

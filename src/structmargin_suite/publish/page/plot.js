@@ -39,7 +39,7 @@
       return control;
     };
     const pick = document.createElement("select");
-    panels.forEach(function (panel, place) { pick.add(new Option(panel.title || panel.y || "panel " + (place + 1), place)); });
+    panels.forEach(function (panel, place) { pick.add(new Option(panel.name, place)); });
     if (panels.length > 1) { labelled("Show", pick); }
     const check = function (text) {
       const box = document.createElement("input");
@@ -85,11 +85,13 @@
       const places = [];
       shown.forEach(function (series) {
         const group = make("g", { class: series.paper ? "series paper" : "series" }, stage);
-        const way = series.points.map(function (p, k) { return (k ? "L" : "M") + x.of(p[0]).toFixed(1) + " " + y.of(p[1]).toFixed(1); }).join("");
-        make("path", { d: way, stroke: colour(series) }, group);
-        if (series.points.length > 60) { return; }
+        if (series.joined) {
+          const way = series.points.map(function (p, k) { return (k ? "L" : "M") + x.of(p[0]).toFixed(1) + " " + y.of(p[1]).toFixed(1); }).join("");
+          make("path", { d: way, stroke: colour(series) }, group);
+        }
+        const marked = !series.joined || series.points.length <= 60;
         series.points.forEach(function (p) {
-          make("circle", { class: "point", cx: x.of(p[0]), cy: y.of(p[1]), r: 3.5, stroke: colour(series), fill: series.paper ? "var(--plot-back)" : colour(series) }, group);
+          if (marked) { make("circle", { class: "point", cx: x.of(p[0]), cy: y.of(p[1]), r: series.points.length > 60 ? 2 : 3.5, stroke: colour(series), fill: series.paper ? "var(--plot-back)" : colour(series) }, group); }
           places.push({ series: series, p: p, x: x.of(p[0]), y: y.of(p[1]) });
         });
       });

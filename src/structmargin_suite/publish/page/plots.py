@@ -13,11 +13,12 @@ MOST_PANELS, MOST_SERIES = 3, 6
 
 @dataclass(frozen=True)
 class Series:
-    """Points (x, y) under a name; `paper` marks numbers that a paper prints."""
+    """Points (x, y) under a name; `paper` marks numbers that a paper prints, `joined` those of a line."""
 
     name: str
     colour: str
     paper: bool
+    joined: bool
     points: tuple[tuple[float, float], ...]
 
 
@@ -36,9 +37,12 @@ class Panel:
     def data(self) -> dict[str, Any]:
         """As the page's script reads it."""
         series = [
-            {"name": s.name, "colour": s.colour, "paper": s.paper, "points": [list(p) for p in s.points]}
+            {
+                "name": s.name, "colour": s.colour, "paper": s.paper, "joined": s.joined,
+                "points": [list(p) for p in s.points],
+            }
             for s in self.series
-        ]
+        ]  # fmt: skip
         return {
             "title": self.title,
             "x": self.x,
@@ -60,13 +64,22 @@ def panels_of(stored: Sequence[dict[str, Any]]) -> list[Panel]:
             panel["log_y"],
             {float(place): text for place, text in panel["labels"]},
             tuple(
-                Series(s["name"], s["colour"], s["paper"], tuple((x, y) for x, y in s["points"]))
+                Series(s["name"], s["colour"], s["paper"], s["joined"], tuple((x, y) for x, y in s["points"]))
                 for s in panel["series"]
             ),
         )
         for panel in stored
         if panel["series"]
     ]
+
+
+def names_of(panels: Sequence[Panel]) -> list[str]:
+    """A name for each panel by which it can be chosen: as short as tells them apart."""
+    for parts in (("title",), ("y",), ("title", "y"), ("title", "y", "x")):
+        found = [", ".join(text for part in parts if (text := getattr(panel, part))) for panel in panels]
+        if all(found) and len(set(found)) == len(found):
+            return found
+    return [f"panel {k}" for k in range(1, len(panels) + 1)]
 
 
 def told(panels: Sequence[Panel]) -> str:
@@ -77,7 +90,9 @@ def told(panels: Sequence[Panel]) -> str:
 def _sentences(panel: Panel) -> Iterator[str]:
     axes = " against ".join(text for text in (panel.y, panel.x) if text)
     yield ": ".join(text for text in (panel.title, axes) if text) + "." if panel.title or axes else "A plot."
-    ours = [series for series in panel.series if series.points][:MOST_SERIES]
+    ours = [series for series in panel.series if series.points]
+    named = [series for series in ours if series.name]
+    ours = (named or ours)[:MOST_SERIES]
     for series in ours:
         yield f"{series.name or 'Values'}: {_extremes(panel, series)}."
     if not panel.labels:
