@@ -14,7 +14,7 @@ import pytest
 from helpers.originals import LAYOUTS, made_up, serving, with_originals, with_sums_of
 from helpers.toy_project import TOY, project, write_config
 from structmargin_suite.cli import COMMANDS, main
-from structmargin_suite.datasets import ambient, clusters
+from structmargin_suite.datasets import ambient, clusters, optdigits
 from structmargin_suite.planning.plan import load
 from structmargin_suite.planning.sources import forecast, sources
 
@@ -157,6 +157,24 @@ def test_what_cannot_be_fetched_is_said_and_is_a_stand_in(with_ambient, capsys, 
     assert "not fetched: topics.txt is neither in" in capsys.readouterr().out
     assert main(["--root", str(root), "fetch", "clustres"]) == 1
     assert "the nearest known is 'clusters'" in capsys.readouterr().err
+
+
+def test_a_wrong_file_of_one_data_set_does_not_keep_the_others_from_being_fetched(
+    with_ambient, tmp_path, monkeypatch, capsys
+):
+    root, mirror, _ = with_ambient
+    folder = tmp_path / "mirror"
+    for remote in clusters.FILES:
+        (folder / remote.mirror).parent.mkdir(parents=True, exist_ok=True)
+        (folder / remote.mirror).write_bytes(mirror[remote.name])
+    wrong = folder / clusters.FILES[0].mirror
+    wrong.write_bytes(b"something else")
+    monkeypatch.setenv("STRUCTMARGIN_DATA", str(folder))
+    monkeypatch.setattr(optdigits, "FILES", clusters.FILES[1:])
+    monkeypatch.setattr(optdigits, "HOME", replace(optdigits.HOME, originals=()))
+    assert main(["--root", str(root), "fetch", "clusters", "optdigits"]) == 1
+    said = capsys.readouterr().out
+    assert re.search(rf"not fetched: .*{wrong.name}", said) and "optdigits: here\n  verified, in" in said
 
 
 @pytest.mark.parametrize(

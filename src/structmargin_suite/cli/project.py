@@ -12,12 +12,12 @@ def fetch(options: argparse.Namespace) -> int:
     """Real data from their public homes."""
     from structmargin_suite.datasets import dataset
     from structmargin_suite.fetching.bar import Bar
-    from structmargin_suite.fetching.fetch import Unavailable
     from structmargin_suite.fetching.originals import obtain_files
     from structmargin_suite.planning.catalogue import Catalogue
     from structmargin_suite.planning.config import unknown
     from structmargin_suite.planning.plan import load
     from structmargin_suite.planning.sources import HERE, STAND_IN, offer, state_of
+    from structmargin_suite.storage.errors import DataError
     from structmargin_suite.storage.layout import Layout
 
     suite = load(options.root, options.scale, library=False)
@@ -35,7 +35,9 @@ def fetch(options: argparse.Namespace) -> int:
         print(f"{name}: {'here' if state == HERE else offer(module)}", flush=True)
         try:
             obtain_files(module.FILES, module.HOME, Layout(options.root).raw(name), suite.mirror, bar)
-        except Unavailable as error:
+        except (
+            DataError
+        ) as error:  # also a file with a wrong sum: the other data sets are fetched all the same
             failures += 1
             bar.close()
             print(f"  not fetched: {error}")

@@ -119,7 +119,7 @@ def equal_error(results: ExperimentResults, fig: Any) -> None:
             rates = column(results.select("without learning", method=method), ERROR).to_numpy()
             if len(rates):
                 ax.axhline(np.mean(rates), color=GREY, linewidth=0.9, linestyle=LINES[4 + k])
-                ax.text(0.0, np.mean(rates) - 1.0, method, color=GREY, fontsize=6, va="top")
+                ax.text(0.0, np.mean(rates) - 1.0, method, color=GREY, fontsize=7.5, va="top")
         ax.set(title=results.reading_label(reading), ylim=(0, 100))
         ax.tick_params(labelbottom=True)
         handles |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))

@@ -153,7 +153,7 @@ def tree(results: ExperimentResults, fig: Any) -> None:
     codes, errors, counts, order = node_errors(results)
     height = heights(order)
     top = max(height.values())
-    fig.set_size_inches(7.2, 0.135 * len(codes) + 1.0)
+    fig.set_size_inches(7.2, 0.165 * len(codes) + 1.0)
     ax = fig.add_subplot()
     place: dict[str, float] = {code: float(k) for k, code in enumerate(codes)}
     for node in sorted(height, key=lambda node_name: height[node_name]):
@@ -187,7 +187,7 @@ def tree(results: ExperimentResults, fig: Any) -> None:
         ax.annotate(
             text, (top - height[node], place[node]), xytext=offset, textcoords="offset points",
             ha="left" if leaf else "right", va="center",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6}, fontsize=5.5 if leaf else 6.5,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6}, fontsize=7 if leaf else 7.5,
         )  # fmt: skip
     ax.set(ylim=(len(codes), -1.5), xlim=(-0.3, top + 0.7))
     ax.axis("off")

@@ -18,6 +18,8 @@ from structmargin_suite.storage.seal import SEAL
 from structmargin_suite.terminal.board import Board, Planned
 from structmargin_suite.terminal.durations import duration
 
+NOT_REAL = {FETCHED: "to be fetched", SYNTHETIC: "synthetic", STAND_IN: "stand-ins"}
+"""States of data that are not, or not yet, real, as they are told."""
 FEW = 3
 """Smaller settings and reasons that are named; the others are counted."""
 OWN_SECONDS = {"report": 8.0, "complete": 2.0}
@@ -90,9 +92,9 @@ def announcement(suite: Suite, asked: Sequence[str], planned: Forecast | None = 
 
 
 def _data(found: Sequence[Source]) -> str:
-    """How many corpora are real, and which are not."""
-    told = [f"real: {sum(source.state not in (SYNTHETIC, STAND_IN) for source in found)} corpora"]
-    for state, what in ((SYNTHETIC, "synthetic"), (STAND_IN, "stand-ins")):
+    """How many corpora are real, and which are not, or not yet: fetching may fail."""
+    told = [f"real: {sum(source.state not in NOT_REAL for source in found)} corpora"]
+    for state, what in NOT_REAL.items():
         named = [f"{source.experiment}: {source.corpus}" for source in found if source.state == state]
         told += [f"{what}: {len(named)} ({'; '.join(named)})"] if named else []
     return f"data: {'; '.join(told)}"

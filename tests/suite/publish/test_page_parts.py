@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -12,10 +13,10 @@ from structmargin_suite.figures._style import house
 from structmargin_suite.methods.method import Method
 from structmargin_suite.publish.page.cards import card, drawing, sentence, with_labels
 from structmargin_suite.publish.page.contents import Item, number_of, numbers_in
-from structmargin_suite.publish.page.facts import _fell_on, method_sentence
+from structmargin_suite.publish.page.facts import _fell_on, _set_by, method_sentence
 from structmargin_suite.publish.page.overview import EACH_ITS_OWN, shares, untestable
 from structmargin_suite.publish.page.pictures import inline, plot_data
-from structmargin_suite.publish.page.plots import panels_of, told
+from structmargin_suite.publish.page.plots import names_of, panels_of, told
 from structmargin_suite.publish.page.section import answer, first_words, holds, main_claims, other_data
 from structmargin_suite.publish.page.sentences import sentences
 from structmargin_suite.storage.frames import frame_of
@@ -74,6 +75,63 @@ def test_its_words_name_the_largest_the_smallest_and_where_curves_cross(panels):
     assert words.endswith("ours: smallest 20 at flat, largest 30 at tree.")
     shown = plot_data(panels_of(panels))
     assert [panel["title"] for panel in shown] == ["Curves"]  # words along an axis are no curve
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """Two rows of panels: words along a shared y, dots that nothing joins, bars; names at the rim only."""
+    with house() as plt:
+        fig = plt.figure()
+        top, bottom = fig.subplots(2, 2, sharey="row")
+        for ax, shift in zip(top, (0.0, 50.0), strict=True):
+            ax.plot([shift + 10.0, shift + 30.0], [0, 1], "o", label="ours")
+            ax.plot([shift + 1.0, shift + 2.0], [0, 1], ".", color="#123456")  # draws, without a name
+            ax.set_yticks([0, 1], ["flat", "tree,\nall"])
+        top[0].set(title="F1", ylabel="corpus\nmethod")
+        top[1].set(title="ROC area")
+        bottom[0].bar([0.8, 1.8], [4.0, 5.0], 0.4, label="A")
+        bottom[0].bar([1.2, 2.2], [7.0, 6.0], 0.4, label="B")
+        bottom[0].set(xlabel="wrong labels", ylabel="share")
+        for place, (left, width) in enumerate(((0.0, 3.0), (3.0, 2.0))):
+            bottom[1].barh(place, width, left=left)  # a picture made of bars
+        for ax in fig.axes:
+            ax.label_outer()
+        made = plotted(fig)
+        plt.close(fig)
+    return made
+
+
+def test_panels_that_share_an_axis_have_its_words_and_names(shared):
+    left, right, bars = shared
+    assert left["labels"] == right["labels"] == [[0.0, "flat"], [1.0, "tree, all"]]
+    assert right["series"][0]["points"] == [[0.0, 60.0], [1.0, 80.0]]
+    assert (left["title"], left["x"], right["title"], right["x"]) == (
+        "F1", "corpus, method", "ROC area", "corpus, method",
+    )  # fmt: skip
+    assert not any(series["joined"] for panel in shared for series in panel["series"])
+    words = told(panels_of(shared))
+    assert "ours: smallest 60 at flat, largest 80 at tree, all." in words
+    assert "Values" not in words, "draws without a name are no sentence of their own"
+    assert bars["title"] == "F1", "a column has one title"
+
+
+def test_bars_are_values_where_they_have_a_name_or_begin_at_0(shared):
+    assert len(shared) == 3, "bars that begin anywhere are a picture"
+    first, second = shared[2]["series"]
+    assert (first["name"], first["points"]) == ("A", [[0.8, 4.0], [1.8, 5.0]])
+    assert (second["name"], second["points"]) == ("B", [[1.2, 7.0], [2.2, 6.0]])
+    assert "B: smallest 6 at 2.2, largest 7 at 1.2." in told(panels_of(shared))
+
+
+def test_panels_are_chosen_by_names_that_tell_them_apart(panels):
+    (left, _) = panels_of(panels)
+    titled = [replace(left, title="F1"), replace(left, title="ROC area")]
+    assert names_of(titled) == ["F1", "ROC area"]
+    by_axis = [replace(left, title="", y=y) for y in ("accuracy", "tree loss")]
+    assert names_of(by_axis) == ["accuracy", "tree loss"]
+    by_x = [replace(left, title="", y="constraints", x=x) for x in ("n", "C")]
+    assert names_of(by_x) == ["constraints, n", "constraints, C"]
+    assert names_of([left, left]) == ["panel 1", "panel 2"]
 
 
 def test_a_drawing_inside_a_page_has_ids_of_its_own_runs_nothing_and_follows_the_theme():
@@ -172,10 +230,23 @@ def test_a_bound_that_holds_needs_no_number():
             "joint kernel support estimation (JKSE), ν = 0.1, kernel product (kx rbf (gamma 0.02)).",
         ),
         ({"baseline": "box_prior", "prior": "random"}, "the baseline box prior, prior random."),
+        (
+            {"baseline": "crf", "choose": {"option": "c2", "among": [1.0], "by": "inner_error"}},
+            "the baseline crf; c2 = 1, with nothing to choose from.",
+        ),
     ],
 )  # fmt: skip
 def test_a_method_is_a_sentence_and_no_dictionary(given, said):
     assert method_sentence(Method.parse("m", given)) == said
+
+
+def test_what_a_reading_sets_is_said_in_words():
+    choose = {"option": "C_per_example", "among": [0.1, 1.0], "by": "inner_error"}
+    shown = Method.parse("m", {"formulation": "SVM2", "choose": choose})
+    assert list(_set_by(shown, {"choose.among": [1.0], "view.features": "linear"})) == [
+        "features linear", "C per example = 1",
+    ]  # fmt: skip
+    assert list(_set_by(shown, {"choose.option": "C"})) == ["C among 0.1, 1"]
 
 
 def test_a_choice_at_an_end_of_its_grid_is_counted():

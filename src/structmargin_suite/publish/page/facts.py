@@ -62,11 +62,9 @@ def _phrases(key: str, value: Any) -> Iterator[str]:
 
 def choice_sentence(choice: Choice) -> str:
     """Which options are chosen among which values, and by what."""
-    place, _, measure = choice.by.partition("_")
-    options = " and ".join(
-        f"{in_words(choice.columns[option])} among {', '.join(cell(value) for value in values)}"
-        for option, values in choice.candidates.items()
-    )
+    options, place, _, measure = _grid(choice), *choice.by.partition("_")
+    if all(len(values) == 1 for values in choice.candidates.values()):
+        return f"{options}, with nothing to choose from"
     side = "highest" if choice.largest else "lowest"
     folds = f", in {choice.folds} folds" if choice.folds > 1 else ""
     if choice.one_fold_from is not None:
@@ -74,17 +72,31 @@ def choice_sentence(choice: Choice) -> str:
     return f"{options} is chosen by the {side} {in_words(measure)} {WHERE_CHOSEN[place]}{folds}"
 
 
+def _grid(choice: Choice) -> str:
+    """Each option with the values it is chosen among, or with its only value."""
+    return " and ".join(
+        f"{in_words(choice.columns[option])} {'among' if len(values) > 1 else '='} "
+        f"{', '.join(cell(value) for value in values)}"
+        for option, values in choice.candidates.items()
+    )
+
+
 def method(results: ExperimentResults, shown: Method) -> dict[str, Any]:
     """A method in a sentence, and what each of its readings sets."""
     readings = [results.readings[name] for name in shown.readings]
-    under = [
-        (
-            each.label,
-            ", ".join(p for key, value in each.sets.items() for p in _phrases(key.rpartition(".")[2], value)),
-        )
-        for each in readings
-    ]
+    under = [(each.label, ", ".join(_set_by(shown, each.sets))) for each in readings]
     return {"name": shown.label, "sentence": method_sentence(shown), "note": shown.note, "readings": under}
+
+
+def _set_by(shown: Method, sets: Mapping[str, Any]) -> Iterator[str]:
+    """What a reading sets for a method, as phrases; another choice with its values."""
+    chosen = {key: value for key, value in sets.items() if key.startswith(CHOICE_KEY)}
+    for key, value in sets.items():
+        if key not in chosen:
+            yield from _phrases(key.rpartition(".")[2], value)
+    choice = shown.with_options(chosen).choice if chosen else None
+    if choice is not None:
+        yield _grid(choice)
 
 
 GREATEST = {"nu": 1.0}

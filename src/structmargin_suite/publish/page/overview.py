@@ -7,12 +7,14 @@ from typing import Any
 
 from structmargin_suite.analysis.published_numbers import Finding
 from structmargin_suite.planning.plan import Suite
+from structmargin_suite.publish.page.contents import numbers_in
 from structmargin_suite.publish.page.facts import data_sentence
 from structmargin_suite.publish.page.pictures import inline
-from structmargin_suite.publish.page.section import answer
+from structmargin_suite.publish.page.section import answer, holds
 from structmargin_suite.publish.papers import PAPERS
 from structmargin_suite.publish.stability import Change, Reseeded, Scattered
-from structmargin_suite.publish.verdicts import CAUSES, VERDICTS, causes, counts
+from structmargin_suite.publish.tables.words import in_words
+from structmargin_suite.publish.verdicts import CAUSES, VERDICTS, by_paper, causes, counts
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.statements_file import Claim
 
@@ -36,7 +38,7 @@ def overview(
         "counts": counts(rows),
         "bars": [(paper, shares(counts([row for row in rows if row["paper"] == paper]))) for paper in PAPERS],
         "cause_shares": shares({CAUSES.get(cause, cause): n for cause, n in causes(rows).items()}),
-        "found": {paper: _found(paper, experiments, rows) for paper in PAPERS},
+        "found": {paper: _found(paper, experiments, rows, claims) for paper in PAPERS},
         "unshown": _unshown(experiments, rows, claims),
         "data": [
             (
@@ -50,7 +52,10 @@ def overview(
         "changed": changed,
         "reseeded": reseeded,
         "scattered": scattered,
-        "misfits": misfits,
+        "misfits": [
+            (f"{in_words(each.file.removesuffix('.csv'))}, {in_words(each.cell)}", each.sentence)
+            for each in misfits
+        ],
         "stale": stale,
         "runs": {
             status: sum(results.summary["runs"].get(status, 0) for results in experiments)
@@ -68,16 +73,27 @@ def shares(found: Mapping[str, int]) -> list[tuple[str, int, float]]:
 
 
 def _found(
-    paper: str, experiments: Sequence[ExperimentResults], rows: Sequence[dict[str, Any]]
+    paper: str,
+    experiments: Sequence[ExperimentResults],
+    rows: Sequence[dict[str, Any]],
+    claims: Sequence[Claim],
 ) -> list[dict[str, Any]]:
-    """The experiments on a paper, or on a statement of it, each with what was found in one sentence."""
+    """The experiments on a paper, or on a statement of it, each with its first claim on a table or figure
+    and whether it holds, and with what was found in all in one sentence.
+    """
     found = []
     for results in experiments:
         own = [row for row in rows if row["experiment"] == results.name and row["paper"] == paper]
         if results.config["paper"] == paper or own:
+            listed = by_paper(claims, own).get(paper, [])
+            of_tables = [entry for entry in listed if numbers_in(entry["claim"].where)]
+            asked = (of_tables or listed)[:1]
             found.append({
                 "name": results.name, "title": results.config["title"], "answer": answer(own),
-                "shares": shares(counts(own)),
+                "asked": [
+                    (entry["claim"], holds([one["row"] for one in entry["statements"]]).partition(":")[0])
+                    for entry in asked
+                ],
             })  # fmt: skip
     return found
 
