@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
+import shutil
 
 import pytest
 import yaml
 
 from helpers.toy_project import TOY, project, run_all, write_config
+from structmargin_suite.cli import main
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.planning.plan import load
 from structmargin_suite.results import Results
-from structmargin_suite.storage.layout import figure_kind
+from structmargin_suite.storage.layout import Layout, figure_kind
 
 OTHER = {"extends": "toy", "methods": {"margin": {"C": 0.002}}}
 
@@ -69,6 +71,29 @@ def test_a_variant_has_its_own_results_and_the_same_tables(tmp_path):
     assert "runs of toy" in evidence and "other" not in evidence, "a variant is not judged"
     assert "A toy (variant other)" in (root / "results" / "index.html").read_text()
     assert results["toy"].table("solvers").equals(results["other"].table("solvers")), "nothing else differs"
+
+
+def test_a_variant_is_compared_with_what_it_extends_and_a_run_with_the_snapshot(tmp_path, capsys):
+    root = with_variant(tmp_path, OTHER)
+    run_all(root)
+    capsys.readouterr()
+    assert main(["--root", str(root), "compare", "other", "toy"]) == 0
+    head, config, names, *numbers, last = capsys.readouterr().out.rstrip("\n").split("\n")
+    assert (
+        head == "other (scale standard) beside toy" and config == "  config: methods.margin.C: 1.0 -> 0.002"
+    )
+    assert names.split()[:2] == ["toy", "other"]
+    assert last.startswith(f"{len(numbers)} of 6 numbers moved, ") and numbers
+    constraints = next(line for line in numbers if "constraints" in line).split()
+    tables = [Results(root)[name].table("toy").query("measure == 'constraints'") for name in ("toy", "other")]
+    assert float(constraints[-4]) in tables[0]["value"].tolist()
+    assert float(constraints[-3]) in tables[1]["value"].tolist()
+    layout = Layout(root)
+    shutil.copytree(layout.shown("toy"), layout.snapshot / "toy")
+    assert main(["--root", str(root), "compare", "toy", "snapshot"]) == 0
+    assert "0 of 6 numbers moved" in capsys.readouterr().out
+    assert main(["--root", str(root), "compare", "other", "snapshot"]) == 1
+    assert "there are no results of the snapshot" in capsys.readouterr().err
 
 
 def test_figures_are_chosen_by_kind(tmp_path):

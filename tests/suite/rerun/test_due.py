@@ -147,7 +147,7 @@ def test_compare_tells_what_moved_since_the_run_before_in_standard_errors(tmp_pa
     assert main(["--root", str(root), "compare", "toy", "before"]) == 1
     assert "is of scale smoke, toy of scale standard" in capsys.readouterr().err
     assert main(["--root", str(root), "compare", "tyo"]) == 1
-    assert "unknown experiment with results 'tyo'; the nearest known is 'toy'" in capsys.readouterr().err
+    assert "unknown experiment 'tyo'; the nearest known is 'toy'" in capsys.readouterr().err
     (root / "configs" / "later.yaml").touch()
     assert main(["--root", str(root), "compare", "later"]) == 1
     assert "no results of later yet: run make reproduce ONLY=later first" in capsys.readouterr().err
