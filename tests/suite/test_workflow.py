@@ -71,6 +71,13 @@ def test_it_runs_to_the_page_and_says_what_it_leaves_out(toy):
     assert planned(root) == set() and "made again" not in snakemake(root, "-n")
 
 
+def test_the_scheduler_looks_at_waiting_jobs_only_when_a_job_has_ended(source, tmp_path):
+    root = project(workflow_in(tmp_path, source), {**copy.deepcopy(TOY), "jobs": {"by": ["method"]}})
+    output = snakemake(root, "-c1", "--verbose", "--until", "train")
+    looks, ended = output.count("Ready jobs: "), output.count("Finished jobid: ")
+    assert ended >= 4 and 1 <= looks <= ended + 1, (looks, ended)
+
+
 def test_in_a_pipe_it_says_first_what_it_will_do_then_a_plain_line_per_job_then_where_to_look(toy):
     root, _, output = toy
     assert not {character for character in output if not character.isprintable()} - {"\n"}

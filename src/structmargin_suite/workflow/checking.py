@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from structmargin.names import nearest
 from structmargin_suite.planning.config import unknown
@@ -53,6 +54,17 @@ def mistyped(message: str, experiments: Sequence[str]) -> str | None:
 def locked() -> bool:
     """Whether a run of Snakemake has locked the working folder."""
     return any(Path(".snakemake", "locks").glob("*"))
+
+
+def without_rate_limit(workflow: Any) -> None:
+    """Take away Snakemake's limit of jobs per second, where jobs run on this machine.
+
+    With the limit, its scheduler looks at all waiting jobs again a second after every look. Every job that ends
+    begins another such series, so that after a hundred jobs it looks a hundred times a second. Without it, it
+    looks when a job has ended.
+    """
+    if workflow.local_exec:
+        workflow.scheduler.job_rate_limiter = None
 
 
 def remove_unfit(suite: Suite, experiments: Sequence[str], dry: bool) -> None:

@@ -108,6 +108,7 @@ class Pipeline:
     def begin(self) -> None:
         """Say what is about to run, and hand it to the terminal, where ours is used (profiles/)."""
         self.began = time.monotonic()
+        checking.without_rate_limit(self.workflow)
         terminal, settings = self._terminal, self.workflow.resource_settings
         cores, nodes = settings.cores, settings.nodes
         at_once = int(cores or nodes or 1)
