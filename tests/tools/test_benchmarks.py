@@ -345,7 +345,7 @@ def test_no_benchmark_uses_private_members_of_the_library() -> None:
 # ---- the document ----
 
 
-def kept(folder: Path) -> None:
+def write_results(folder: Path) -> None:
     with Ledger("first", folder) as ledger:
         rows = [
             {"program": "Faster", "asked for": "tol 1", "relative gap": 0.0123, "CPU s": 1.0, "times": 0.5,
@@ -364,7 +364,7 @@ def kept(folder: Path) -> None:
 
 
 def test_the_document_is_made_from_the_last_results(tmp_path: Path, capsys: Any) -> None:
-    kept(tmp_path / "results")
+    write_results(tmp_path / "results")
     write_readme(tmp_path / "results", tmp_path / "README.md")
     text = (tmp_path / "README.md").read_text()
     assert "- One task (7): Faster (tol 1) takes 0.500 of our time at a relative gap of 0.0123.\n" in text
@@ -396,7 +396,7 @@ def test_the_document_is_made_from_the_last_results(tmp_path: Path, capsys: Any)
 
 
 def test_only_what_was_measured_again_changes(tmp_path: Path, capsys: Any) -> None:
-    kept(tmp_path)
+    write_results(tmp_path)
     before = read(tmp_path)
     with pytest.raises(RuntimeError, match="broken off"), Ledger("first", tmp_path) as ledger:
         ledger.add("Half a table", [{"a": 1}], ["a"])
