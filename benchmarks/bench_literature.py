@@ -14,10 +14,10 @@ from typing import Any
 from curves import draw
 from duel import RUN, peer_row, relative_gap, tabled
 from fresh import in_fresh_process
-from kept import kept, load
 from ledger import Ledger
 from race import AS_IN_THE_PAPERS, solvers
 from samples import tagged_file
+from task_data import cached, load
 from tasks import TASKS, ocr_file
 
 LIMIT = float(os.environ.get("STRUCTMARGIN_BENCH_LIMIT") or 20.0)
@@ -61,7 +61,7 @@ def main(benchmark: str = "literature", names: tuple[str, ...] = ("words 3", "wo
             if not there:
                 ledger.add(task.title, [{"note": "the real data are not in STRUCTMARGIN_DATA"}], ["note"])
                 continue
-            with kept():
+            with cached():
                 compare(name, ledger)
 
 

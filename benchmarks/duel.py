@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from fresh import in_fresh_process
-from kept import kept, load
 from peers import known
 from race import solvers
+from task_data import cached, load
 from tasks import TASKS
 
 RUN = str(Path(__file__).resolve().parent / "run.py")
@@ -63,7 +63,7 @@ def relative_gap(primal: float, dual: float) -> float:
 
 def compare(task: str, names: list[str] | None = None) -> list[dict[str, Any]]:
     """The rows of a task's table: peers, then our solvers, or those named."""
-    with kept():
+    with cached():
         return _compared(task, names)
 
 
@@ -119,7 +119,7 @@ def tabled(row: dict[str, Any]) -> dict[str, Any]:
 
 def growth(task: str, names: list[str] | None = None) -> list[dict[str, Any]]:
     """CPU seconds and memory for growing numbers of examples, with the exponent from size to size."""
-    with kept():
+    with cached():
         return _grown(task, names)
 
 

@@ -12,9 +12,9 @@ import sys
 from typing import Any
 
 from fresh import measured
-from kept import load
 from peers import PeerFailed, known
 from race import error, gaps_of, primal, small, trained
+from task_data import load
 from tasks import TASKS
 
 

@@ -148,74 +148,101 @@ def with_originals(home: Home, originals: Files, address: str | None = None) -> 
     )
 
 
+TREE = b"(ROOT (S (NP (NN a)) (VP (VB b)) (. .)))\n"
+
+
 def made_up(name: str) -> dict[str, bytes]:
     """Small files such as a mirror has, of a data set of this name."""
-    rng = np.random.default_rng(5)
-    tree = b"(ROOT (S (NP (NN a)) (VP (VB b)) (. .)))\n"
-    if name == "gum":
-        trees = {f"gum_const/GUM_{k}.ptb": tree * (k + 1) for k in (1, 2, 3)}
-        splits = b"## dev\n\n* GUM_2\n\n## train\n\n* GUM_1\n\n## test\n\n* GUM_3\n"
-        return {
-            "gum_const.tar.xz": tarred({**trees, "gum_const/LICENSE.txt": b"L"}, "w:xz"),
-            "splits.md": splits,
-        }
-    if name == "craft":
-        trees = {f"penn/{k}.tree": tree * k for k in (1, 2, 3)}
-        lists = {f"craft-ids-{s}.txt": f"{k}\n".encode() for k, s in enumerate(("train", "dev", "test"), 1)}
-        return {"craft_penn_trees.tar.xz": tarred(trees, "w:xz"), **lists}
-    if name == "covertype":
-        X, y = rng.integers(0, 99, size=(300, 54)), rng.integers(1, 8, size=300)
-        rows = "".join(",".join(map(str, [*row, label])) + "\n" for row, label in zip(X, y))
-        return {"covtype.20k.data.gz": gzip.compress(rows.encode())}
-    if name == "newsgroups":
-        text = b"From: me\nSubject: x\n\nengines and brakes of cars\n"
-        places = [
-            f"20news-bydate-{s}/{g}/{k}"
-            for s in ("train", "test")
-            for g in ("rec.autos", "sci.med")
-            for k in "123"
-        ]
-        return {"20news-bydate.tar.xz": tarred({place: text + place.encode() for place in places}, "w:xz")}
-    if name == "uiuc_cars":
-        folders = {
-            "TestImages/test": 2,
-            "TestImages_Scale/test": 2,
-            "TrainImages/pos": 2,
-            "TrainImages/neg": 2,
-        }
-        shapes = {"Test": (120, 200), "Trai": (40, 100)}
-        pictures = {
-            f"CarData/{head}-{k}.pgm": write_pgm(rng.integers(0, 256, size=shapes[head[:4]]))
-            for head, count in folders.items() for k in range(count)
-        }  # fmt: skip
-        pictures["CarData/trueLocations.txt"] = b"0: (10,20)\n1: (5,-3) (35,12)\n"
-        pictures["CarData/trueLocations_Scale.txt"] = b"0: (20,30,120)\n1: (10,10,90)\n"
-        return {"CarData.tar.xz": tarred(pictures, "w:xz")}
-    if name == "ambient":
-        return {
-            "topics.txt": b"ID\tdescription\n1\tjaguar\n", "subTopics.txt": b"ID\tdescription\n1.1\tcars\n",
-            "results.txt": b"ID\turl\ttitle\tsnippet\n1.1\tu\tJaguar cars\tThe car\n",
-            "STRel.txt": b"subTopicID\tresultID\n1.1\t1.1\n",
-        }  # fmt: skip
-    if name == "homstrad":
-        chains = [("1abc", b"AAAAAAAAAAAA", b"AAAAAA-AAAAAA"), ("2xyz", b"AAAAAAAAAAA-", b"AAAAAA-AAAAA-")]
-        about = b"structureX:chain:   1 : :  12 : :made up:Nobody: 2.0: 19.8\n"
-        rows = [(b">P1;" + chain.encode() + b"\n" + about, short, long) for chain, short, long in chains]
-        homologue = b">P1;gi|1|homologue [ score ]\nsequence\nAAAAAACAAAAAA*\n"
-        table = "\t".join(COLUMNS) + "\n" + "\t".join(master("helix", "1abc", helix(12))) + "\n"
-        return {
-            "homstrad_ali.tar.xz": tarred(
-                {"homstrad_ali/helix.ali": b"".join(head + short + b"*\n" for head, short, _ in rows)}, "w:xz"
-            ),
-            "homstrad_map.tar.xz": tarred(
-                {
-                    "Data/HOMSTRAD/helix/helix.map": b"".join(head + long + b"*\n" for head, _, long in rows)
-                    + homologue
-                },
-                "w:xz",
-            ),
-            "homstrad_master_dssp.tsv.gz": gzip.compress(table.encode()),
-        }
+    return _FILES[name](np.random.default_rng(5))
+
+
+def _gum(rng: np.random.Generator) -> dict[str, bytes]:
+    """Three documents, one in each part."""
+    trees = {f"gum_const/GUM_{k}.ptb": TREE * (k + 1) for k in (1, 2, 3)}
+    splits = b"## dev\n\n* GUM_2\n\n## train\n\n* GUM_1\n\n## test\n\n* GUM_3\n"
+    return {
+        "gum_const.tar.xz": tarred({**trees, "gum_const/LICENSE.txt": b"L"}, "w:xz"),
+        "splits.md": splits,
+    }
+
+
+def _craft(rng: np.random.Generator) -> dict[str, bytes]:
+    """Three documents, one in each part."""
+    trees = {f"penn/{k}.tree": TREE * k for k in (1, 2, 3)}
+    lists = {f"craft-ids-{s}.txt": f"{k}\n".encode() for k, s in enumerate(("train", "dev", "test"), 1)}
+    return {"craft_penn_trees.tar.xz": tarred(trees, "w:xz"), **lists}
+
+
+def _covertype(rng: np.random.Generator) -> dict[str, bytes]:
+    """300 rows."""
+    X, y = rng.integers(0, 99, size=(300, 54)), rng.integers(1, 8, size=300)
+    rows = "".join(",".join(map(str, [*row, label])) + "\n" for row, label in zip(X, y))
+    return {"covtype.20k.data.gz": gzip.compress(rows.encode())}
+
+
+def _newsgroups(rng: np.random.Generator) -> dict[str, bytes]:
+    """Two groups with three documents in each part."""
+    text = b"From: me\nSubject: x\n\nengines and brakes of cars\n"
+    places = [
+        f"20news-bydate-{s}/{g}/{k}"
+        for s in ("train", "test")
+        for g in ("rec.autos", "sci.med")
+        for k in "123"
+    ]
+    return {"20news-bydate.tar.xz": tarred({place: text + place.encode() for place in places}, "w:xz")}
+
+
+def _uiuc_cars(rng: np.random.Generator) -> dict[str, bytes]:
+    """Two pictures of each kind, and the boxes of cars."""
+    folders = {
+        "TestImages/test": 2,
+        "TestImages_Scale/test": 2,
+        "TrainImages/pos": 2,
+        "TrainImages/neg": 2,
+    }
+    shapes = {"Test": (120, 200), "Trai": (40, 100)}
+    pictures = {
+        f"CarData/{head}-{k}.pgm": write_pgm(rng.integers(0, 256, size=shapes[head[:4]]))
+        for head, count in folders.items() for k in range(count)
+    }  # fmt: skip
+    pictures["CarData/trueLocations.txt"] = b"0: (10,20)\n1: (5,-3) (35,12)\n"
+    pictures["CarData/trueLocations_Scale.txt"] = b"0: (20,30,120)\n1: (10,10,90)\n"
+    return {"CarData.tar.xz": tarred(pictures, "w:xz")}
+
+
+def _ambient(rng: np.random.Generator) -> dict[str, bytes]:
+    """One topic with one result."""
+    return {
+        "topics.txt": b"ID\tdescription\n1\tjaguar\n", "subTopics.txt": b"ID\tdescription\n1.1\tcars\n",
+        "results.txt": b"ID\turl\ttitle\tsnippet\n1.1\tu\tJaguar cars\tThe car\n",
+        "STRel.txt": b"subTopicID\tresultID\n1.1\t1.1\n",
+    }  # fmt: skip
+
+
+def _homstrad(rng: np.random.Generator) -> dict[str, bytes]:
+    """One family of two chains."""
+    chains = [("1abc", b"AAAAAAAAAAAA", b"AAAAAA-AAAAAA"), ("2xyz", b"AAAAAAAAAAA-", b"AAAAAA-AAAAA-")]
+    about = b"structureX:chain:   1 : :  12 : :made up:Nobody: 2.0: 19.8\n"
+    rows = [(b">P1;" + chain.encode() + b"\n" + about, short, long) for chain, short, long in chains]
+    homologue = b">P1;gi|1|homologue [ score ]\nsequence\nAAAAAACAAAAAA*\n"
+    table = "\t".join(COLUMNS) + "\n" + "\t".join(master("helix", "1abc", helix(12))) + "\n"
+    return {
+        "homstrad_ali.tar.xz": tarred(
+            {"homstrad_ali/helix.ali": b"".join(head + short + b"*\n" for head, short, _ in rows)}, "w:xz"
+        ),
+        "homstrad_map.tar.xz": tarred(
+            {
+                "Data/HOMSTRAD/helix/helix.map": b"".join(head + long + b"*\n" for head, _, long in rows)
+                + homologue
+            },
+            "w:xz",
+        ),
+        "homstrad_master_dssp.tsv.gz": gzip.compress(table.encode()),
+    }
+
+
+def _wipo_d(rng: np.random.Generator) -> dict[str, bytes]:
+    """Features and labels of five and three documents."""
     matrices = {}
     for subset, n in (("train", 5), ("test", 3)):
         out = io.BytesIO()
@@ -223,6 +250,18 @@ def made_up(name: str) -> dict[str, bytes]:
         matrices[f"{subset}-D.npy"] = out.getvalue()
         matrices[f"{subset}_label-D.txt"] = "".join(f"D01F0{k % 2}\n" for k in range(n)).encode()
     return matrices
+
+
+_FILES = {
+    "gum": _gum,
+    "craft": _craft,
+    "covertype": _covertype,
+    "newsgroups": _newsgroups,
+    "uiuc_cars": _uiuc_cars,
+    "ambient": _ambient,
+    "homstrad": _homstrad,
+    "wipo_d": _wipo_d,
+}
 
 
 @contextlib.contextmanager

@@ -177,6 +177,15 @@ def test_a_wrong_file_of_one_data_set_does_not_keep_the_others_from_being_fetche
     assert re.search(rf"not fetched: .*{wrong.name}", said) and "optdigits: here\n  verified, in" in said
 
 
+@pytest.mark.parametrize("command", ["explain", "status"])
+def test_a_config_that_the_suite_does_not_list_is_named(root, command, capsys):
+    (root / "configs" / "mine.yaml").write_text("title: Mine\n")
+    assert main(["--root", str(root), command, "mine"]) == 1
+    assert "add mine to `experiments` in configs/suite.yaml" in capsys.readouterr().err
+    assert main(["--root", str(root), command, "suite"]) == 1
+    assert "unknown experiment 'suite'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -18,13 +18,12 @@ from bench_literature import fastest, passed
 from curves import curve, draw
 from duel import compare, peer_row, relative_gap
 from fresh import in_fresh_process, launched, measured
-from kept import kept as data_kept
-from kept import load
 from ledger import Ledger, read
 from peers import Data, PeerFailed, known, program, svm_hmm, svm_perf
 from race import AS_IN_THE_PAPERS, LEFT_OUT, OutOfTime, primal, solvers, trained, within
 from readme import main as write_readme
 from readme import number
+from task_data import cached, load
 from tasks import TASKS, Task
 
 from helpers.toy_project import HERE
@@ -233,7 +232,7 @@ def test_time_that_is_over_as_compiled_code_returns_is_told_from_other_errors() 
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
 
 
-def test_data_are_read_once_while_they_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_are_read_once_while_they_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[int | None] = []
 
     def read(n: int | None) -> Data:
@@ -241,7 +240,7 @@ def test_data_are_read_once_while_they_are_kept(monkeypatch: pytest.MonkeyPatch)
         return chains()._replace(Y=[np.array([0])] * (n or 5))
 
     monkeypatch.setitem(TASKS, "toy", Task("", "", read, "SVM1 margin", 0.5))
-    with data_kept():
+    with cached():
         sizes = [len(load("toy", n).Y) for n in (None, None, 3, None, 3)]
         assert np.array_equal(np.vstack(load("toy").X), np.vstack(chains().X))
     assert sizes == [5, 5, 3, 5, 3] and reads == [None, 3]
@@ -346,7 +345,7 @@ def test_no_benchmark_uses_private_members_of_the_library() -> None:
 # ---- the document ----
 
 
-def kept(folder: Path) -> None:
+def write_results(folder: Path) -> None:
     with Ledger("first", folder) as ledger:
         rows = [
             {"program": "Faster", "asked for": "tol 1", "relative gap": 0.0123, "CPU s": 1.0, "times": 0.5,
@@ -365,7 +364,7 @@ def kept(folder: Path) -> None:
 
 
 def test_the_document_is_made_from_the_last_results(tmp_path: Path, capsys: Any) -> None:
-    kept(tmp_path / "results")
+    write_results(tmp_path / "results")
     write_readme(tmp_path / "results", tmp_path / "README.md")
     text = (tmp_path / "README.md").read_text()
     assert "- One task (7): Faster (tol 1) takes 0.500 of our time at a relative gap of 0.0123.\n" in text
@@ -397,7 +396,7 @@ def test_the_document_is_made_from_the_last_results(tmp_path: Path, capsys: Any)
 
 
 def test_only_what_was_measured_again_changes(tmp_path: Path, capsys: Any) -> None:
-    kept(tmp_path)
+    write_results(tmp_path)
     before = read(tmp_path)
     with pytest.raises(RuntimeError, match="broken off"), Ledger("first", tmp_path) as ledger:
         ledger.add("Half a table", [{"a": 1}], ["a"])

@@ -7,13 +7,13 @@ structmargin check                    configs and data, before anything runs
 structmargin fetch gum covertype      real data from their public homes, verified; all without a name
 structmargin compare alignment        what moved since the run before; or a variant's name, or snapshot
 structmargin compare results other    two folders, number by number; --exact for bytes
-structmargin unpack alignment some/   the records, models and metrics of its runs, as files
+structmargin unpack alignment some/   write the records, models and metrics of its runs as files
 structmargin resources                write what jobs took to workflow/resources.yaml, for clusters
 structmargin reseed 1 2 --only ner    run experiments under other seeds, to see which verdicts are chance
 structmargin snapshot                 copy the small files of results/ to results/snapshot/
 structmargin init my-folder           copy configs and workflow there: the suite without the repository
 structmargin warm                     compile all hot loops, on all cores, before anything waits for them
-structmargin docs                     write what in docs/ follows from configs and modules
+structmargin docs                     write the generated parts of docs/ and of the README
 structmargin notebooks ner            renew the outputs of notebooks from the snapshot; all without a name
 structmargin picture                  renew the picture of the overview in the README, by Chromium
 """

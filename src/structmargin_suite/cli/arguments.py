@@ -13,8 +13,12 @@ def parser() -> argparse.ArgumentParser:
     )
     shared = argparse.ArgumentParser(add_help=False)
     for either, root, scale in ((result, Path("."), None), (shared, argparse.SUPPRESS, argparse.SUPPRESS)):
-        either.add_argument("--root", type=Path, default=root, help="the project's folder (this one)")
-        either.add_argument("--scale", default=scale, help="smoke, standard or paper (the suite's)")
+        either.add_argument(
+            "--root", type=Path, default=root, help="the project's folder (default: the current one)"
+        )
+        either.add_argument(
+            "--scale", default=scale, help="smoke, standard or paper (that of configs/suite.yaml)"
+        )
     commands = result.add_subparsers(dest="command")
     commands.add_parser(
         "list", help="experiments, problems, solvers, and what goes together", parents=[shared]
@@ -28,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     )
     status.add_argument("experiment", nargs="*", help="experiments by name (all)")
     commands.add_parser("check", help="configs and data, before anything runs", parents=[shared])
-    fetch = commands.add_parser("fetch", help="real data from their public homes", parents=[shared])
+    fetch = commands.add_parser("fetch", help="download real data from their public homes", parents=[shared])
     fetch.add_argument("corpus", nargs="*", help="data sets by name (all)")
     compare = commands.add_parser(
         "compare", help="an experiment with the run before, a variant or the snapshot", parents=[shared]
@@ -46,10 +50,10 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "snapshot", help="copy the small files of results/ to results/snapshot/", parents=[shared]
     )
-    reseed = commands.add_parser("reseed", help="verdicts of the same under other seeds", parents=[shared])
+    reseed = commands.add_parser("reseed", help="run experiments again under other seeds", parents=[shared])
     reseed.add_argument("seeds", type=int, nargs="+", help="in place of the seed of configs/suite.yaml")
     reseed.add_argument("--only", nargs="+", default=[], metavar="EXPERIMENT", help="all by default")
-    unpack = commands.add_parser("unpack", help="the files of an experiment's runs", parents=[shared])
+    unpack = commands.add_parser("unpack", help="write an experiment's runs as files", parents=[shared])
     unpack.add_argument("experiment")
     unpack.add_argument("folder", type=Path, help="where a folder per run is made")
     unpack.add_argument("--run", help="only this run, named as in runs.csv")
@@ -58,8 +62,8 @@ def parser() -> argparse.ArgumentParser:
     init = commands.add_parser(
         "init", help="copy configs and workflow into an empty folder", parents=[shared]
     )
-    init.add_argument("folder", type=Path, nargs="?", help="where to (this one)")
-    commands.add_parser("docs", help="write what in docs/ follows from configs and modules", parents=[shared])
+    init.add_argument("folder", type=Path, nargs="?", help="where to (this folder)")
+    commands.add_parser("docs", help="write the generated parts of docs/ and of the README", parents=[shared])
     notebooks = commands.add_parser("notebooks", help="renew the outputs of notebooks", parents=[shared])
     notebooks.add_argument("notebook", nargs="*", help="notebooks by name (all)")
     commands.add_parser("picture", help="renew the picture of the overview", parents=[shared])

@@ -20,9 +20,9 @@ def compare(options: argparse.Namespace) -> int:
         return _folders(options, Path(first), Path(second))
     if options.exact or options.tolerance is not None:
         raise DataError("--exact and --tolerance compare two folders of results; name two")
-    from structmargin_suite.publish.moved import told
+    from structmargin_suite.publish.moved import comparison
 
-    print(*told(options.root, first, second), sep="\n")
+    print(*comparison(options.root, first, second), sep="\n")
     return 0
 
 
@@ -46,14 +46,14 @@ def _folders(options: argparse.Namespace, first: Path, second: Path) -> int:
     compared = numbers(first, second, options.tolerance)
     for line in (*compared.notes, *compared.differences):
         print(line)
-    bad = sum(not difference.within for difference in compared.differences)
+    beyond = sum(not difference.within for difference in compared.differences)
     share = f"within: {options.tolerance} of the larger number, or of 1"
     print(
         f"{compared.total} numbers and verdicts: {compared.total - len(compared.differences)} the same, "
-        f"{len(compared.differences) - bad} differ within the tolerance, {bad} beyond it\n"
+        f"{len(compared.differences) - beyond} differ within the tolerance, {beyond} beyond it\n"
         f"({TOLERANCES if options.tolerance is None else share})"
     )
-    return 1 if bad else 0
+    return 1 if beyond else 0
 
 
 def unpack(options: argparse.Namespace) -> int:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from structmargin_suite.planning.config import ConfigError, unknown
 from structmargin_suite.planning.project import is_project
 from structmargin_suite.storage.errors import DataError
+
+if TYPE_CHECKING:
+    from structmargin_suite.planning.plan import Suite
 
 
 def listing(options: argparse.Namespace) -> int:
@@ -63,16 +66,27 @@ def _combinations() -> list[str]:
     return [*lines, "why not", *(f"  {reason}" for reason in reasons)]
 
 
+def require_experiment(suite: Suite, name: str) -> None:
+    """Refuse a name that the suite does not have, or whose config is not in its list."""
+    if name in suite.experiments:
+        return
+    if name != "suite" and (suite.root / "configs" / f"{name}.yaml").is_file():
+        raise ConfigError(
+            f"configs/{name}.yaml is not in use: add {name} to `experiments` in configs/suite.yaml"
+        )
+    raise ConfigError(unknown(name, list(suite.experiments), "experiment"))
+
+
 def explain(options: argparse.Namespace) -> int:
     """What a config will run, and how long it took."""
     from structmargin_suite.planning.plan import load
     from structmargin_suite.publish.page.facts import clocks
     from structmargin_suite.publish.papers import PAPERS
     from structmargin_suite.results import Results
+    from structmargin_suite.storage.layout import Layout
 
     suite = load(options.root, options.scale)
-    if options.experiment not in suite.experiments:
-        raise ConfigError(unknown(options.experiment, list(suite.experiments), "experiment"))
+    require_experiment(suite, options.experiment)
     experiment = suite.experiments[options.experiment]
     config = experiment.config
     print(f"{config['title']} ({PAPERS[config['paper']].short}: {config['where']})\n{config['about']}")
@@ -87,8 +101,8 @@ def explain(options: argparse.Namespace) -> int:
         print(f"smaller than the paper: {key} {new} instead of {old}")
     for reason in dict.fromkeys(run.skip for run in experiment.runs if run.skip):
         print(f"left out: {reason}")
-    results = options.root / "results"
-    for when, folder in (("last time", results), ("in the snapshot", results / "snapshot")):
+    layout = Layout(options.root)
+    for when, folder in (("last time", layout.results), ("in the snapshot", layout.snapshot)):
         known = Results(options.root, folder)
         if options.experiment in known:
             last = known[options.experiment]
@@ -112,8 +126,7 @@ def status(options: argparse.Namespace) -> int:
 
     suite = load(options.root, options.scale)
     for name in options.experiment:
-        if name not in suite.experiments:
-            raise ConfigError(unknown(name, list(suite.experiments), "experiment"))
+        require_experiment(suite, name)
     times, layout = Times(suite), ScaleLayout(options.root, suite.scale)
     print(f"scale {suite.scale}")
     for name in options.experiment or suite.experiments:
@@ -144,8 +157,7 @@ def check(options: argparse.Namespace) -> int:
     suite = load(options.root, options.scale)
     stated = load_statements(options.root)
     print(f"configuration: {len(suite.experiments)} experiments, {len(stated)} statements, no fault")
-    found = list(sources(suite))
-    print(*(f"  {source}" for source in found), sep="\n")
+    print(*(f"  {source}" for source in sources(suite)), sep="\n")
     print("what has to be asked for or done by hand:")
     for name in Catalogue(options.root, library=False).datasets:
         home = dataset(name).HOME

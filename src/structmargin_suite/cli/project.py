@@ -35,9 +35,7 @@ def fetch(options: argparse.Namespace) -> int:
         print(f"{name}: {'here' if state == HERE else offer(module)}", flush=True)
         try:
             obtain_files(module.FILES, module.HOME, Layout(options.root).raw(name), suite.mirror, bar)
-        except (
-            DataError
-        ) as error:  # also a file with a wrong sum: the other data sets are fetched all the same
+        except DataError as error:  # such as a wrong checksum; the other data sets are fetched all the same
             failures += 1
             bar.close()
             print(f"  not fetched: {error}")
@@ -73,7 +71,7 @@ def init(options: argparse.Namespace) -> int:
 
 
 def docs(options: argparse.Namespace) -> int:
-    """Write what in docs/ follows from configs and modules."""
+    """Write the generated parts of docs/ and of the README."""
     from structmargin_suite.publish.documents import documents
     from structmargin_suite.storage.files import write_text
 

@@ -165,7 +165,7 @@ def one_alignment(results: ExperimentResults, fig: Any) -> None:
     largest_run = runs.sort_values(["n_train", "repetition"], ascending=[False, True], kind="stable").iloc[0]
     model, test = results.model(largest_run["run"]), results.split(largest_run["run"]).test
     before = _identity(model)
-    x, y, first, last = _telling(before, model, test)
+    x, y, first, last = _first_corrected(before, model, test)
     fig.set_size_inches(7.2, 3.6)
     panels = (
         ("as the homolog was made", y),
@@ -184,7 +184,7 @@ def _identity(model: Any) -> Any:
     return type(model.scorer_)(model.problem_, np.append((2.0 * np.eye(A) - 1.0).ravel(), -1.0))
 
 
-def _telling(before: Any, model: Any, test: Any) -> tuple[Any, Any, Any, Any]:
+def _first_corrected(before: Any, model: Any, test: Any) -> tuple[Any, Any, Any, Any]:
     """The first test example that was wrong before training and is right after it: (x, y, before, after).
 
     Both alignments shown are of the homolog; where there is no such example, the first one is shown.

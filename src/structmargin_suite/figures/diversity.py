@@ -18,7 +18,7 @@ MAX_SUBTOPICS = 20
 """Of a query that Figure 3 can show."""
 
 
-def telling(results: ExperimentResults) -> tuple[Query, Selection, np.ndarray, np.ndarray]:
+def example_query(results: ExperimentResults) -> tuple[Query, Selection, np.ndarray, np.ndarray]:
     """(query, its subtopics, the 3 documents with most each, 3 that have most together).
 
     Of the first corpus's queries with at most MAX_SUBTOPICS subtopics, the one where the two sets are
@@ -45,7 +45,7 @@ def telling(results: ExperimentResults) -> tuple[Query, Selection, np.ndarray, n
 @figure("figure_3")
 def figure_3(results: ExperimentResults, fig: Any) -> None:
     """Documents one below the other, subtopics side by side; below each group what it has together."""
-    x, y, each, together = telling(results)
+    x, y, each, together = example_query(results)
     assert y.subtopics is not None and y.weights is not None
     fig.set_size_inches(7.2, 3.4)
     ax = fig.add_subplot()

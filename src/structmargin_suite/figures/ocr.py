@@ -198,7 +198,7 @@ def words(results: ExperimentResults, fig: Any) -> None:
     runs = [_first_run(results, name) for name in methods]
     test = results.split(runs[0]).test
     read = [results.model(run).predict(test.X) for run in runs]
-    chosen = _telling(test.Y, read[0])
+    chosen = _example_words(test.Y, read[0])
     fig.set_size_inches(7.2, 1.15 * (len(chosen) + 1) // 2 + 0.3)
     axes = np.atleast_1d(fig.subplots((len(chosen) + 1) // 2, 2)).ravel()
     for ax in axes:
@@ -207,7 +207,7 @@ def words(results: ExperimentResults, fig: Any) -> None:
         _word(ax, test.X[i], test.Y[i], {name: yhat[i] for name, yhat in zip(methods, read, strict=True)})
 
 
-def _telling(Y: Any, yhat: Any) -> list[int]:
+def _example_words(Y: Any, yhat: Any) -> list[int]:
     """Words of 4 to 9 letters, no word twice."""
     chosen: dict[bool, dict[tuple[int, ...], int]] = {True: {}, False: {}}
     for i, y in enumerate(Y):

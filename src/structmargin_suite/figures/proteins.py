@@ -144,7 +144,7 @@ def one_alignment(results: ExperimentResults, fig: Any) -> None:
     runs = _first_runs(results)
     test = results.split(next(iter(runs.values()))).test
     yhat = {name: results.model(run).predict(test.X) for name, run in runs.items()}
-    e = telling(test, [q_scores(test.Y, chains)[0] for chains in yhat.values()])
+    e = most_different_pair(test, [q_scores(test.Y, chains)[0] for chains in yhat.values()])
     title = f"by structure: family {test.Y.family[e]}, {100 * test.Y.identity[e]:.0f}% equal"
     _panels(results, fig, (test.X[e], test.Y[e]), {name: chains[e] for name, chains in yhat.items()}, title)
 
@@ -155,7 +155,7 @@ def one_alignment_made_up(results: ExperimentResults, fig: Any) -> None:
     runs = _first_runs(results)
     test = made_up_pairs()
     yhat = {name: results.model(run).predict(test.X) for name, run in runs.items()}
-    e = telling(test, [q_scores(test.Y, chains)[0] for chains in yhat.values()])
+    e = most_different_pair(test, [q_scores(test.Y, chains)[0] for chains in yhat.values()])
     title = f"as it was made, {100 * test.Y.identity[e]:.0f}% equal"
     _panels(results, fig, (test.X[e], test.Y[e]), {name: chains[e] for name, chains in yhat.items()}, title)
 
@@ -197,7 +197,7 @@ def _first(results: ExperimentResults, method: str) -> str:
     return str(runs.loc[column(runs, "fold", 0).idxmin(), "run"])
 
 
-def telling(test: Any, scores: list[np.ndarray]) -> int:
+def most_different_pair(test: Any, scores: list[np.ndarray]) -> int:
     """The pair on which models differ most, among those short enough to draw (the shortest half at least)."""
     lengths = np.array([max(len(x.residue), len(x.target)) for x in test.X])
     short = lengths <= max(110, int(np.median(lengths)))

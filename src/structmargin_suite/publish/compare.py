@@ -62,27 +62,24 @@ def stable(folder: Path) -> dict[str, bytes]:
     contents = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        steps = name.split("/")
-        hidden = any(step.startswith(".") for step in steps)
-        if (
-            not path.is_file()
-            or hidden
-            or not {LOGS, BENCHMARKS}.isdisjoint(steps)
-            or "snapshot" in steps
-            or path.name in _VOLATILE_FILES
-        ):
-            continue
-        if path.stem.endswith("_time") or path.name.endswith(CLOCKS):
+        if not path.is_file() or _is_left_out(path, name.split("/")):
             continue
         data = path.read_bytes()
         if path.suffix in PAGES:
             data = volatile_blocks().sub("", data.decode("utf-8")).encode("utf-8")
         elif name == STATEMENTS:
             columns, rows = read_csv_lines(path)
-            kept = [dict(zip(columns, row, strict=True)) for row in rows]
-            data = csv_bytes([row for row in kept if row.get("volatile") != "true"], columns)
+            verdicts = [dict(zip(columns, row, strict=True)) for row in rows]
+            data = csv_bytes([row for row in verdicts if row.get("volatile") != "true"], columns)
         contents[name] = data
     return contents
+
+
+def _is_left_out(path: Path, steps: list[str]) -> bool:
+    """Whether a file is not compared: `steps` are the folders and the name below the results folder."""
+    beside = any(step.startswith(".") or step in (LOGS, BENCHMARKS, "snapshot") for step in steps)
+    named = path.name in _VOLATILE_FILES or path.name.endswith(CLOCKS)
+    return beside or named or path.stem.endswith("_time")
 
 
 def exact(first: Path, second: Path) -> list[Difference]:

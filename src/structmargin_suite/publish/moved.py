@@ -69,9 +69,9 @@ def moves(before: ExperimentResults, now: ExperimentResults) -> Moves:
     old, new = values_of(before.folder), values_of(now.folder)
     paired = _by_run(before, now)
     both = [key for key in new if key in old]
-    found = [move for key in both for move in _move(key, old[key], new[key], paired.get(key))]
-    found.sort(key=lambda move: -abs(move.errors) if move.errors is not None else 0.0)
-    return Moves(len(both), found, len(old) - len(both), len(new) - len(both))
+    moved = [move for key in both for move in _move(key, old[key], new[key], paired.get(key))]
+    moved.sort(key=lambda move: -abs(move.errors) if move.errors is not None else 0.0)
+    return Moves(len(both), moved, len(old) - len(both), len(new) - len(both))
 
 
 Row = dict[str, Any]
@@ -115,15 +115,22 @@ def _differences(spec: Mapping[str, Any], old: pd.DataFrame, new: pd.DataFrame) 
     )
 
 
-def told(root: Path, name: str, other: str | None = None) -> list[str]:
-    """What to say of an experiment beside `other`: before, snapshot, another experiment, or the first of the
-    two that there is."""
+def comparison(root: Path, name: str, other: str | None = None) -> list[str]:
+    """An experiment beside `other`, as lines of text.
+
+    Parameters
+    ----------
+    root : Path
+        The project's folder.
+    name : str
+        An experiment with results.
+    other : {"before", "snapshot"} or str, optional
+        The run before the last change, the committed one, or another experiment; by default the first of the
+        former two that exists at the same scale.
+    """
     results = Results(root)
     if name not in results:
-        configured = sorted(path.stem for path in (root / "configs").glob("*.yaml") if path.stem != "suite")
-        if name in configured:
-            raise DataError(f"there are no results of {name} yet: run make reproduce ONLY={name} first")
-        raise ConfigError(unknown(name, list(results) or configured, "experiment"))
+        raise _without_results(root, name, list(results))
     now = results[name]
     scale = str(now.summary["scale"])
     folder, called = _other(root, name, scale, other)
@@ -141,14 +148,14 @@ def told(root: Path, name: str, other: str | None = None) -> list[str]:
 
 def _lines(compared: Moves, heads: tuple[str, str]) -> list[str]:
     """What moved as a table whose columns of numbers have these heads, and a sentence."""
-    found, lines = compared.moves, []
-    if found:
-        lines = _aligned([("", *heads, "moved", "standard errors"), *(move.row for move in found[:MOST])])
-    if len(found) > MOST:
-        lines.append(f"and {len(found) - MOST} more")
-    far = sum(move.errors is not None and abs(move.errors) > ERRORS for move in found)
+    moved, lines = compared.moves, []
+    if moved:
+        lines = _aligned([("", *heads, "moved", "standard errors"), *(move.row for move in moved[:MOST])])
+    if len(moved) > MOST:
+        lines.append(f"and {len(moved) - MOST} more")
+    far = sum(move.errors is not None and abs(move.errors) > ERRORS for move in moved)
     lines.append(
-        f"{len(found)} of {compared.total} numbers moved, {far} by more than {ERRORS:g} standard errors "
+        f"{len(moved)} of {compared.total} numbers moved, {far} by more than {ERRORS:g} standard errors "
         "of the difference"
     )
     for count, where in zip((compared.only_before, compared.only_now), heads, strict=True):
@@ -174,10 +181,18 @@ def _other(root: Path, name: str, scale: str, other: str | None) -> tuple[Path, 
         )
     folder, called = places.get(other, (Layout(root).shown(other), other))
     if not (folder / "summary.json").is_file():
-        known = [*places, *(each for each in Results(root) if each != name)]
-        what = f"there are no results of {called}" if other in places else unknown(other, known, "experiment")
-        raise DataError(what)
+        if other in places:
+            raise DataError(f"there are no results of {name} from {called}")
+        raise _without_results(root, other, [*places, *(each for each in Results(root) if each != name)])
     return folder, called
+
+
+def _without_results(root: Path, name: str, known: Sequence[str]) -> Exception:
+    """What to raise for a name that has no results: a config that was not run yet, or a wrong name."""
+    configured = sorted(path.stem for path in (root / "configs").glob("*.yaml") if path.stem != "suite")
+    if name in configured:
+        return DataError(f"there are no results of {name} yet: run make reproduce ONLY={name} first")
+    return ConfigError(unknown(name, known or configured, "experiment"))
 
 
 def _config_changes(old: dict[str, Any], new: dict[str, Any]) -> list[str]:

@@ -52,7 +52,7 @@ def snapshot(root: Path) -> list[str]:
             "files in git have changed since the last commit, so no history would hold what the snapshot was "
             "made from: commit them (or git stash), run make reproduce again, then structmargin snapshot"
         )
-    target = layout.results / "snapshot"
+    target = layout.snapshot
     beside = layout.results / ".snapshot.tmp"
     shutil.rmtree(beside, ignore_errors=True)
     left_out = [f"no results of {name!r}" for name in suite.experiments if name not in results]

@@ -98,7 +98,7 @@ class Results(Mapping[str, ExperimentResults]):
         Results
         """
         root = _project_folder() if root is None else root
-        for folder in (Layout(root).results, Layout(root).results / "snapshot"):
+        for folder in (Layout(root).results, Layout(root).snapshot):
             results = cls(root, folder)
             if results and (experiment is None or experiment in results):
                 return results

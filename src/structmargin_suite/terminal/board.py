@@ -126,7 +126,7 @@ class Board:
         text += f", now: {self.now()}" if self.running else ""
         return text if len(text) <= width else text[: max(width - 3, 0)] + "..."[:width]
 
-    def told(self, number: int) -> str:
+    def done_line(self, number: int) -> str:
         """One line about a job that is done, for output that is no terminal."""
         left = f", about {duration(self.left)} left" if len(self.took) < len(self.jobs) else ""
         head = f"{len(self.took)} of {len(self.jobs)} jobs, {int(100 * self.share)} %"

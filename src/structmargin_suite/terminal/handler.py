@@ -58,7 +58,7 @@ class LogHandler(LogHandlerBase):
 
     @property
     def writes_to_stream(self) -> bool:
-        """As it does."""
+        """Its lines go to a stream."""
         return True
 
     @property
@@ -78,7 +78,7 @@ class LogHandler(LogHandlerBase):
 
     @property
     def needs_rulegraph(self) -> bool:
-        """The Snakefile tells the plan."""
+        """The plan is handed over by the Snakefile (`begin`)."""
         return False
 
     # ---- what the Snakefile calls ----
@@ -161,7 +161,7 @@ class LogHandler(LogHandlerBase):
             return
         experiment = board.finished_experiment(number)
         if not self.screen.is_terminal:
-            self.screen.say(board.told(number))
+            self.screen.say(board.done_line(number))
         elif experiment is not None:
             self.screen.say(f"{experiment}: done, {duration(board.seconds_of(experiment))} in all its jobs")
 
@@ -199,7 +199,7 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 def last_lines(logs: list[str]) -> list[str]:
     """How the logs of a failed job end, each under its name."""
-    told = []
+    said = []
     for log in logs:
         path = Path(str(log).removesuffix(" (check log file(s) for error details)"))
         try:
@@ -208,11 +208,11 @@ def last_lines(logs: list[str]) -> list[str]:
                 handle.seek(max(handle.tell() - MAX_LOG_BYTES, 0))
                 lines = handle.read().decode("utf-8", errors="replace").splitlines()
         except OSError as error:
-            told.append(f"  its log, {path}, cannot be read: {error.strerror}")
+            said.append(f"  its log, {path}, cannot be read: {error.strerror}")
             continue
         if not lines:
-            told.append(f"  its log, {path}, is empty")
+            said.append(f"  its log, {path}, is empty")
             continue
-        told.append(f"  its log, {path}, ends with:")
-        told += [f"    {line}" for line in lines[-LAST_LINES:]]
-    return told
+        said.append(f"  its log, {path}, ends with:")
+        said += [f"    {line}" for line in lines[-LAST_LINES:]]
+    return said

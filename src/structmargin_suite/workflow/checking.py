@@ -45,10 +45,10 @@ def mistyped(message: str, experiments: Sequence[str]) -> str | None:
     >>> mistyped("MissingRuleException: No rule to produce aligment (if you ...", ["alignment", "ner"])
     "unknown experiment 'aligment'; the nearest known is 'alignment'; use one of alignment, ner"
     """
-    found = re.search(r"No rule to produce (\S+)", message)
-    if found is None or not nearest(found[1], experiments):
+    match = re.search(r"No rule to produce (\S+)", message)
+    if match is None or not nearest(match[1], experiments):
         return None
-    return unknown(found[1], experiments, "experiment")
+    return unknown(match[1], experiments, "experiment")
 
 
 def locked() -> bool:
@@ -73,13 +73,13 @@ def remove_unfit(suite: Suite, experiments: Sequence[str], dry: bool) -> None:
     Where runs were made from another configuration, code or data, their tables are kept for `compare`.
     """
     outdated: dict[str, list[Path]] = {}
-    found = list(unfit(suite, experiments))
-    layout = ScaleLayout(suite.root, suite.scale)
-    for name in (
-        () if dry else replaced([each.path for each in found if each.why == OTHER], layout, experiments)
-    ):
-        keep_tables(layout, name)
-    for path, why, damaged, later in found:
+    misfits = list(unfit(suite, experiments))
+    if not dry:
+        layout = ScaleLayout(suite.root, suite.scale)
+        of_another = [misfit.path for misfit in misfits if misfit.why == OTHER]
+        for name in replaced(of_another, layout, experiments):
+            keep_tables(layout, name)
+    for path, why, damaged, later in misfits:
         if damaged:
             print(f"{path} {why}: it is made again", file=sys.stderr)
         elif why != MISSING or any(path.parent.glob("*")):  # else the experiment is run for the first time

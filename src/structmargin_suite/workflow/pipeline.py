@@ -22,7 +22,7 @@ from structmargin_suite.storage.seal import SEAL
 from structmargin_suite.terminal.durations import duration
 from structmargin_suite.terminal.handler import LogHandler
 from structmargin_suite.terminal.screen import say
-from structmargin_suite.workflow import checking, telling
+from structmargin_suite.workflow import checking, messages
 
 
 def equip(scale: str) -> None:
@@ -114,11 +114,11 @@ class Pipeline:
         at_once = int(cores or nodes or 1)
         planned = None
         try:
-            planned = telling.Forecast(self.suite, self.workflow.dag.needrun_jobs())
+            planned = messages.Forecast(self.suite, self.workflow.dag.needrun_jobs())
             summary = planned.summary(at_once, "cores" if cores else "jobs at a time")
         except Exception as error:  # a forecast is no reason to end a run
             summary = f"how long it takes cannot be said ({type(error).__name__}: {error})"
-        say(summary, *telling.announcement(self.suite, self.asked, planned))
+        say(summary, *messages.announcement(self.suite, self.asked, planned))
         if terminal is not None and planned is not None:
             terminal.begin(planned.jobs, at_once)
 
@@ -134,7 +134,7 @@ class Pipeline:
             lines.append(f"{self.layout.page} is in the storage that was named")
         else:
             with contextlib.suppress(OSError, DataError):  # a page that is not whole is made again next time
-                lines += telling.outcome(self.layout, self.asked)
+                lines += messages.outcome(self.layout, self.asked)
         if self._terminal is None:
             say(*lines)
         else:

@@ -172,7 +172,7 @@ def test_figures_show_the_runs(small):
         figures.sizes(mine, fig)
         assert fig.axes[0].lines[0].get_xdata().tolist() == [2.0, 5.0] and len(fig.axes[0].lines) == 6
         plt.close(fig)
-        _, y, each, together = figures.telling(mine)
+        _, y, each, together = figures.example_query(mine)
         assert missed(y, together) <= missed(y, each)
         fig = plt.figure()
         figures.figure_3(mine, fig)

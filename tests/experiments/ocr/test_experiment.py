@@ -198,7 +198,7 @@ def test_words_are_shown_with_what_was_read(small):
     mine = small["ocr"]
     test = mine.split("S-SVM").test
     yhat = mine.model("S-SVM").predict(test.X)
-    chosen = figures._telling(test.Y, yhat)
+    chosen = figures._example_words(test.Y, yhat)
     fig = drawn(small, "words")
     for ax, i in zip(fig.axes, chosen, strict=False):
         shown = [text.get_text() for text in ax.texts]

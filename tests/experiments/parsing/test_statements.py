@@ -218,7 +218,7 @@ def test_the_two_variants_are_timed_on_the_same_splits(slower, searches, verdict
     ("power", "splits", "cause"),
     [
         (0.6, 5, "data: the share in the QP is 12% with 39 sentences and 32% with 314 sentences; "
-                 "carried on to the paper's 4,098 it is 69% ("),
+                 "extrapolated to the paper's 4,098 it is 69% ("),
         (0.1, 5, "open"),  # at this rate it would be less than half also there
         (0.0, 5, "open"),
         (0.6, 1, "open"),  # one split has no interval
@@ -248,7 +248,7 @@ def test_a_share_in_the_qp_that_grows_with_the_sentences_is_the_datas(power, spl
 
 
 @pytest.mark.parametrize("missing", ["n_train", "repetition"])
-def test_a_share_is_not_carried_on_where_sizes_or_splits_do_not_vary(missing):
+def test_a_share_is_not_extrapolated_where_sizes_or_splits_do_not_vary(missing):
     """As at smoke scale, where the column is not there."""
     clocks = {"fit_seconds_qp": [1.0], "fit_seconds_loop": [3.0]}
     runs = pd.DataFrame({"solver": ["staged"], "n_train": [39.0], "repetition": [0], **clocks})

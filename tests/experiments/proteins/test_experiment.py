@@ -213,7 +213,7 @@ def test_figures_show_the_runs(small):
             draw(mine, fig)
             assert len(fig.axes) == 6
             predicted = [mine.model(run).predict(test.X) for run in runs]
-            e = figures.telling(test, [homstrad.q_scores(test.Y, yhat)[0] for yhat in predicted])
+            e = figures.most_different_pair(test, [homstrad.q_scores(test.Y, yhat)[0] for yhat in predicted])
             for ax, chain in zip(fig.axes, [test.Y[e], *(yhat[e] for yhat in predicted)], strict=True):
                 assert len(ax.lines) == 2 + len(chain)  # template, target, and a line for every match
             helices = sum(state == 0 for part in (test.X[e].state, test.X[e].target_state)

@@ -93,7 +93,7 @@ def test_a_variant_is_compared_with_what_it_extends_and_a_run_with_the_snapshot(
     assert main(["--root", str(root), "compare", "toy", "snapshot"]) == 0
     assert "0 of 6 numbers moved" in capsys.readouterr().out
     assert main(["--root", str(root), "compare", "other", "snapshot"]) == 1
-    assert "there are no results of the snapshot" in capsys.readouterr().err
+    assert "there are no results of other from the snapshot" in capsys.readouterr().err
 
 
 def test_figures_are_chosen_by_kind(tmp_path):

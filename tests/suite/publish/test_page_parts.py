@@ -16,7 +16,7 @@ from structmargin_suite.publish.page.contents import Item, number_of, numbers_in
 from structmargin_suite.publish.page.facts import _fell_on, _set_by, method_sentence
 from structmargin_suite.publish.page.overview import EACH_ITS_OWN, shares, untestable
 from structmargin_suite.publish.page.pictures import inline, plot_data
-from structmargin_suite.publish.page.plots import names_of, panels_of, told
+from structmargin_suite.publish.page.plots import in_words, names_of, panels_of
 from structmargin_suite.publish.page.section import answer, first_words, holds, main_claims, other_data
 from structmargin_suite.publish.page.sentences import sentences
 from structmargin_suite.storage.frames import frame_of
@@ -68,7 +68,7 @@ def test_a_figure_is_kept_as_the_numbers_that_it_plots(panels):
 
 
 def test_its_words_name_the_largest_the_smallest_and_where_curves_cross(panels):
-    words = told(panels_of(panels))
+    words = in_words(panels_of(panels))
     assert words.startswith("Curves: error against n. A: smallest 1 at 100, largest 3 at 1.")
     assert "the paper: smallest 2.25 at 10, largest 2.5 at 1." in words
     assert "A and B cross between 10 and 100." in words
@@ -109,7 +109,7 @@ def test_panels_that_share_an_axis_have_its_words_and_names(shared):
         "F1", "corpus, method", "ROC area", "corpus, method",
     )  # fmt: skip
     assert not any(series["joined"] for panel in shared for series in panel["series"])
-    words = told(panels_of(shared))
+    words = in_words(panels_of(shared))
     assert "ours: smallest 60 at flat, largest 80 at tree, all." in words
     assert "Values" not in words, "draws without a name are no sentence of their own"
     assert bars["title"] == "F1", "a column has one title"
@@ -120,7 +120,7 @@ def test_bars_are_values_where_they_have_a_name_or_begin_at_0(shared):
     first, second = shared[2]["series"]
     assert (first["name"], first["points"]) == ("A", [[0.8, 4.0], [1.8, 5.0]])
     assert (second["name"], second["points"]) == ("B", [[1.2, 7.0], [2.2, 6.0]])
-    assert "B: smallest 6 at 2.2, largest 7 at 1.2." in told(panels_of(shared))
+    assert "B: smallest 6 at 2.2, largest 7 at 1.2." in in_words(panels_of(shared))
 
 
 def test_panels_are_chosen_by_names_that_tell_them_apart(panels):

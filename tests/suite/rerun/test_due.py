@@ -151,6 +151,8 @@ def test_compare_tells_what_moved_since_the_run_before_in_standard_errors(tmp_pa
     (root / "configs" / "later.yaml").touch()
     assert main(["--root", str(root), "compare", "later"]) == 1
     assert "no results of later yet: run make reproduce ONLY=later first" in capsys.readouterr().err
+    assert main(["--root", str(root), "compare", "toy", "later"]) == 1
+    assert "no results of later yet: run make reproduce ONLY=later first" in capsys.readouterr().err
     (root / "configs" / "later.yaml").unlink()
 
 

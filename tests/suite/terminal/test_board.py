@@ -54,7 +54,7 @@ def test_a_slow_machine_makes_the_rest_longer_and_two_cores_make_it_shorter():
     assert shown.slowness == pytest.approx(23.5 / 13.5) and shown.left == pytest.approx(
         60.0 * 23.5 / 13.5 / 2
     )
-    assert shown.told(0) == "1 of 3 jobs, 14 %: job 0 took 20 s, about 52 s left"
+    assert shown.done_line(0) == "1 of 3 jobs, 14 %: job 0 took 20 s, about 52 s left"
 
 
 def test_a_few_short_jobs_that_are_quicker_than_guessed_do_not_shorten_a_long_run():
@@ -84,7 +84,7 @@ def test_jobs_that_the_plan_does_not_have_and_ends_without_a_beginning_do_no_har
     clock.now = 100.0
     assert not shown.finish(7) and not shown.running
     assert shown.finish(0) and not shown.finish(0)
-    assert shown.slowness == 1.0 and shown.told(0).endswith("job 0 is done, about 10 s left")
+    assert shown.slowness == 1.0 and shown.done_line(0).endswith("job 0 is done, about 10 s left")
     assert shown.fail(1) and not shown.fail(1)
 
 

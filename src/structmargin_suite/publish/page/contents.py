@@ -37,7 +37,7 @@ class Item:
         return "contradicted" if "contradicted" in decided else decided[-1]
 
     @property
-    def told(self) -> str:
+    def verdicts_in_words(self) -> str:
         """Its statements by verdict, in words."""
         return ", ".join(f"{n} {verdict}" for verdict, n in self.counts.items()) or "no statement rests on it"
 

@@ -12,7 +12,7 @@ import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from structmargin_suite.publish.page.plots import Panel, names_of, panels_of, told
+from structmargin_suite.publish.page.plots import Panel, in_words, names_of, panels_of
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.files import read_json
 
@@ -66,7 +66,7 @@ def picture(results: ExperimentResults, name: str, caption: str, limit: int) -> 
         "caption": caption,
         "vectors": vectors,
         "pixels": pixels,
-        "words": told(panels) or caption,
+        "words": in_words(panels) or caption,
         "large": not vectors or _width(data["svg"]) > LARGE,
         "plot": plot_data(panels),
         "kinds": kinds,

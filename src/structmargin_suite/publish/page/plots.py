@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_PANELS, MOST_SERIES = 3, 6
-"""What is told in words; a longer text helps nobody."""
+"""What the text beside a plot mentions at most; a longer one helps nobody."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def names_of(panels: Sequence[Panel]) -> list[str]:
     return [f"panel {k}" for k in range(1, len(panels) + 1)]
 
 
-def told(panels: Sequence[Panel]) -> str:
+def in_words(panels: Sequence[Panel]) -> str:
     """The plotted numbers in words: where series begin and end, are largest and smallest, and cross."""
     return " ".join(sentence for panel in panels[:MOST_PANELS] for sentence in _sentences(panel))
 

@@ -19,6 +19,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+from structmargin_suite.rerun.machine import THREAD_VARIABLES
 from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.files import write_text
 
@@ -30,7 +31,6 @@ BESIDE = ("configs", "data/published", "results/snapshot")
 PRINTED_TOLERANCE = 0.02
 """By which share a printed number may differ on another processor, where sums are added in another order."""
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def notebooks_of(root: Path, names: Sequence[str] = ()) -> list[Path]:
@@ -55,7 +55,7 @@ def executed(root: Path, paths: Sequence[Path]) -> Iterator[tuple[Path, Any]]:
         ) from None
     with tempfile.TemporaryDirectory(prefix="notebooks") as place:
         folder = _project_with_the_snapshot(root, Path(place) / "project")
-        settings = {**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONHASHSEED": "0"}
+        settings = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1"), "PYTHONHASHSEED": "0"}
         settings |= {"IPYTHONDIR": str(Path(place) / "ipython"), "MPLCONFIGDIR": str(Path(place) / "mpl")}
         client = NotebookClient(
             nbformat.v4.new_notebook(), timeout=SECONDS, kernel_name="python3", record_timing=False,
@@ -67,22 +67,21 @@ def executed(root: Path, paths: Sequence[Path]) -> Iterator[tuple[Path, Any]]:
                 client.nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("%reset -f")])
                 client.execute_cell(client.nb.cells[0], 0)
                 client.nb = notebook
-                count = 0
-                for index, cell in enumerate(notebook.cells):
-                    if cell.cell_type != "code":
-                        continue
-                    cell.outputs = []
-                    count += 1
-                    try:
+                try:
+                    for count, (index, cell) in enumerate(_code_cells(notebook), start=1):
+                        cell.outputs = []
                         client.execute_cell(cell, index)
-                    except CellExecutionError as error:
-                        last = f"{error.ename}: {error.evalue}"
-                        raise DataError(
-                            f"notebooks/{path.name}, cell {count} of code fails: {last}"
-                        ) from None
-                    cell.execution_count = count
-                    cell.outputs = _settled(cell.outputs, count)
+                        cell.execution_count = count
+                        cell.outputs = _settled(cell.outputs, count)
+                except CellExecutionError as error:
+                    last = f"{error.ename}: {error.evalue}"
+                    raise DataError(f"notebooks/{path.name}, cell {count} of code fails: {last}") from None
                 yield path, notebook
+
+
+def _code_cells(notebook: Any) -> list[tuple[int, Any]]:
+    """(place among all cells, cell) of the cells with code."""
+    return [(index, cell) for index, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
 
 
 def _project_with_the_snapshot(root: Path, folder: Path) -> Path:

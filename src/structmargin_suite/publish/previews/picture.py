@@ -16,6 +16,7 @@ from PIL import Image
 
 from structmargin_suite.storage.errors import DataError
 from structmargin_suite.storage.files import write_bytes
+from structmargin_suite.storage.layout import Layout
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WINDOW = (1400, 900)
@@ -29,7 +30,7 @@ def picture(root: Path) -> Path | None:
     browser = next((found for found in map(shutil.which, BROWSERS) if found), None)
     if browser is None:
         return None
-    page = root / "results" / "snapshot" / "index.html"
+    page = Layout(root).snapshot / "index.html"
     if not page.is_file():
         raise DataError(f"there is no {page}: run structmargin snapshot first")
     target = root / "docs" / "pictures" / "overview.png"

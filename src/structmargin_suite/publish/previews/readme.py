@@ -19,7 +19,7 @@ from structmargin_suite.publish.verdicts import CAUSES, causes, counts, score
 from structmargin_suite.results import Results
 from structmargin_suite.storage.files import read_json
 from structmargin_suite.storage.frames import records
-from structmargin_suite.storage.layout import SENTENCES_FILE
+from structmargin_suite.storage.layout import SENTENCES_FILE, Layout
 
 BEGIN, END = "<!-- snapshot -->", "<!-- /snapshot -->"
 SHOWN = {"reproduced": "✓", "inconclusive": "?", "contradicted": "✗", "not testable": "–"}
@@ -28,7 +28,7 @@ SHOWN = {"reproduced": "✓", "inconclusive": "?", "contradicted": "✗", "not t
 def front(root: Path) -> str | None:
     """The README with its section on the snapshot up to date; None without such a section or a snapshot."""
     path = root / "README.md"
-    snapshot = Results(root, root / "results" / "snapshot")
+    snapshot = Results(root, Layout(root).snapshot)
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     if not snapshot or BEGIN not in text or END not in text:
         return None

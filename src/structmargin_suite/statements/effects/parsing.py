@@ -140,7 +140,7 @@ def share_of_time(in_qp: bool, method: str, case: Case) -> Estimate:
 
 @effect("parse-time-zero-one", study=SIZES, methods=[ZERO_ONE], among=by_algorithm_1, cause="data")
 def share_at_the_papers_size(case: Case) -> Estimate:
-    """The share of the time in the QP, carried on to as many sentences as the paper has.
+    """The share of the time in the QP, extrapolated to as many sentences as the paper has.
 
     All constraints are in one QP, so that its time grows faster than that of the searches. In each split the
     logarithm of the ratio of the two is a straight line in the logarithm of the number of sentences.
@@ -152,19 +152,19 @@ def share_at_the_papers_size(case: Case) -> Estimate:
     runs = runs.assign(share=100.0 * in_qp / loop, log_odds=logarithms(in_qp) - logarithms(loop - in_qp))
     sized = runs[runs["n_train"].notna()]
     splits = [split for _, split in sized.groupby("repetition") if split["n_train"].nunique() > 1]
-    estimate = _over_trainings(case, [_carried_on(split) for split in splits])
+    estimate = _over_trainings(case, [_extrapolated(split) for split in splits])
     effect_, low, high = (100.0 * float(expit(x)) for x in (estimate.effect, estimate.low, estimate.high))
     shares = pd.concat(splits).groupby("n_train")["share"].mean()
     seen = " and ".join(
         f"{shares[n]:.0f}% with {n:.0f} sentences" for n in (min(shares.index), max(shares.index))
     )
     return replace(estimate, effect=effect_, low=low, high=high, se=None).noted(
-        f"the share in the QP is {seen}; carried on to the paper's {PAPERS_SENTENCES:,} it is {effect_:.0f}% "
-        f"({low:.0f} to {high:.0f})"
+        f"the share in the QP is {seen}; extrapolated to the paper's {PAPERS_SENTENCES:,} it is "
+        f"{effect_:.0f}% ({low:.0f} to {high:.0f})"
     )
 
 
-def _carried_on(split: pd.DataFrame) -> float:
+def _extrapolated(split: pd.DataFrame) -> float:
     """The log odds of the time in the QP with the paper's number of sentences, on the line of one split."""
     line = np.polyfit(np.log(split["n_train"].astype(float)), split["log_odds"], 1)
     return float(np.polyval(line, math.log(PAPERS_SENTENCES)))

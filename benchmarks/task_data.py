@@ -1,4 +1,4 @@
-"""The data of tasks, read once for all processes of a comparison: reading takes longer than training."""
+"""The data of tasks, cached for all processes of a comparison: reading takes longer than training."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 from peers import Data
 from tasks import TASKS
 
-VARIABLE = "STRUCTMARGIN_BENCH_KEPT"
+VARIABLE = "STRUCTMARGIN_BENCH_CACHE"
 
 
 @contextmanager
-def kept() -> Iterator[None]:
-    """While this lasts, what one process has read the others take from a file of a folder of our own."""
+def cached() -> Iterator[None]:
+    """Inside this block, what one process has read the others load from a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ[VARIABLE] = folder
         try:

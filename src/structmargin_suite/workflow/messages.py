@@ -19,7 +19,7 @@ from structmargin_suite.terminal.board import Board, Planned
 from structmargin_suite.terminal.durations import duration
 
 NOT_REAL = {FETCHED: "to be fetched", SYNTHETIC: "synthetic", STAND_IN: "stand-ins"}
-"""States of data that are not, or not yet, real, as they are told."""
+"""What a run calls the states of data that are not, or not yet, real."""
 FEW = 3
 """Smaller settings and reasons that are named; the others are counted."""
 OWN_SECONDS = {"report": 8.0, "complete": 2.0}
@@ -87,17 +87,17 @@ def announcement(suite: Suite, asked: Sequence[str], planned: Forecast | None = 
         lines += [head, *(_smaller(experiment) if len(asked) <= FEW else ())]
     if len(asked) > FEW and any(suite.experiments[name].shrunk for name in asked):
         lines.append("smaller than in the papers (structmargin explain lists what)")
-    found = list(sources(suite, asked))
-    return [*lines, _data(found), *forecast([source for source in found if source.state == FETCHED])]
+    corpora = list(sources(suite, asked))
+    return [*lines, _data(corpora), *forecast([source for source in corpora if source.state == FETCHED])]
 
 
-def _data(found: Sequence[Source]) -> str:
+def _data(corpora: Sequence[Source]) -> str:
     """How many corpora are real, and which are not, or not yet: fetching may fail."""
-    told = [f"real: {sum(source.state not in NOT_REAL for source in found)} corpora"]
+    parts = [f"real: {sum(source.state not in NOT_REAL for source in corpora)} corpora"]
     for state, what in NOT_REAL.items():
-        named = [f"{source.experiment}: {source.corpus}" for source in found if source.state == state]
-        told += [f"{what}: {len(named)} ({'; '.join(named)})"] if named else []
-    return f"data: {'; '.join(told)}"
+        named = [f"{source.experiment}: {source.corpus}" for source in corpora if source.state == state]
+        parts += [f"{what}: {len(named)} ({'; '.join(named)})"] if named else []
+    return f"data: {'; '.join(parts)}"
 
 
 def will_train(due: Sequence[Due], times: Times, name: str) -> str:
@@ -112,9 +112,10 @@ def will_train(due: Sequence[Due], times: Times, name: str) -> str:
 
 def _smaller(experiment: Experiment) -> list[str]:
     """What is smaller than in the paper, in a line, and what is left out."""
-    told = [f"{key} {short(new)} instead of {short(old)}" for key, old, new in experiment.shrunk]
-    more = f", and {len(told) - FEW} more (structmargin explain {experiment.name})" if len(told) > FEW else ""
-    lines = [f"  smaller than the paper: {', '.join(told[:FEW])}{more}"] if told else []
+    shrunk = [f"{key} {short(new)} instead of {short(old)}" for key, old, new in experiment.shrunk]
+    n_more = len(shrunk) - FEW
+    more = f", and {n_more} more (structmargin explain {experiment.name})" if n_more > 0 else ""
+    lines = [f"  smaller than the paper: {', '.join(shrunk[:FEW])}{more}"] if shrunk else []
     skipped = dict.fromkeys(run.skip for run in experiment.runs if run.skip)
     return [*lines, *(f"  left out: {reason}" for reason in skipped)]
 
