@@ -28,8 +28,8 @@ def draw_outliers(runs: pd.DataFrame, fig: Any) -> None:
     names = {"outliers": "outliers (%)", "support": "coefficients above 0 (%)"}
     for ax, (measure, name) in zip(panels, names.items(), strict=True):
         grid_lines(ax, runs, measure)
-        ax.plot([0.0, 1.0], [0.0, 100.0], color=GREY, linewidth=0.8, label="nu itself")
-        ax.set(xlabel="nu", ylabel=name, xlim=(0, 1.02), ylim=(0, 102))
+        ax.plot([0.0, 1.0], [0.0, 100.0], color=GREY, linewidth=0.8, label="ν itself")
+        ax.set(xlabel="ν", ylabel=name, xlim=(0, 1.02), ylim=(0, 102))
     panels[0].legend(loc="upper left")
 
 
@@ -50,5 +50,5 @@ def draw_balls(results: ExperimentResults, runs: pd.DataFrame, fig: Any) -> None
         if k == 0:
             allowed = [one.allowed for one in apart]
             ax.plot(ordered["nu"], allowed, color=GREY, linestyle=":", label="what the certificates allow")
-    ax.set(xlabel="nu", ylabel="distance / length", yscale="log", xlim=(0, 1.02))
+    ax.set(xlabel="ν", ylabel="distance / length", yscale="log", xlim=(0, 1.02))
     ax.legend(loc="center", bbox_to_anchor=(0.5, 0.7))  # between the two kernels

@@ -1,7 +1,8 @@
 """The house style: readable in grey, by the colour-blind, and at a column's width in print.
 
-Each series has a colour of Okabe and Ito's palette, a marker and a line style of its own; ours are filled
-and joined, the paper's are hollow in the same colour and joined by dots.
+Each series has a colour, a marker and a line style of its own: Okabe and Ito's palette, with brown in place
+of their yellow, which is faint on white. Ours are filled and joined, the paper's are hollow in the same
+colour and joined by dots.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-LINES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (3, 1)), (0, (1, 1)), "-")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7A5230")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+LINES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (3, 1)), (0, (1, 1)), "-", (0, (7, 2)))
 GREY = "#666666"
 
 SETTINGS: Any = {

@@ -85,7 +85,7 @@ def gap_score(results: ExperimentResults, fig: Any) -> None:
     ax.axvline(PRINTED_GAP, color=GREY, linewidth=0.8, linestyle=":")
     ax.annotate(
         "the paper's ",
-        (PRINTED_GAP, 0.97),
+        (PRINTED_GAP, 0.76),
         xycoords=("data", "axes fraction"),
         va="top",
         ha="right",

@@ -76,7 +76,7 @@ def nu(results: ExperimentResults, fig: Any) -> None:
     paper = _papers(results).get("JKSE")
     if paper is not None:
         ax.axhline(paper, color=GREY, linestyle=":", linewidth=1.0, label="the paper's test error")
-    ax.set(xlabel="nu", ylabel="validation letter error (%)", ylim=(0, 100), xlim=(0, 1.02))
+    ax.set(xlabel="ν", ylabel="validation letter error (%)", ylim=(0, 100), xlim=(0, 1.02))
     ax.legend(loc="lower left")
 
 
@@ -87,11 +87,11 @@ def scale_and_nu(results: ExperimentResults, fig: Any) -> None:
     _jkse.grid_lines(ax, results.select("scale and nu"), "test_letter_error")
     ssvm = results.select("folds", method="S-SVM")["test_letter_error"]
     if len(ssvm):
-        ax.axhline(float(ssvm.mean()), color=COLOURS[-1], linewidth=1.2, label="S-SVM")
+        ax.axhline(float(ssvm.mean()), color=COLOURS[6], linewidth=1.2, label="S-SVM")
     paper = _papers(results).get("JKSE")
     if paper is not None:
         ax.axhline(paper, color=GREY, linestyle=":", linewidth=1.0, label="the paper's JKSE")
-    ax.set(xlabel="nu", ylabel="test letter error (%)", ylim=(0, 100), xlim=(0, 1.02))
+    ax.set(xlabel="ν", ylabel="test letter error (%)", ylim=(0, 100), xlim=(0, 1.02))
     ax.legend(ncols=3, loc="lower left")
 
 

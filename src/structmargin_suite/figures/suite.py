@@ -16,7 +16,7 @@ from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.files import write_with
 
 PANELS_IN_A_ROW = 4
-LONGEST_LINE = 38
+LONGEST_LINE = 32
 """Characters of a title over a panel."""
 FILLED, HOLLOW = "primary reading", "other readings"
 
@@ -34,7 +34,7 @@ def draw_distances(results: Mapping[str, ExperimentResults], path: Path) -> bool
         for place, ((name, table, measure), panel) in enumerate(panels):
             ax = fig.add_subplot(rows, PANELS_IN_A_ROW, place + 1)
             _panel(ax, panel)
-            ax.set_title(_title(results[name], table, measure), fontsize=7)
+            ax.set_title(_title(results[name], table, measure), fontsize=8)
         if panels:
             fig.supxlabel("the paper's number", fontsize=8)
             fig.supylabel("ours, with one standard error", fontsize=8)
@@ -70,7 +70,9 @@ def _panel(ax: Any, cells: pd.DataFrame) -> None:
     from structmargin_suite.figures._style import COLOURS, GREY
 
     both = pd.concat([cells["published"], cells["value"]])
-    low, high = float(both.min()), float(both.max())
+    spread = cells["spread"].fillna(0.0)
+    low = min(float(both.min()), float((cells["value"] - spread).min()))
+    high = max(float(both.max()), float((cells["value"] + spread).max()))
     room = 0.08 * (high - low) or 0.5
     ends = [low - room, high + room]
     ax.plot(ends, ends, color=GREY, linewidth=0.8)
@@ -87,4 +89,4 @@ def _panel(ax: Any, cells: pd.DataFrame) -> None:
             label=FILLED if primary else HOLLOW,
         )
     ax.set(xlim=ends, ylim=ends)
-    ax.tick_params(labelsize=6)
+    ax.tick_params(labelsize=7)

@@ -93,7 +93,7 @@ def _over_c(results: ExperimentResults, fig: Any, studies: tuple[str, ...]) -> N
         ax.set_xlabel("C per example")
         number_ticks(ax.xaxis, sorted(column(runs, "C_per_example").unique()))
     handles, names = panels[0][0].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside lower center", ncols=2, fontsize=7)
+    fig.legend(handles, names, loc="outside lower center", ncols=2)
 
 
 @figure("learning_curve")

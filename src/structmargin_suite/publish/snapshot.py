@@ -6,7 +6,8 @@ Models, single runs, logs and PDF files stay behind. Every figure has an SVG fil
 notebooks find it: a large one holds the PNG picture instead, and one of which the config says
 `withhold: <why>` only the reason, or the same figure of other data (`instead: <figure>`), unless it was drawn
 from synthetic data. Small figures have a PNG file too, and what a figure plots is beside it unless it is
-withheld. The pages are generated again from the copies, so that none of their links is broken.
+withheld. The pages are generated again from the copies, so that none of their links is broken, and the
+Markdown tables say how many statements about them have which verdict.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import html
 import shutil
 import struct
 import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from structmargin_suite.planning.plan import Suite, load
 from structmargin_suite.publish.page import pages
 from structmargin_suite.publish.page.facts import clocks
 from structmargin_suite.publish.page.pictures import shown_figures, webp
+from structmargin_suite.publish.page.sentences import with_verdicts
 from structmargin_suite.publish.stability import reseeded, scattered
 from structmargin_suite.rerun import machine, seeds
 from structmargin_suite.results import ExperimentResults, Results
@@ -75,6 +78,8 @@ def snapshot(root: Path) -> list[str]:
     )  # fmt: skip
     for name, text in made.items():
         write_text(beside / name, text)
+    for experiment in shown:
+        _verdicts_in_tables(experiment, rows)
     write_json(beside / RECORD, _record(suite, copied, replaced))
     shutil.rmtree(target, ignore_errors=True)
     beside.rename(target)
@@ -93,6 +98,15 @@ def _judged(layout: Layout, results: Results) -> tuple[list[Claim], list[dict[st
             "does not list: run make reproduce first"
         )
     return claims, rows
+
+
+def _verdicts_in_tables(copied: ExperimentResults, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Say in each copied Markdown table how many statements about it have which verdict."""
+    paper = copied.config["paper"]
+    for name, spec in copied.config["tables"].items():
+        path = copied.folder / f"{name}.md"
+        text = path.read_text(encoding="utf-8")
+        write_text(path, with_verdicts(text, spec["caption"], paper, copied.name, rows))
 
 
 def withheld(results: ExperimentResults, figure: str) -> str | None:

@@ -91,6 +91,14 @@ def test_what_stands_nowhere_makes_tabs_and_each_is_a_whole_table(shown):
     assert ours(margin)[0] == ("4 instances", "acc", ["34.0", "24.0"])  # flat has no readings, and is there
 
 
+def test_methods_under_readings_of_different_names_are_listed_with_them():
+    twice = {**METHODS, "flt": Method.parse("flt", {"label": "flat", "readings": ["slack", "margin"]})}
+    both = RUNS.assign(reading=["margin" if method == "flt" else "slack" for method in RUNS["method"]])
+    made = tabs(SPEC, tables.tidy(SPEC, both, PRINTED, twice), twice, READINGS)
+    assert made[0].under == "Readings: flat, 0/1 (margin re-scaling); tax (slack)"
+    assert f"{made[0].under}." in markdown("T.", made[:1])
+
+
 def test_the_papers_number_stays_as_printed_and_both_have_their_best(shown):
     flat, tax = shown[0].lines[0].cells
     assert (flat.paper, tax.paper) == ("28.30", "27.0 ± 1.1")
@@ -295,3 +303,19 @@ def test_a_number_that_would_be_mostly_zeros_is_written_by_its_power_of_ten():
     cell = cell_of(spec, row, {})
     assert (cell.ours, cell.spread) == ("2.6e-9", "0")
     assert cell_of({**spec, "digits": {"gap": 3}}, row, {}).ours == "0.000"
+
+
+def test_large_numbers_have_commas_and_the_papers_stay_as_printed():
+    spec = {"keys": ["method"], "digits": {"bound": 0, "area": 1}}
+    row = {
+        "value": 173588398.4,
+        "spread": 37653.0,
+        "runs": 3,
+        "asked": 3,
+        "published": 12345.0,
+        "printed": "12345",
+    }
+    cell = cell_of(spec, {**row, "measure": "bound", "method": "a"}, {})
+    assert (cell.ours, cell.spread, cell.paper) == ("173,588,398", "37,653", "12345")
+    few = cell_of(spec, {**row, "value": 9999.94, "spread": 2.0, "measure": "area", "method": "a"}, {})
+    assert (few.ours, few.spread) == ("9999.9", "2.0")

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from structmargin_suite.figures._plotted import plotted
-from structmargin_suite.figures._style import house
+from structmargin_suite.figures._style import Series, house
 from structmargin_suite.methods.method import Method
 from structmargin_suite.publish.page.cards import card, drawing, sentence, with_labels
 from structmargin_suite.publish.page.contents import Item, number_of, numbers_in
@@ -17,8 +17,17 @@ from structmargin_suite.publish.page.facts import _fell_on, _set_by, method_sent
 from structmargin_suite.publish.page.overview import EACH_ITS_OWN, shares, untestable
 from structmargin_suite.publish.page.pictures import inline, plot_data
 from structmargin_suite.publish.page.plots import in_words, names_of, panels_of
-from structmargin_suite.publish.page.section import answer, first_words, holds, main_claims, other_data
-from structmargin_suite.publish.page.sentences import sentences
+from structmargin_suite.publish.page.section import (
+    _wide,
+    answer,
+    first_words,
+    holds,
+    main_claims,
+    other_data,
+)  # fmt: skip
+from structmargin_suite.publish.page.sentences import sentences, with_verdicts
+from structmargin_suite.publish.tables.layout import Heading, Tab
+from structmargin_suite.publish.tables.printed import TO_VERDICTS
 from structmargin_suite.storage.frames import frame_of
 from structmargin_suite.storage.statements_file import Claim, Statement
 
@@ -440,3 +449,58 @@ def test_statements_stand_as_markdown_below_their_places_with_what_a_clock_decid
         f"- {unclear}",
         "",
     ]
+
+
+def test_a_table_in_markdown_says_how_many_statements_about_it_have_which_verdict():
+    row = {"experiment": "trees", "paper": "jmlr05", "where": "Table 1", "primary": True, "volatile": False}
+    shown = {**row, "verdict": "reproduced", "cause": ""}
+    open_ = {**row, "verdict": "inconclusive", "cause": "power: more repetitions"}
+    rows = [
+        shown,
+        {**shown, "where": "Tables 1 and 2"},
+        open_,
+        {**open_, "primary": False},
+        {**shown, "volatile": True, "verdict": "contradicted"},
+        {**shown, "where": "Table 2"},
+        {**shown, "where": "Table 10"},
+        {**shown, "paper": "cacm09"},
+        {**shown, "experiment": "others"},
+    ]
+    begin, end = "<!-- volatile -->", "<!-- /volatile -->"
+
+    def said(caption, given=rows):
+        text = with_verdicts(f"{caption}\n\n{TO_VERDICTS}\n\n| a |\n", caption, "jmlr05", "trees", given)
+        head, rest = text.split(TO_VERDICTS)
+        assert (
+            head == f"{caption}\n\n" and rest.startswith(f"{begin} ") and rest.endswith(f"{end}\n\n| a |\n")
+        )
+        return rest[len(begin) + 1 : -len(f"{end}\n\n| a |\n")]
+
+    assert said("Table 1: errors.") == (
+        "Statements on Table 1: 2 reproduced, 1 inconclusive (too few data 1); on its times: 1 contradicted."
+    )
+    assert said("Table 3.") == "Statements on Table 3: none."
+    assert said("Sizes.") == (
+        "Statements that rest on this experiment: 5 reproduced, 1 inconclusive, 1 contradicted."
+    )
+    assert said("Sizes.", []) == "Statements that rest on this experiment: none."
+
+
+def test_a_table_is_wide_for_a_phone_by_its_columns_or_by_their_headings():
+    def labelled(*labels):
+        return Tab({}, "", "", (tuple(Heading(label, 1) for label in labels),), ())
+
+    assert not _wide(labelled("flat, 0/1", "taxonomy, 0/1", "flat + Δ", "taxonomy + Δ"))
+    assert _wide(labelled("a", "b", "c", "d", "e"))
+    long = (
+        "equal error rate (%), r = 0",
+        "ROC area (validation), r = 0",
+        "searches for boxes",
+        "relative gap",
+    )
+    assert _wide(labelled(*long))
+
+
+def test_eight_series_of_a_figure_look_different():
+    looks = list(map(Series, range(8)))
+    assert len({look.colour for look in looks}) == len({look.marker for look in looks}) == 8

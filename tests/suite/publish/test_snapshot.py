@@ -14,6 +14,7 @@ from helpers.toy_project import HERE
 from structmargin_suite.cli import main
 from structmargin_suite.planning.config import ConfigError
 from structmargin_suite.publish.compare import exact, numbers
+from structmargin_suite.publish.page.marks import volatile_blocks
 from structmargin_suite.publish.snapshot import LARGEST, snapshot
 from structmargin_suite.rerun.machine import tree_digest
 from structmargin_suite.results import Results
@@ -57,8 +58,13 @@ def test_it_holds_tables_figures_verdicts_the_page_and_the_record_and_no_large_f
     assert tables | pictures | others <= set(files)
     assert not any(re.search(r"\.(pdf|npz|log)$|runs/|jobs/", name) for name in files)
     assert all(path.stat().st_size < 500_000 for path in files.values())
-    for name in tables | {"statements.csv", "toy/statements.md", "toy/runs.csv"}:
+    judged = {name for name in tables if name.endswith(".md")}
+    for name in (tables - judged) | {"statements.csv", "toy/statements.md", "toy/runs.csv"}:
         assert files[name].read_bytes() == (made / "results" / name).read_bytes()
+    for name in judged:
+        text, first = files[name].read_text(), (made / "results" / name).read_text()
+        assert text != first and volatile_blocks().sub("", text) == first
+        assert "<!-- volatile --> Statements" in text and text.count("<!-- volatile -->") == 1
     for name in ("index.html", "toy/index.html"):
         page = files[name]
         links = re.findall(r'href="([^"#]+)[^"]*"', page.read_text())

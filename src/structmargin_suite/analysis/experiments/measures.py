@@ -10,7 +10,7 @@ import pandas as pd
 from structmargin_suite.results import ExperimentResults, column
 
 STUDIES = ("reuters", "arxiv", "optdigits", "covertype")
-MEASURES = {"f1": "F1", "prbep": "PRBEP", "roc_area": "ROC area"}
+MEASURES = {"f1": "F1", "prbep": "break-even point", "roc_area": "ROC area"}
 DIRECT, RIVAL = "structural SVM", "SVM"
 
 

@@ -13,7 +13,7 @@ from structmargin_suite.publish.page.facts import choices, clocks, data_sentence
 from structmargin_suite.publish.page.pictures import picture, shown_figures
 from structmargin_suite.publish.papers import PAPERS
 from structmargin_suite.publish.tables.deviations import deviations
-from structmargin_suite.publish.tables.layout import tabs
+from structmargin_suite.publish.tables.layout import Tab, tabs
 from structmargin_suite.publish.verdicts import VERDICTS, by_paper, counts
 from structmargin_suite.results import ExperimentResults
 from structmargin_suite.storage.frames import records
@@ -21,6 +21,8 @@ from structmargin_suite.storage.statements_file import Claim
 
 FITS_A_PHONE = 4
 """Columns of numbers that a phone shows side by side."""
+LETTERS_FIT_A_PHONE = 32
+"""Letters of the longest words of their headings, all together, that it shows beside each other."""
 USED = "the paper's numbers showed how it is read, so they are not judged"
 BECAUSE = {
     "power": "what is inconclusive needs more repetitions or larger test sets",
@@ -165,13 +167,20 @@ def table(results: ExperimentResults, name: str, spec: dict[str, Any]) -> dict[s
         "choices": [
             (key, list(dict.fromkeys(tab.chosen[key] for tab in shown if key in tab.chosen))) for key in keys
         ],
-        "wide": max((tab.width for tab in shown), default=0) > FITS_A_PHONE,
+        "wide": any(_wide(tab) for tab in shown),
         "labels": [tab.labels for tab in shown],
         "has_paper": any(cell.paper for cell in cells),
         "has_tint": any(cell.tint for cell in cells),
         "figure": None,
         "deviations": deviations(results.config, name),
     }
+
+
+def _wide(tab: Tab) -> bool:
+    """Whether a phone has no room for a table's columns side by side."""
+    headings = [re.split(r"[ ,]+", label) for label in tab.labels]
+    letters = sum(max(map(len, words)) for words in headings)
+    return tab.width > FITS_A_PHONE or letters > LETTERS_FIT_A_PHONE
 
 
 def first_words(caption: str) -> str:

@@ -2,7 +2,8 @@
 
 The page of an experiment opens from a disk; sites that hold repositories show Markdown only. What a clock
 decides stands between the marks of page/marks.py here too, never at the beginning of a line, where Markdown
-would take the rest of it as HTML.
+would take the rest of it as HTML. Published tables say in the same way how many statements about them have
+which verdict: the tables themselves are made before anything is judged.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from structmargin_suite.publish.escapes import markdown, markdown_cell
+from structmargin_suite.publish.page.contents import number_of, numbers_in
 from structmargin_suite.publish.page.marks import VOLATILE_BEGIN, VOLATILE_END
 from structmargin_suite.publish.papers import PAPERS
+from structmargin_suite.publish.tables.printed import TO_VERDICTS
+from structmargin_suite.publish.verdicts import CAUSES, causes, score
 
 MARKS = {"reproduced": "✓", "inconclusive": "?", "contradicted": "✗", "not testable": "–", "used": "·"}
 
@@ -46,6 +50,41 @@ def sentences(one: Mapping[str, Any]) -> str:
 def without_results(title: str, name: str) -> str:
     """The same for an experiment that has no results yet."""
     return f"# {markdown(title)}\n\nNo results yet: `make reproduce ONLY={name}` makes them.\n"
+
+
+def with_verdicts(
+    text: str, caption: str, paper: str, experiment: str, rows: Sequence[Mapping[str, Any]]
+) -> str:
+    """A table in Markdown with its verdicts behind the way to them.
+
+    Parameters
+    ----------
+    text, caption : str
+        The table as `tables.printed.markdown` writes it, and its caption in the config.
+    paper, experiment : str
+        Of which paper the numbered tables are, and whose statements are counted.
+    rows : sequence of dict
+        The rows of statements.csv.
+    """
+    said = _verdicts_on(number_of(caption), paper, [dict(r) for r in rows if r["experiment"] == experiment])
+    return text.replace(TO_VERDICTS, f"{TO_VERDICTS}{VOLATILE_BEGIN} {markdown(said)}{VOLATILE_END}", 1)
+
+
+def _verdicts_on(number: str, paper: str, rows: Sequence[dict[str, Any]]) -> str:
+    """How many statements on a numbered table have which verdict, and why not; else on all of the experiment.
+
+    As on the overview, what a clock decides is not among those on a table, but counted beside them.
+    """
+    primary = [row for row in rows if row["primary"]]
+    if not number:
+        heading = "Statements that rest on this experiment"
+        return f"{heading}: {score(primary)}." if primary else f"{heading}: none."
+    about = [row for row in primary if row["paper"] == paper and number in numbers_in(row["where"])]
+    counted = [row for row in about if not row["volatile"]]
+    why = ", ".join(f"{CAUSES.get(name, name)} {n}" for name, n in causes(counted).items())
+    said = f"{score(counted) or 'none'}{f' ({why})' if why else ''}"
+    clocked = score([row for row in about if row["volatile"]])
+    return f"Statements on {number}: {said}{f'; on its times: {clocked}' if clocked else ''}."
 
 
 def _item(card: Mapping[str, Any]) -> list[str]:

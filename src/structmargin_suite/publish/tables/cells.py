@@ -23,6 +23,8 @@ HIGHEST = ("accuracy", "f1", "precision", "recall", "prbep", "roc", "q4", "q0")
 """Words in a measure's name that tell which value is best, where the config does not say."""
 MANY_PLACES = 6
 """Decimal places beyond which a number is written by its power of ten."""
+GROUPED = 10_000.0
+"""From here on commas part the thousands of ours and of its spread."""
 NO_RUN = "no run"
 
 
@@ -129,13 +131,13 @@ def cell_of(
 
 
 def _figures(value: float, places: int) -> str:
-    """A number with its decimal places; one that would be mostly zeros by its power of ten."""
+    """A number with its decimal places; a large one with commas, one of mostly zeros by its power of ten."""
     if places > MANY_PLACES:
         if value == 0.0:
             return "0"
         mantissa, _, power = f"{value:.1e}".partition("e")
         return f"{mantissa}e{int(power)}"
-    return f"{value:.{places}f}"
+    return f"{value:,.{places}f}" if abs(value) >= GROUPED else f"{value:.{places}f}"
 
 
 def _group(spec: Mapping[str, Any], row: Mapping[str, Any], kind: str) -> tuple[Any, ...]:

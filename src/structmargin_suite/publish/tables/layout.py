@@ -227,7 +227,8 @@ class _Layout:
         if len({reading for _, reading in pairs}) < 2:
             return ""
         names = self.names
-        return "; ".join(f"{names.of_value('method', m)}: {names.of_value('reading', r)}" for m, r in pairs)
+        said = [f"{names.of_value('method', m)} ({names.of_value('reading', r)})" for m, r in pairs]
+        return f"Readings: {'; '.join(said)}"
 
     def _base(self, names: Sequence[str]) -> str:
         """Of the readings that a method has in a table the primary one, else the first."""
