@@ -96,7 +96,8 @@ def test_version_authors_and_addresses_agree():
     assert [author["name"] for author in cited["authors"]] == [
         author["name"] for author in project["authors"]
     ]
-    assert f"## {cited['version']}" in (HERE / "CHANGELOG.md").read_text(encoding="utf-8")
+    dated = f"## {cited['version']}, {cited['date-released']}\n"
+    assert dated in (HERE / "CHANGELOG.md").read_text(encoding="utf-8")
     assert "snakemake>=9,<10" in project["optional-dependencies"]["suite"]
 
 
