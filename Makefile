@@ -1,4 +1,4 @@
-# `make help` says what can be asked for. Only Python 3.11 to 3.13 and make are needed.
+# `make help` says what can be asked for. Only Python 3.11 to 3.14 and make are needed (with 3.14 a C compiler too).
 
 PYTHON ?=
 SCALE ?=
@@ -33,7 +33,7 @@ help:
 	@echo '  make snapshot    copy results to results/snapshot and renew README, documents, notebooks, the picture'
 	@echo '  make dist        build the sdist and the wheel into dist/, and check them'
 	@echo '  make env         set up .venv from requirements.lock; all of the above do it themselves'
-	@echo '                     PYTHON=python3.12                which Python makes it (3.11 to 3.13)'
+	@echo '                     PYTHON=python3.12                which Python makes it (3.11 to 3.14)'
 	@echo '  make clean       remove .venv, results and caches; fetched data and results/snapshot stay'
 
 # ---- the environment ----
@@ -45,23 +45,31 @@ env: .venv/.ready
 $(shell [ -x .venv/bin/python ] && [ "$$(cat .venv/.locked 2>/dev/null)" = "$$(pwd -P)" ] \
 	|| rm -f .venv/.locked .venv/.ready)
 
-SUITS := import importlib.util as u, sys; sys.exit(2 if not (3, 11) <= sys.version_info[:2] <= (3, 13) \
-	else 0 if u.find_spec("venv") and u.find_spec("ensurepip") else 3)
+# For 3.14 one locked package (immutables) has no wheel: it is compiled, so a Python before it is taken if there is one.
+SUITS := import importlib.util as u, os, shutil, sys, sysconfig as s; v = sys.version_info[:2]; \
+	built = shutil.which((s.get_config_var("CC") or "cc").split()[0]) \
+	and os.path.isfile(os.path.join(s.get_path("include"), "Python.h")); \
+	sys.exit(2 if not (3, 11) <= v <= (3, 14) else 3 if not (u.find_spec("venv") and u.find_spec("ensurepip")) \
+	else 0 if v < (3, 14) else 5 if built else 4)
 PIP_INSTALL := .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
 
 # The lock names setuptools (one package in it is built from source) and uv (which takes seconds where
 # pip takes a minute); both come first, by pip.
 .venv/.locked: requirements.lock
-	@python=; bare=; \
-	for p in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.11); do \
+	@python=; bare=; compiling=; alone=; \
+	for p in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.11 python3.14); do \
 		"$$p" -c '$(SUITS)' >/dev/null 2>&1; \
-		case $$? in 0) python=$$p; break;; 3) bare=$$p;; esac; \
+		case $$? in 0) python=$$p; break;; 3) bare=$$p;; 4) alone=$$p;; 5) compiling=$$p;; esac; \
 	done; \
-	if [ -z "$$python" ] && [ -n "$$bare" ]; then \
+	python=$${python:-$$compiling}; \
+	if [ -z "$$python" ] && [ -n "$$alone" ]; then \
+		echo "$$alone is Python 3.14, for which one package has to be compiled: install a C compiler and Python's" \
+			"headers (gcc and python3.14-dev on Debian and Ubuntu) or name a Python 3.11 to 3.13 with PYTHON=..." >&2; exit 1; \
+	elif [ -z "$$python" ] && [ -n "$$bare" ]; then \
 		echo "$$bare has no venv module: install it (the package python3-venv on Debian and Ubuntu)" \
-			"or name another Python 3.11 to 3.13 with PYTHON=..." >&2; exit 1; \
+			"or name another Python 3.11 to 3.14 with PYTHON=..." >&2; exit 1; \
 	elif [ -z "$$python" ]; then \
-		echo "$(if $(PYTHON),$(PYTHON) is not a Python 3.11 to 3.13,No Python 3.11 to 3.13 is on the PATH):" \
+		echo "$(if $(PYTHON),$(PYTHON) is not a Python 3.11 to 3.14,No Python 3.11 to 3.14 is on the PATH):" \
 			"install one, or name it with PYTHON=..." >&2; exit 1; \
 	fi; \
 	set -e; \

@@ -96,7 +96,8 @@ def test_version_authors_and_addresses_agree():
     assert [author["name"] for author in cited["authors"]] == [
         author["name"] for author in project["authors"]
     ]
-    assert f"## {cited['version']}" in (HERE / "CHANGELOG.md").read_text(encoding="utf-8")
+    dated = f"## {cited['version']}, {cited['date-released']}\n"
+    assert dated in (HERE / "CHANGELOG.md").read_text(encoding="utf-8")
     assert "snakemake>=9,<10" in project["optional-dependencies"]["suite"]
 
 
@@ -108,7 +109,14 @@ def test_the_matrix_has_the_pythons_that_are_allowed_and_runs_what_ci_runs():
     assert named == {
         text for text in project["classifiers"] if text.startswith("Programming Language :: Python :: 3.")
     }
-    assert project["requires-python"] == ">=3.11,<3.14"
+    minors = sorted(int(name.rpartition(".")[2]) for name in named)
+    assert project["requires-python"] == f">=3.{minors[0]},<3.{minors[-1] + 1}"
+    allowed = f"3.{minors[0]} to 3.{minors[-1]}"
+    for file in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/artifact.md", "Makefile"):
+        assert f"Python {allowed}" in (HERE / file).read_text(encoding="utf-8"), file
+    makefile = (HERE / "Makefile").read_text(encoding="utf-8")
+    assert f"(3, {minors[0]}) <= v <= (3, {minors[-1]})" in makefile
+    assert all(f"python3.{minor}" in makefile for minor in minors)
     assert ".ci/run" in [step.get("run") for step in job["steps"]]
 
 
