@@ -59,9 +59,9 @@ def locked() -> bool:
 def without_rate_limit(workflow: Any) -> None:
     """Take away Snakemake's limit of jobs per second, where jobs run on this machine.
 
-    With the limit, its scheduler looks at all waiting jobs again a second after every look. Every job that ends
-    begins another such series, so that after a hundred jobs it looks a hundred times a second. Without it, it
-    looks when a job has ended.
+    With the limit, its scheduler looks at all waiting jobs again a second after every look. Every job that
+    ends begins another such series, so that after a hundred jobs it looks a hundred times a second. Without
+    the limit it looks when a job has ended.
     """
     if workflow.local_exec:
         workflow.scheduler.job_rate_limiter = None
