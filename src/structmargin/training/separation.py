@@ -77,6 +77,11 @@ class Separation:
         return None if self._batch is None or not self.explicit else self._batch.parts
 
     @property
+    def one_by_one(self) -> bool:
+        """Whether examples are searched one by one, in Python."""
+        return self._batch is None
+
+    @property
     def cost(self) -> int:
         """What a search costs, in steps over the cuts held for an example (`AdaptedBatch.search_cost`)."""
         return SEARCH_COST if self._batch is None else self._batch.search_cost

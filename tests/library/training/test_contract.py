@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 from helpers import references
 from helpers.broken_problems import DETECTED, UNDETECTED, LossOverlooks, MissesUnseenLabel, ToyChain
@@ -236,3 +238,37 @@ def test_a_wrong_row_or_prediction_of_a_batch_is_named(
     sentence = "truth scores" if fault == "wrong_prediction" else "by the rows of the batch"
     with pytest.raises(SearchError, match=f"example {example} .*{sentence}"):
         StructuredSVM(Faulty(3, 3), C=50.0).fit(X, Y)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Four workers and four jobs; the search adds the loss to the scores under every formulation."""
+
+    def psi(self, x, y):
+        return sum(x[worker, job] for worker, job in enumerate(y))
+
+    def delta(self, y, ybar):
+        return float(sum(job != other for job, other in zip(y, ybar, strict=True)))
+
+    def argmax(self, f, x):
+        return tuple(int(job) for job in linear_sum_assignment(-(x @ f.w))[1])
+
+    def augmented_argmax(self, f, x, y, H):
+        return tuple(int(job) for job in linear_sum_assignment(-(x @ f.w + 1.0 - np.eye(4)[list(y)]))[1])
+
+
+@pytest.mark.parametrize(
+    ("formulation", "seed"), [("SVM1", 0), ("SVM1", 6), ("SVM1 slack", 0), ("SVM1 slack", 10)]
+)
+def test_a_search_that_is_wrong_for_a_few_examples_is_named_by_its_answers_at_noisy_weights(
+    formulation: str, seed: int
+) -> None:
+    # At the final w its answers for one or two of the 40 examples fall short: the certificate would be false.
+    rng = np.random.default_rng(seed)
+    w = rng.normal(size=3)
+    X = [rng.normal(size=(4, 4, 3)) for _ in range(40)]
+    Y = [tuple(int(job) for job in linear_sum_assignment(-(x @ w))[1]) for x in X]
+    with pytest.raises(SearchError, match="under w plus noise has H"):
+        StructuredSVM(Assignment(), formulation, C=100.0).fit(X, Y)
+    right = StructuredSVM(Assignment(), "SVM1 margin", C=100.0).fit(X, Y)
+    assert right.fit_.gap <= 0.01 * right.fit_.primal
