@@ -133,6 +133,7 @@ def _under_noise(
     separation: Separation, f: Scorer, model: Any, H: np.ndarray, allowed: float, rng: np.random.Generator
 ) -> None:
     """Hold the answers of a search in Python against its answers under w plus noise."""
+    assert f.w is not None
     left = min(N_NOISY, separation.calls // 2) if separation.one_by_one else 0
     while left > 0:
         chosen = np.sort(rng.permutation(separation.n)[:left])

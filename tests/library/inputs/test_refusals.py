@@ -240,7 +240,7 @@ def pointing_outside() -> dict[str, Any]:
 def test_a_sparse_matrix_that_points_outside_of_itself(name: str, kind: str) -> None:
     for model, _, Y in (fitted(name), fitted(name, JKSE)):
         assert all(
-            re.search("make it anew with (scipy|the right shape)", message)
+            re.search("rebuild it with (scipy|the right shape)", message)
             for message in refusals(model, pointing_outside()[kind], Y)
         )
 

@@ -78,8 +78,8 @@ def test_a_table_keeps_its_rows_and_columns(header, cells, caption):
     lines_of = tuple(Line("", name, (Cell(cell),)) for name, cell in cells)
     tab = Tab({}, "", header[0], ((Heading(header[1], 1),),), lines_of)
     lines = printed.markdown(caption, [tab]).split("\n")
-    assert len(lines) == 5 + len(cells) and lines[-1] == ""
-    for line, texts in zip([lines[2], *lines[4:-1]], [header, *cells], strict=True):
+    assert len(lines) == 7 + len(cells) and lines[2] == printed.TO_VERDICTS and lines[-1] == ""
+    for line, texts in zip([lines[4], *lines[6:-1]], [header, *cells], strict=True):
         shown = re.split(r"(?<!\\)(?:\\\\)*\|", line)[1:-1]
         assert [escapes.from_markdown(each.strip()) for each in shown] == [
             in_one_line(text).strip() for text in texts
