@@ -35,7 +35,8 @@ def test_the_four_papers_are_named_and_linked_before_the_first_section():
 
 
 def test_it_can_be_read_in_one_sitting():
-    assert len(README.split()) <= MOST_WORDS
+    shown = re.sub(r"<details>.*?</details>", "", README, flags=re.DOTALL)  # without what is folded
+    assert len(shown.split()) <= MOST_WORDS
 
 
 def test_the_picture_is_small_and_shows_the_page(tmp_path, capsys):
